@@ -1,0 +1,41 @@
+"""minrisk: multi-class boosting for the decision of least expected cost."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from minrisk.algorithms import ALGORITHMS as ALGORITHMS
+    from minrisk.algorithms import REBELClassifier as REBELClassifier
+    from minrisk.costs import CostMatrix as CostMatrix
+    from minrisk.io.model_file import ModelFileError as ModelFileError
+    from minrisk.io.model_file import load as load
+    from minrisk.io.model_file import save as save
+
+# public name -> module: imported on first use, so that `import minrisk` costs next to nothing
+_PUBLIC = {
+    "ALGORITHMS": "minrisk.algorithms",
+    "REBELClassifier": "minrisk.algorithms",
+    "CostMatrix": "minrisk.costs",
+    "ModelFileError": "minrisk.io.model_file",
+    "load": "minrisk.io.model_file",
+    "save": "minrisk.io.model_file",
+}
+_MODULES = ("costs", "metrics", "inspection")
+
+__all__ = [*_PUBLIC, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    if name in _MODULES:
+        return import_module(f"minrisk.{name}")
+    raise AttributeError(f"module 'minrisk' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

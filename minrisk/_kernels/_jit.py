@@ -1,0 +1,50 @@
+"""How kernels are compiled: ``kernel`` is ``numba.njit(cache=True, nogil=True)`` that also works without a cache folder.
+
+Rules for the files beside this one: module-level functions on arrays and scalars only; no jitclass, no closures, no
+function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
+vectorised); no kernel starts threads: it is given a range of rows or features and releases the GIL, so the caller
+decides what runs side by side. Helpers that a kernel calls stand in the same file, because Numba's cache only
+watches the file of the function itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+logger = logging.getLogger("minrisk")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _FirstCompilation(event.Listener):
+    """Says once per process that kernels are being compiled; a kernel loaded from the cache is silent."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: event.Event) -> None:
+        dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
+        module = getattr(getattr(dispatcher, "py_func", None), "__module__", "")
+        if not self.said and module.startswith("minrisk."):
+            self.said = True
+            logger.warning("minrisk: compiling its kernels for this machine (once, about 10 seconds; "
+                           "'minrisk warmup' does it ahead)")
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _FirstCompilation())
+
+
+def kernel(function: F) -> F:
+    """Compile `function` on first call, with the machine code cached on disk where a cache folder can be written."""
+    try:
+        return numba.njit(function, cache=True, nogil=True, error_model="numpy")  # type: ignore[no-any-return]
+    except RuntimeError:  # no folder for the cache can be written: compile in each process instead
+        return numba.njit(function, nogil=True, error_model="numpy")  # type: ignore[no-any-return]

@@ -1,0 +1,60 @@
+"""Fixed-point numbers: integer sums are exact, so they do not depend on blocks, threads or machines."""
+
+import numpy as np
+
+from minrisk._kernels._jit import kernel
+
+
+@kernel
+def fix_edges(edge, in_bag, factor, start, stop, fixed):
+    """fixed[i, k] = rint(edge[i, k] * factor[k]) for rows in the bag, else 0; returns the column sums."""
+    n_outputs = edge.shape[1]
+    total = np.zeros(n_outputs, dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            for k in range(n_outputs):
+                value = np.rint(edge[i, k] * factor[k])
+                fixed[i, k] = np.int32(value)
+                total[k] += np.int64(value)
+        else:
+            for k in range(n_outputs):
+                fixed[i, k] = 0
+    return total
+
+
+@kernel
+def fix_vector(values, in_bag, factor, start, stop, fixed):
+    """fixed[i] = rint(values[i] * factor) for rows in the bag, else 0; returns the sum of |fixed|."""
+    total = np.int64(0)
+    for i in range(start, stop):
+        value = np.int64(0)
+        if in_bag[i]:
+            value = np.int64(np.rint(values[i] * factor))
+        fixed[i] = value
+        total += abs(value)
+    return total
+
+
+@kernel
+def column_sums(values, in_bag, factor, start, stop):
+    """Sum over rows of rint(values * factor), per column, over the rows in the bag."""
+    n_columns = values.shape[1]
+    total = np.zeros(n_columns, dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            for k in range(n_columns):
+                total[k] += np.int64(np.rint(values[i, k] * factor[k]))
+    return total
+
+
+@kernel
+def response_sums(values, response, in_bag, factor, start, stop):
+    """Sum over rows of response * rint(values * factor), per column, over the rows in the bag."""
+    n_columns = values.shape[1]
+    total = np.zeros(n_columns, dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            f = np.int64(response[i])
+            for k in range(n_columns):
+                total[k] += f * np.int64(np.rint(values[i, k] * factor[k]))
+    return total

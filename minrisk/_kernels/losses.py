@@ -1,0 +1,170 @@
+"""Row loops of the coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
+
+    c+ = cost - beta    c- = phi - cost     (rows of `cost`, picked by `index`; `weight` is the sample weight)
+    F: EXPONENTIAL e^x, LOGISTIC log2(1 + e^x), SQUARED (1 + x)^2
+"""
+
+import math
+
+import numpy as np
+
+from minrisk._kernels._jit import kernel
+
+EXPONENTIAL = 0
+LOGISTIC = 1
+SQUARED = 2
+
+LN2 = math.log(2.0)
+TINY = 1e-13  # c+ below TINY * phi is rounding of an exact zero
+
+
+@kernel
+def softplus2(x):
+    """log2(1 + e^x) without overflow."""
+    if x > 0.0:
+        return (x + math.log1p(math.exp(-x))) / LN2
+    return math.log1p(math.exp(x)) / LN2
+
+
+@kernel
+def sigmoid(x):
+    """1 / (1 + e^-x) without overflow."""
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+@kernel
+def bound(base, x):
+    """F(x)."""
+    if base == EXPONENTIAL:
+        return math.exp(x)
+    if base == LOGISTIC:
+        return softplus2(x)
+    return (1.0 + x) * (1.0 + x)
+
+
+@kernel
+def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, value_factor, start, stop, edge, mass):
+    """edge = -d/dh, mass = the weights' sum (exponential) or d2/dh2, both times e^-log_scale; rows start..stop.
+
+    Returns the column maxima of |edge| and mass, and the column sums of the loss in fixed point (0 for the
+    exponential, where the mass is the loss).
+    """
+    n_outputs = scores.shape[1]
+    top_edge = np.zeros(n_outputs)
+    top_mass = np.zeros(n_outputs)
+    value = np.zeros(n_outputs, dtype=np.int64)
+    for i in range(start, stop):
+        row = index[i]
+        w = weight[i]
+        for k in range(n_outputs):
+            c = cost[row, k]
+            plus = c - beta[row]
+            minus = phi[row] - c
+            if plus <= TINY * phi[row]:
+                plus = 0.0
+            h = scores[i, k]
+            if base == EXPONENTIAL:
+                up = 0.0
+                down = 0.0
+                if plus > 0.0 and w > 0.0:
+                    up = w * plus * math.exp(h - log_scale)  # w+ (S.6)
+                if minus > 0.0 and w > 0.0:
+                    down = w * minus * math.exp(-h - log_scale)  # w-
+                e = down - up
+                m = up + down
+            elif base == LOGISTIC:
+                p = sigmoid(h)
+                e = w * (minus * (1.0 - p) - plus * p) / LN2
+                m = w * (plus + minus) * p * (1.0 - p) / LN2
+                value[k] += np.int64(np.rint(w * (plus * softplus2(h) + minus * softplus2(-h)) * value_factor))
+            else:
+                e = 2.0 * w * (minus * (1.0 - h) - plus * (1.0 + h))
+                m = 2.0 * w * (plus + minus)
+                value[k] += np.int64(
+                    np.rint(w * (plus * (1.0 + h) * (1.0 + h) + minus * (1.0 - h) * (1.0 - h)) * value_factor))
+            edge[i, k] = e
+            mass[i, k] = m
+            if abs(e) > top_edge[k]:
+                top_edge[k] = abs(e)
+            if m > top_mass[k]:
+                top_mass[k] = m
+    return top_edge, top_mass, value
+
+
+@kernel
+def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector, start, stop, contrast):
+    """contrast[i] = half the loss at scores - vector less half the loss at scores + vector; returns the largest modulus.
+
+    Holding the vector, the loss of any f in {-1, +1} is a constant less the sum of f * contrast (REBEL, Sec. 4 step 2).
+    For the exponential that is <edge, sinh(vector)>.
+    """
+    n_outputs = scores.shape[1]
+    top = 0.0
+    slope = np.empty(n_outputs)
+    for k in range(n_outputs):
+        slope[k] = math.sinh(vector[k])
+    for i in range(start, stop):
+        total = 0.0
+        if base == EXPONENTIAL:
+            for k in range(n_outputs):
+                total += edge[i, k] * slope[k]
+        else:
+            row = index[i]
+            for k in range(n_outputs):
+                a = vector[k]
+                if a != 0.0:
+                    c = cost[row, k]
+                    plus = c - beta[row]
+                    minus = phi[row] - c
+                    if plus <= TINY * phi[row]:
+                        plus = 0.0
+                    h = scores[i, k]
+                    total += 0.5 * plus * (bound(base, h - a) - bound(base, h + a))
+                    total += 0.5 * minus * (bound(base, a - h) - bound(base, -h - a))
+            total *= weight[i]  # the edge has it already
+        contrast[i] = total
+        if abs(total) > top:
+            top = abs(total)
+    return top
+
+
+@kernel
+def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_bag, vector, factors, start, stop):
+    """Value, slope and curvature in a of sum_n loss(scores + response * a) per column, in fixed point; rows start..stop."""
+    n_outputs = scores.shape[1]
+    sums = np.zeros((3, n_outputs), dtype=np.int64)
+    for i in range(start, stop):
+        if not in_bag[i]:
+            continue
+        row = index[i]
+        w = weight[i]
+        f = float(response[i])
+        for k in range(n_outputs):
+            c = cost[row, k]
+            plus = c - beta[row]
+            minus = phi[row] - c
+            if plus <= TINY * phi[row]:
+                plus = 0.0
+            h = scores[i, k] + f * vector[k]
+            if base == LOGISTIC:
+                p = sigmoid(h)
+                value = plus * softplus2(h) + minus * softplus2(-h)
+                slope = (plus * p - minus * (1.0 - p)) / LN2
+                curvature = (plus + minus) * p * (1.0 - p) / LN2
+            elif base == SQUARED:
+                value = plus * (1.0 + h) * (1.0 + h) + minus * (1.0 - h) * (1.0 - h)
+                slope = 2.0 * (plus * (1.0 + h) - minus * (1.0 - h))
+                curvature = 2.0 * (plus + minus)
+            else:
+                up = plus * math.exp(h)
+                down = minus * math.exp(-h)
+                value = up + down
+                slope = up - down
+                curvature = value
+            sums[0, k] += np.int64(np.rint(w * value * factors[0]))
+            sums[1, k] += np.int64(np.rint(w * f * slope * factors[1]))
+            sums[2, k] += np.int64(np.rint(w * curvature * factors[2]))
+    return sums

@@ -1,0 +1,64 @@
+"""The best threshold of each feature from its histogram. Ties go to the lowest bin (a relative 1e-12 counts as a tie).
+
+A split after bin b sends bins 0..b to f = -1 and the rest to f = +1, so E = total - 2 * (sum over bins 0..b).
+"""
+
+import numpy as np
+
+from minrisk._kernels._jit import kernel
+
+EXPONENTIAL = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable exponential
+QUADRATIC = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton decrement else
+
+TIE = 1e-12
+
+
+@kernel
+def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop, best_bin):
+    """Best split of each feature for a free vector.
+
+    ratio[k] turns a fixed-point edge into E_k / mass_k; the drop of output k is mass_k * r^2 / (1 + sqrt(1 - r^2))
+    (no cancellation for small r) or mass_k * r^2 / 2. Features with a single bin keep best_bin = -1.
+    """
+    n_outputs = histogram.shape[2]
+    left = np.empty(n_outputs, dtype=np.int64)
+    for c in range(features.shape[0]):
+        best = 0.0
+        where = -1
+        for k in range(n_outputs):
+            left[k] = 0
+        for b in range(n_bins[features[c]] - 1):
+            drop = 0.0
+            for k in range(n_outputs):
+                left[k] += histogram[c, b, k]
+                r = (total[k] - 2 * left[k]) * ratio[k]
+                r2 = r * r
+                if gain == EXPONENTIAL:
+                    drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
+                else:
+                    drop += 0.5 * mass[k] * r2
+            if drop > best * (1.0 + TIE):
+                best = drop
+                where = b
+        best_drop[c] = best
+        best_bin[c] = where
+
+
+@kernel
+def scan_leaves(histogram, features, n_bins, total, margin, score, bin_, sign):
+    """Best split of each leaf by each feature: the largest |total - 2 left| (a later bin must beat it by `margin`).
+
+    score, bin_, sign (n_features, n_leaves): sign is f above the threshold. A feature with one bin keeps score -1.
+    """
+    n_leaves = histogram.shape[1]
+    for c in range(features.shape[0]):
+        for node in range(n_leaves):
+            left = np.int64(0)
+            score[c, node] = -1
+            for b in range(n_bins[features[c]] - 1):
+                left += histogram[c, node, b]
+                value = total[node] - 2 * left
+                if score[c, node] < 0 or abs(value) > score[c, node] + margin:
+                    score[c, node] = abs(value)
+                    bin_[c, node] = b
+                    sign[c, node] = 1 if value >= 0 else -1

@@ -1,0 +1,15 @@
+"""Array aliases. Shapes are said where an array is used: n rows, d features, K classes, D decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Int32Array = npt.NDArray[np.int32]
+Labels = npt.NDArray[Any]
+Binned = npt.NDArray[np.uint8]  # (d, n): one feature is contiguous
+Bag = npt.NDArray[np.bool_]

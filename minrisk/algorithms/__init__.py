@@ -1,0 +1,5 @@
+"""One file per paper. `ALGORITHMS` drives tests and documentation: a new algorithm is a file and a line here."""
+
+from minrisk.algorithms.rebel import REBELClassifier
+
+ALGORITHMS = (REBELClassifier,)

@@ -1,0 +1,152 @@
+"""Thresholds of each feature and the bins between them.
+
+The bin of x is the number of thresholds below x, so "x > threshold[b]" and "bin > b" are the same question; a learner
+found on bins answers raw values alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from minrisk._kernels._dtypes import BIN, MAX_BINS
+from minrisk._kernels.binning import bin_column
+from minrisk._typing import Binned, FloatArray, IntArray
+from minrisk._workers import Workers
+
+SAMPLE = 200_000  # rows that quantiles are computed from, as many as scikit-learn's histogram boosting takes
+COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this size
+UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
+
+
+@dataclass(frozen=True)
+class Binner:
+    """Thresholds per feature; made by `fit_binner`.
+
+    Attributes
+    ----------
+    thresholds : tuple of ndarray
+        Ascending thresholds of each feature, float64. A feature with missing values starts with -inf, so that a
+        split can set the missing values (bin 0) apart.
+    """
+
+    thresholds: tuple[FloatArray, ...]
+
+    @property
+    def n_bins(self) -> npt.NDArray[np.int64]:
+        """Number of bins of each feature, (d,)."""
+        return np.array([len(t) + 1 for t in self.thresholds], dtype=np.int64)
+
+    def transform(
+        self, X: npt.NDArray[np.generic], rows: IntArray | None = None, workers: Workers | None = None
+    ) -> Binned:
+        """Bins of X (n, d), or of some of its rows, as (d, n) uint8 with contiguous features."""
+        n_samples, n_features = len(X) if rows is None else len(rows), X.shape[1]
+        binned = np.empty((n_features, n_samples), dtype=BIN)
+
+        def columns(group: tuple[int, int]) -> None:
+            block = _columns(X, rows, *group)
+            for c, j in enumerate(range(*group)):
+                bin_column(block[c], self.thresholds[j], binned[j])
+
+        (workers or Workers()).map(columns, _groups(n_samples, n_features))
+        return binned
+
+
+def fit_binner(
+    X: npt.NDArray[np.generic],
+    strategy: str = "quantile",
+    max_bins: int | None = None,
+    rows: IntArray | None = None,
+    weight: FloatArray | None = None,
+    workers: Workers | None = None,
+) -> Binner:
+    """Thresholds from training data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Real values; NaN means missing.
+    strategy : {"quantile", "uniform"}
+        "quantile": midpoints between neighbouring distinct values where they fit, else values that divide the rows
+        evenly. "uniform": evenly spaced thresholds over the range, its end points left out (REBEL, footnote 1).
+    max_bins : int, optional
+        At most this many bins, 2 to 256; default 256 for "quantile" and 201 (200 thresholds) for "uniform".
+    rows : ndarray of int, optional
+        Rows to learn from; default all. Of more than 200 000, evenly spaced ones are taken.
+    weight : ndarray of shape (n,), optional
+        Sample weights of all rows of X: rows of weight 0 are left out, quantiles count a row by its weight.
+    workers : Workers, optional
+        Threads over features.
+
+    Returns
+    -------
+    Binner
+    """
+    limit = max_bins if max_bins is not None else (UNIFORM_THRESHOLDS + 1 if strategy == "uniform" else MAX_BINS)
+    if weight is not None and not np.all(weight > 0):
+        rows = np.flatnonzero(weight > 0) if rows is None else rows[weight[rows] > 0]
+    n_samples = len(X) if rows is None else len(rows)
+    if n_samples > SAMPLE:  # evenly spaced: the same whatever the seed
+        spaced = np.linspace(0, n_samples - 1, SAMPLE).astype(np.int64)
+        rows = spaced if rows is None else rows[spaced]
+    of_rows = weight if weight is None or rows is None else weight[rows]
+
+    def columns(group: tuple[int, int]) -> list[FloatArray]:
+        return [_thresholds(values, of_rows, strategy, limit) for values in _columns(X, rows, *group)]
+
+    groups = (workers or Workers()).map(columns, _groups(min(n_samples, SAMPLE), X.shape[1]))
+    return Binner(tuple(t for group in groups for t in group))
+
+
+def _groups(n_samples: int, n_features: int) -> list[tuple[int, int]]:
+    """Ranges of features whose values fit in COLUMN_BYTES."""
+    width = max(1, min(64, COLUMN_BYTES // (8 * max(1, n_samples))))
+    return [(j, min(j + width, n_features)) for j in range(0, n_features, width)]
+
+
+def _columns(X: npt.NDArray[np.generic], rows: IntArray | None, first: int, last: int) -> FloatArray:
+    """Columns first..last of X (or of some of its rows) as contiguous float64 rows."""
+    part = X[:, first:last] if rows is None else X[rows, first:last]
+    return np.ascontiguousarray(part.T, dtype=np.float64)
+
+
+def _thresholds(values: FloatArray, weight: FloatArray | None, strategy: str, max_bins: int) -> FloatArray:
+    """Ascending thresholds of one feature."""
+    if weight is None:
+        ordered = np.sort(values)  # NaN last
+    else:
+        order = np.argsort(values, kind="stable")
+        ordered, weight = values[order], weight[order]
+    missing = bool(len(ordered)) and bool(np.isnan(ordered[-1]))
+    if missing:
+        ordered = ordered[: np.searchsorted(ordered, np.nan)]
+    room = max_bins - 1 - missing
+    if len(ordered) == 0:
+        found = np.empty(0)
+    elif strategy == "uniform":
+        low, high = ordered[0], ordered[-1]
+        found = np.linspace(low, high, room + 2)[1:-1] if low < high else np.empty(0)
+        found = np.unique(found[(found >= low) & (found < high)])
+    else:
+        found = _quantile_thresholds(ordered, None if weight is None else weight[: len(ordered)], room)
+    return np.concatenate([[-np.inf], found]) if missing else found
+
+
+def _quantile_thresholds(ordered: FloatArray, weight: FloatArray | None, room: int) -> FloatArray:
+    """At most `room` midpoints between neighbouring distinct values of sorted data."""
+    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1  # first row of every distinct value but the lowest
+    if len(starts) > room:
+        # the boundary nearest to each of `room` even divisions of the rows
+        below = starts if weight is None else np.cumsum(weight)[starts - 1]  # (weight of) the rows below a boundary
+        total = len(ordered) if weight is None else weight.sum()
+        targets = np.arange(1, room + 1) * (total / (room + 1))
+        after = np.minimum(np.searchsorted(below, targets), len(starts) - 1)
+        before = np.maximum(after - 1, 0)
+        nearer = targets - below[before] < below[after] - targets
+        starts = starts[np.unique(np.where(nearer, before, after))]
+    low, high = ordered[starts - 1], ordered[starts]
+    middle = low + (high - low) / 2
+    return np.where((middle < high) & np.isfinite(middle), middle, low)  # rounding must not move it up to `high`

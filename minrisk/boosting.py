@@ -1,0 +1,176 @@
+"""The loop over rounds: the only one in the package. An algorithm is a `Recipe`; what does not fit changes this file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.learners.base import LearnerFamily, Round
+from minrisk.learners.tree import Tree
+from minrisk.losses.base import Loss
+from minrisk.model import AdditiveModel
+from minrisk.monitors import Monitor, RoundInfo
+from minrisk.rows.base import Rows, Totals
+from minrisk.steps.base import Step, StepProblem, StepSolver
+
+STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
+
+
+class Recipe(NamedTuple):
+    """The choices that make an algorithm."""
+
+    loss: Loss
+    family: LearnerFamily
+    solver: StepSolver
+    smoothing: float = 0.0
+    learning_rate: float = 1.0
+    fit_intercept: bool = False
+    subsample: float = 1.0
+    max_features: int | None = None  # features drawn each round; None: all
+
+
+@dataclass
+class Progress:
+    """What the rounds so far have built, and what the next one needs to go on exactly where they stopped."""
+
+    trees: list[Tree] = field(default_factory=list)
+    vectors: list[FloatArray] = field(default_factory=list)
+    intercept: FloatArray | None = None
+    log_scale: float = 0.0
+    score_bound: float = 0.0
+    losses: list[float] = field(default_factory=list)  # before round 1 and after every round
+
+
+    @classmethod
+    def of(
+        cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float]
+    ) -> Progress:
+        """The progress that made a model, to go on from."""
+        score_bound = float(np.abs(model.intercept).max())
+        for vector in model.vectors:
+            score_bound += float(np.abs(vector).max())
+        trees = [model.packed.tree(t, thresholds) for t in range(len(model))]
+        return cls(trees, list(model.vectors), model.intercept, log_scale, score_bound, list(losses))
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Refuse parts that do not go together.
+
+    Raises
+    ------
+    ValueError
+        Naming the step and the trait that the loss lacks.
+    """
+    missing = recipe.solver.requires - recipe.loss.traits
+    if missing:
+        raise ValueError(
+            f"{type(recipe.solver).__name__} needs a loss that is {' and '.join(sorted(missing))}; "
+            f"{type(recipe.loss).__name__} with base {recipe.loss.base!r} is not. Use another step for this loss."
+        )
+
+
+def boost(
+    rows: Rows,
+    recipe: Recipe,
+    n_rounds: int,
+    seed: int,
+    monitors: Sequence[Monitor] = (),
+    start: Progress | None = None,
+) -> Progress:
+    """Add rounds until `n_rounds` are there, no learner lowers the loss, or a monitor says stop.
+
+    Parameters
+    ----------
+    rows : Rows
+        At the scores of `start` (zero without it).
+    recipe : Recipe
+    n_rounds : int
+        Rounds in all, those of `start` included.
+    seed : int
+        Round t draws rows and features from the generator of (seed, t), so that a fit in two parts draws the same.
+    monitors : sequence of Monitor
+        Called after every round; all of them run, then any of them may stop the loop.
+    start : Progress, optional
+        Where to go on.
+
+    Returns
+    -------
+    Progress
+    """
+    check_recipe(recipe)
+    loss = recipe.loss
+    constant, floors = loss.constant(rows.costs), loss.floors(rows.costs)
+    weight = float(rows.costs.weight.sum())
+
+    def mean_loss(totals: Totals) -> float:
+        return constant + float(np.exp(totals.log_scale)) * float(totals.value.sum()) / (2.0 * weight)  # Eq. (2)
+
+    progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
+    totals = rows.gradients(loss, progress.log_scale, progress.score_bound)
+    if progress.intercept is None:
+        progress.intercept = np.zeros(rows.n_outputs)
+        if recipe.fit_intercept:
+            problem = _problem(rows, recipe, totals, floors, None, progress.score_bound)
+            progress.intercept = recipe.solver.solve(problem).vector
+            rows.shift(progress.intercept)
+            progress.score_bound += float(np.abs(progress.intercept).max())
+            totals = rows.gradients(loss, totals.next_log_scale, progress.score_bound)
+            progress.log_scale = totals.log_scale
+        progress.losses.append(mean_loss(totals))
+        before = RoundInfo(0, n_rounds, None, progress.intercept, progress.losses[-1], rows)
+        for monitor in monitors:
+            monitor.before_rounds(before)
+    for t in range(len(progress.trees), n_rounds):
+        in_bag, features = _draw(rows, recipe, np.random.default_rng([seed, t]))
+        problem = _problem(rows, recipe, totals, floors, in_bag, progress.score_bound)
+        found = recipe.family.fit(Round(rows, problem, recipe.solver, features)) if problem.value > 0 else None
+        if found is None or not found.step.value < problem.value * (1.0 - STALLED):
+            break
+        step = Step(recipe.learning_rate * found.step.vector, found.step.value)
+        rows.advance(step.vector)
+        progress.trees.append(found.learner)
+        progress.vectors.append(step.vector)
+        progress.score_bound += float(np.abs(step.vector).max())
+        totals = rows.gradients(loss, totals.next_log_scale, progress.score_bound)
+        progress.log_scale = totals.log_scale
+        progress.losses.append(mean_loss(totals))
+        info = RoundInfo(t + 1, n_rounds, found.learner, step.vector, progress.losses[-1], rows)
+        if any([monitor.after_round(info) for monitor in monitors]):
+            break
+    return progress
+
+
+def _draw(rows: Rows, recipe: Recipe, rng: np.random.Generator) -> tuple[Bag | None, IntArray]:
+    """The round's rows (None: all) and features, ascending."""
+    in_bag = None
+    if recipe.subsample < 1.0:
+        in_bag = np.zeros(rows.n_samples, dtype=np.bool_)
+        size = max(1, round(recipe.subsample * rows.n_samples))
+        in_bag[rng.choice(rows.n_samples, size=size, replace=False)] = True
+    features = np.arange(rows.n_features)
+    if recipe.max_features is not None and recipe.max_features < rows.n_features:
+        features = np.sort(rng.choice(rows.n_features, size=recipe.max_features, replace=False))
+    return in_bag, features
+
+
+def _problem(
+    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray, in_bag: Bag | None, score_bound: float
+) -> StepProblem:
+    """The step problem of this round; smoothing is relative to what can still be lost."""
+    mass = rows.weigh(in_bag)
+    value = totals.value
+    floors = floors * (np.exp(-totals.log_scale) if np.any(floors > 0) else 0.0)
+    excess = np.maximum(value - floors, 0.0)
+    if in_bag is not None:
+        if "exponential" in recipe.loss.traits:
+            value = mass
+        else:
+            value = rows.slopes(recipe.loss, np.zeros(rows.n_outputs), score_bound)[0]
+        excess *= np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
+    return StepProblem(
+        rows, recipe.loss, mass, float(value.sum()), recipe.smoothing * excess, score_bound, totals.log_scale
+    )

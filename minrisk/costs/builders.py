@@ -1,0 +1,285 @@
+"""Builders of common cost matrices. ``classes`` is a number K (no labels) or the labels themselves."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.costs.labels import Labels, as_labels, listed, match_labels
+from minrisk.costs.matrix import CostMatrix
+
+
+def uniform(classes: Any) -> CostMatrix:
+    """C_ij = 1 if i != j else 0: every mistake costs the same, so that the expected cost is the error rate.
+
+    Parameters
+    ----------
+    classes : int or sequence of labels
+        The number of classes, or their labels.
+
+    Returns
+    -------
+    CostMatrix
+        Of shape (K, K).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes, or a label occurs twice.
+    TypeError
+        If ``classes`` is neither a number nor an ordered collection of labels.
+
+    Examples
+    --------
+    >>> uniform(["cat", "dog"])
+    CostMatrix: 2 true classes (rows) x 2 decisions (columns)
+         cat  dog
+    cat    0    1
+    dog    1    0
+    """
+    count, labels = _count(classes)
+    return CostMatrix(1.0 - np.eye(count), labels)
+
+
+def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
+    """C_ij = |i - j| ** p: classes stand in order, and a mistake costs more the further it is off.
+
+    Parameters
+    ----------
+    classes : int or sequence of labels
+        The number of classes, or their labels from the lowest to the highest.
+    p : float, default=1
+        The exponent, > 0: 1 for absolute, 2 for squared distance.
+
+    Returns
+    -------
+    CostMatrix
+        Of shape (K, K).
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not a finite number above zero, or ``classes`` is refused as in :func:`uniform`.
+    TypeError
+        If ``classes`` is neither a number nor an ordered collection of labels.
+
+    Examples
+    --------
+    >>> ordinal(["low", "medium", "high"], p=2)
+    CostMatrix: 3 true classes (rows) x 3 decisions (columns)
+            low  medium  high
+    low       0       1     4
+    medium    1       0     1
+    high      4       1     0
+    """
+    count, labels = _count(classes)
+    if not _is_finite(p) or p <= 0:
+        raise ValueError(
+            f"p must be a finite number above 0, got {p!r}: use p=1 for absolute distance, 2 for squared."
+        )
+    rank = np.arange(count, dtype=np.float64)
+    return CostMatrix(np.abs(rank[:, None] - rank[None, :]) ** p, labels)
+
+
+def random_symmetric(
+    classes: Any, low: float = 1.0, high: float = 10.0, random_state: Any = None
+) -> CostMatrix:
+    """C_ij = C_ji drawn uniformly from [low, high], for i != j.
+
+    The protocol of Beijbom et al. 2014, Sec. 5, with its default range [1, 10].
+
+    Parameters
+    ----------
+    classes : int or sequence of labels
+        The number of classes, or their labels.
+    low, high : float, default=1 and 10
+        The range, 0 <= low <= high and 0 < high.
+    random_state : None, int, numpy Generator or RandomState
+        The source of randomness; an int gives the same matrix every time.
+
+    Returns
+    -------
+    CostMatrix
+        Of shape (K, K).
+
+    Raises
+    ------
+    ValueError
+        If the range is empty or not finite, or ``classes`` is refused as in :func:`uniform`.
+    TypeError
+        If ``classes`` is neither a number nor an ordered collection of labels.
+
+    References
+    ----------
+    Beijbom, Saberian, Kriegman & Vasconcelos, "Guess-averse loss functions for cost-sensitive multiclass
+    boosting", ICML 2014.
+
+    Examples
+    --------
+    >>> cost = random_symmetric(3, random_state=0).values
+    >>> bool((cost == cost.T).all()), bool(cost.max() <= 10)
+    (True, True)
+    """
+    count, labels = _count(classes)
+    if not (_is_finite(low) and _is_finite(high)) or not 0 <= low <= high or high == 0:
+        raise ValueError(
+            f"low and high must be finite with 0 <= low <= high and 0 < high, got {low!r} and {high!r}."
+        )
+    drawn = np.triu(_generator(random_state).uniform(low, high, size=(count, count)), k=1)
+    return CostMatrix(drawn + drawn.T, labels)
+
+
+def random_normal(classes: Any, random_state: Any = None) -> CostMatrix:
+    """C_ij = |z_ij| s with z_ij drawn from N(0, 1) for i != j, s such that the mean of all K^2 entries is 1.
+
+    The protocol of Appel, Burgos-Artizzu & Perona 2016, Fig. 3: "zeros along the diagonals and (positive)
+    normally-distributed off-diagonal entries, normalized such that random classification results in unit
+    cost", read as the mean over K equally frequent classes and K equally frequent decisions.
+
+    Parameters
+    ----------
+    classes : int or sequence of labels
+        The number of classes, or their labels.
+    random_state : None, int, numpy Generator or RandomState
+        The source of randomness; an int gives the same matrix every time.
+
+    Returns
+    -------
+    CostMatrix
+        Of shape (K, K).
+
+    Raises
+    ------
+    ValueError
+        If ``classes`` is refused as in :func:`uniform`.
+    TypeError
+        If ``classes`` is neither a number nor an ordered collection of labels.
+
+    References
+    ----------
+    Appel, Burgos-Artizzu & Perona, "Improved multi-class cost-sensitive boosting via estimation of the
+    minimum-risk class", 2016.
+
+    Examples
+    --------
+    >>> round(float(random_normal(5, random_state=0).values.mean()), 12)
+    1.0
+    """
+    count, labels = _count(classes)
+    drawn = np.abs(_generator(random_state).standard_normal((count, count)))
+    np.fill_diagonal(drawn, 0.0)
+    return CostMatrix(drawn / drawn.mean(), labels)
+
+
+def with_reject(cost: Any, price: Any, label: Any = "refer") -> CostMatrix:
+    """Append one more decision, to refer the case to somebody else, at a price: D becomes D + 1.
+
+    Referring pays where every other decision has an expected cost above the price. A price as high as the
+    dearest mistake is never worth paying.
+
+    Parameters
+    ----------
+    cost : CostMatrix, array-like of shape (K, D), DataFrame, dict of dicts, or path of a CSV file
+        The costs so far. A CostMatrix may have costs on its diagonal.
+    price : float, sequence of K floats, or dict of class label to float
+        What referring costs, >= 0: the same for every class, or one price per class (a sequence in the order
+        of the rows).
+    label : label, default="refer"
+        The name of the decision. A cost without labels can take "refer" only, and only once.
+
+    Returns
+    -------
+    CostMatrix
+        Of shape (K, D + 1), the new decision last.
+
+    Raises
+    ------
+    ValueError
+        If a price is not a finite number >= 0, prices do not fit the classes, the label is a decision
+        already, or another label than "refer" is given for a cost without labels.
+    TypeError
+        If ``cost`` is None.
+
+    Examples
+    --------
+    >>> with_reject(uniform(["cat", "dog"]), price=0.2)
+    CostMatrix: 2 true classes (rows) x 3 decisions (columns)
+         cat  dog  refer
+    cat    0    1    0.2
+    dog    1    0    0.2
+    """
+    if cost is None:
+        raise TypeError("cost must be a table of costs, got None: for 0/1 costs start from uniform(classes).")
+    matrix = cost if isinstance(cost, CostMatrix) else CostMatrix(cost)
+    values = np.column_stack([matrix.values, _prices(price, matrix)])
+    if matrix.classes is None or matrix.decisions is None:
+        if label != "refer" or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(
+                f"cost must have labels for its new decision to be named {label!r}, got a table of shape "
+                f"{matrix.shape} without: pass CostMatrix(values, classes=...)."
+            )
+        return CostMatrix(values, allow_diagonal=True)
+    if match_labels([label], matrix.decisions) != [-1]:
+        raise ValueError(
+            f"label must be new among the decisions {listed(matrix.decisions)}, got {label!r}: choose "
+            "another label."
+        )
+    return CostMatrix(values, matrix.classes, (*matrix.decisions, label), allow_diagonal=True)
+
+
+def _prices(price: Any, matrix: CostMatrix) -> FloatArray:
+    """Return the checked price of every class, (K,)."""
+    names = matrix.classes if matrix.classes is not None else tuple(range(matrix.shape[0]))
+    if isinstance(price, Mapping):
+        positions = match_labels(names, as_labels(price, "the classes of price"))
+        if -1 in positions or len(price) != len(names):
+            raise ValueError(
+                f"price must have one entry per class, expected {listed(names)}, got {listed(list(price))}: "
+                f"name every class once."
+            )
+        entries = list(price.values())
+        given = [entries[position] for position in positions]
+    elif isinstance(price, str) or np.ndim(price) == 0:
+        given = [price] * len(names)
+    else:
+        given = list(price)
+        if len(given) != len(names):
+            raise ValueError(
+                f"price must be one number or one number per class, expected {len(names)} for the classes "
+                f"{listed(names)}, got {len(given)}: make them as many."
+            )
+    for name, value in zip(names, given, strict=True):
+        if not _is_finite(value) or value < 0:
+            raise ValueError(
+                f"price of class {name!r} must be a finite number >= 0, got {value!r}: correct it."
+            )
+    return np.array(given, dtype=np.float64)
+
+
+def _count(classes: Any) -> tuple[int, Labels | None]:
+    """Return K and the labels, None where only K is given."""
+    if isinstance(classes, numbers.Integral) and not isinstance(classes, bool):
+        count, labels = int(classes), None
+    elif isinstance(classes, (bool, numbers.Number)) or classes is None:
+        raise TypeError(f"classes must be a whole number of classes or a list of labels, got {classes!r}.")
+    else:
+        labels = as_labels(classes)
+        count = len(labels)
+    if count < 2:
+        raise ValueError(f"classes must be two or more, got {classes!r}: there must be something to decide.")
+    return count, labels
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _generator(random_state: Any) -> np.random.Generator | np.random.RandomState:
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    return np.random.default_rng(random_state)

@@ -1,0 +1,215 @@
+"""CostMatrix: a checked, labelled, read-only table of costs. Rows are true classes, columns are decisions."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from minrisk._typing import FloatArray
+from minrisk.costs.labels import Labels, as_labels, refer_labels
+from minrisk.costs.tables import Table, check_cells, check_diagonal, is_labelled, parse
+
+_SHOWN = 10  # rows and columns of a repr before "..."
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class CostMatrix:
+    """What it costs to decide j when the truth is i: ``values[i, j]``, for K true classes and D decisions.
+
+    The table is checked once, when it is made, and cannot be changed afterwards. Equality and hash are by
+    value.
+
+    Parameters
+    ----------
+    values : array-like of shape (K, D), DataFrame, dict of dicts, path of a CSV file, or CostMatrix
+        The costs. A DataFrame, a dict ``{true: {decision: cost}}`` and a CSV file bring their labels along.
+    classes : sequence of K labels, optional
+        The labels of the rows.
+    decisions : sequence of D labels, optional
+        The labels of the columns, asked for when they are fewer than the classes. By default the classes,
+        followed by ``"refer"`` if there is one more column, or by ``"refer_1"``, ``"refer_2"``, … if there
+        are several.
+    allow_diagonal : bool, default=False
+        Whether a correct decision may cost something.
+
+    Attributes
+    ----------
+    values : ndarray of shape (K, D)
+        float64, C-contiguous, read-only.
+    classes, decisions : tuple of labels, or None
+        Both given or both None: without labels the rows and the first K columns stand in the order of the
+        classes.
+
+    Raises
+    ------
+    ValueError
+        If a cell is not a finite number >= 0, a row is all zero, a correct decision costs something without
+        ``allow_diagonal``, a label occurs twice, or shapes and labels do not fit together.
+    TypeError
+        If labels are not an ordered collection of hashable values.
+    FileNotFoundError
+        If a path leads to no file.
+
+    Examples
+    --------
+    >>> cost = CostMatrix([[0, 1], [5, 0]], classes=["healthy", "ill"])
+    >>> cost
+    CostMatrix: 2 true classes (rows) x 2 decisions (columns)
+             healthy  ill
+    healthy        0    1
+    ill            5    0
+    >>> cost.values[1, 0]
+    np.float64(5.0)
+    >>> CostMatrix([[0, 1, 0.5], [5, 0, 0.5]], classes=["healthy", "ill"]).decisions
+    ('healthy', 'ill', 'refer')
+    """
+
+    values: FloatArray
+    classes: Labels | None
+    decisions: Labels | None
+
+    def __init__(
+        self, values: Any, classes: Any = None, decisions: Any = None, allow_diagonal: bool = False
+    ) -> None:
+        labelled = is_labelled(values) or (isinstance(values, CostMatrix) and values.classes is not None)
+        if labelled and (classes is not None or decisions is not None):
+            raise ValueError(
+                "classes and decisions must be left out when the table has labels of its own, got both: "
+                "rename the table's labels, or pass its numbers alone."
+            )
+        if isinstance(values, CostMatrix):
+            source = Table(values.values, values.classes, values.decisions)
+        else:
+            source = parse(values)
+        numbers = source.values + 0.0  # a copy of our own, with -0.0 turned into 0.0
+        table = source._replace(values=numbers) if labelled else _labelled(numbers, classes, decisions)
+        _check_shape(table)
+        check_cells(table.values, table.classes, table.decisions)
+        if not allow_diagonal:
+            check_diagonal(table)
+        numbers.flags.writeable = False
+        object.__setattr__(self, "values", numbers)
+        object.__setattr__(self, "classes", table.classes)
+        object.__setattr__(self, "decisions", table.decisions)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(K, D): the number of true classes and of decisions."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame, labelled, or numbered where there are no labels.
+
+        Returns
+        -------
+        pandas.DataFrame
+            K rows named ``"true"`` and D columns; ``to_frame().to_csv(path)`` writes what :func:`read_cost`
+            reads.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> frame = CostMatrix([[0, 1], [5, 0]], classes=["healthy", "ill"]).to_frame()
+        >>> frame.loc["ill", "healthy"]
+        np.float64(5.0)
+        """
+        pandas = importlib.import_module("pandas")
+        names = range(self.shape[0]) if self.classes is None else list(self.classes)
+        index = pandas.Index(names, name="true")
+        columns = None if self.decisions is None else pandas.Index(list(self.decisions))
+        return pandas.DataFrame(self.values.copy(), index=index, columns=columns)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is False and dtype is not None and np.dtype(dtype) != self.values.dtype:
+            raise ValueError(
+                f"cost is float64 and must be copied to become {np.dtype(dtype)}: leave out copy=False."
+            )
+        if dtype is None or np.dtype(dtype) == self.values.dtype:
+            return self.values.copy() if copy else self.values
+        return self.values.astype(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CostMatrix):
+            return NotImplemented
+        labels_agree = self.classes == other.classes and self.decisions == other.decisions
+        return labels_agree and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.values.tobytes(), self.classes, self.decisions))
+
+    def __copy__(self) -> CostMatrix:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CostMatrix:
+        return self  # it cannot change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CostMatrix, (self.values, self.classes, self.decisions, True)
+
+    def __repr__(self) -> str:
+        n_classes, n_decisions = self.shape
+        rows, columns = min(n_classes, _SHOWN), min(n_decisions, _SHOWN)
+        header = [str(label) for label in (self.decisions or range(n_decisions))[:columns]]
+        names = [str(label) for label in (self.classes or range(n_classes))[:rows]]
+        lines = [["", *header]]
+        for name, row in zip(names, self.values[:rows, :columns], strict=True):
+            lines.append([name, *(f"{entry:g}" for entry in row)])
+        if columns < n_decisions:
+            lines = [[*line, "..."] for line in lines]
+        if rows < n_classes:
+            lines.append(["..."] * len(lines[0]))
+        widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
+        padded = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
+        kind = "" if self.classes is not None else ", without labels"
+        title = f"CostMatrix: {n_classes} true classes (rows) x {n_decisions} decisions (columns){kind}"
+        return "\n".join([title, *("  ".join(line) for line in padded)])
+
+
+def _labelled(values: FloatArray, classes: Any, decisions: Any) -> Table:
+    """Give a bare table its labels: the decisions are by default the classes and then the "refer" "
+    "decisions."""
+    n_classes, n_decisions = values.shape
+    if classes is None and decisions is not None:
+        raise ValueError(
+            "classes must be given along with decisions, got only decisions: label the rows as well."
+        )
+    if decisions is None and n_decisions < n_classes:
+        raise ValueError(
+            f"cost without labels must have one column per class or more, got {n_classes} rows (true "
+            f"classes) and only {n_decisions} columns (decisions): pass CostMatrix(values, classes=..., "
+            f"decisions=...), a DataFrame or a dict."
+        )
+    if classes is None:
+        return Table(values, None, None)
+    rows = _fitting(classes, n_classes, "classes", "row")
+    if decisions is not None:
+        return Table(values, rows, _fitting(decisions, n_decisions, "decisions", "column"))
+    columns = as_labels(rows + refer_labels(n_decisions - n_classes), "the decisions (classes, then refer)")
+    return Table(values, rows, columns)
+
+
+def _fitting(labels: Any, count: int, what: str, line: str) -> Labels:
+    found = as_labels(labels, what)
+    if len(found) != count:
+        raise ValueError(
+            f"{what} must hold one label per {line} of cost, got {len(found)} labels for {count} {line}s: "
+            f"make them as many."
+        )
+    return found
+
+
+def _check_shape(table: Table) -> None:
+    n_classes, n_decisions = table.values.shape
+    if n_classes < 1 or n_decisions < 2:
+        raise ValueError(
+            f"cost must have one row or more and two decisions (columns) or more, got shape "
+            f"{table.values.shape}: there must be something to decide."
+        )

@@ -1,0 +1,288 @@
+"""Whatever a user may call a cost, brought into the order of the classes of a data set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.costs.labels import Labels, as_labels, listed, match_labels, misspelt, refer_labels
+from minrisk.costs.matrix import CostMatrix
+from minrisk.costs.tables import as_numbers, check_cells, is_frame, is_labelled, parse
+
+
+def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> CostMatrix:
+    """Read costs from a CSV file, in the file's own order of rows and columns.
+
+    The header is ``true,<decision>,<decision>,…`` (its first cell is not read), every further line
+    ``<class>,<cost>,<cost>,…``. Blank lines and blanks around a cell do not count.
+
+    Parameters
+    ----------
+    path : str or path
+        A UTF-8 file, separated by commas.
+    allow_diagonal : bool, default=False
+        Whether a correct decision may cost something.
+
+    Returns
+    -------
+    CostMatrix
+        All labels are strings; :func:`as_cost` matches them to those of the data.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not such a table, or its costs do not pass the checks of :class:`CostMatrix`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "cost.csv")
+    >>> _ = path.write_text("true,1,2\\n1,0,1\\n2,5,0\\n")
+    >>> read_cost(path)
+    CostMatrix: 2 true classes (rows) x 2 decisions (columns)
+       1  2
+    1  0  1
+    2  5  0
+    """
+    return CostMatrix(os.fspath(path), allow_diagonal=allow_diagonal)
+
+
+def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMatrix:
+    """Return ``cost`` with all its labels, its rows in the order of ``classes``.
+
+    The decisions of the result are the classes, in their order, and then the other decisions in the order
+    given. Labelled costs (a DataFrame, a dict, a file, a CostMatrix with labels) are aligned by label, not by
+    position:
+
+    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes;
+    * a class without a column can never be decided;
+    * a column that is no row's label is a decision of its own (unless it looks like a misspelt class, which
+      is an error; a CostMatrix is taken at its word).
+
+    Parameters
+    ----------
+    cost : None, array-like of shape (K, D), DataFrame, dict of dicts, path of a CSV file, or CostMatrix
+        None means 0/1 costs. A table without labels has its rows and its first K columns in the order of
+        ``classes``; one further column is the decision ``"refer"``, several are ``"refer_1"``, ``"refer_2"``,
+        ….
+    classes : array-like of K labels
+        The classes of the data, as in ``estimator.classes_``.
+    allow_diagonal : bool, default=False
+        Whether a correct decision may cost something. A CostMatrix has been checked already.
+
+    Returns
+    -------
+    CostMatrix
+        K rows, ``classes`` and ``decisions`` both given.
+
+    Raises
+    ------
+    ValueError
+        If a class has no row, if a table without labels has not one row per class or fewer columns than
+        classes, if the columns left are fewer than two, or for anything :class:`CostMatrix` refuses.
+    TypeError
+        If ``cost`` or ``classes`` is of a kind that cannot be read.
+    FileNotFoundError
+        If ``cost`` is a string or path that leads to no file.
+
+    Examples
+    --------
+    >>> as_cost({"b": {"a": 5, "refer": 0.5}, "a": {"b": 1, "refer": 0.5}}, ["a", "b"])
+    CostMatrix: 2 true classes (rows) x 3 decisions (columns)
+       a  b  refer
+    a  0  1    0.5
+    b  5  0    0.5
+    >>> as_cost([[0, 1], [5, 0]], [1, 2]).decisions
+    (1, 2)
+    """
+    labels = as_labels(classes)
+    if cost is None:
+        return CostMatrix(1.0 - np.eye(len(labels)), labels)
+    matrix = cost if isinstance(cost, CostMatrix) else None
+    if is_labelled(cost):
+        matrix = CostMatrix(cost, allow_diagonal=allow_diagonal)
+    if matrix is not None and matrix.classes is not None:
+        return _aligned(
+            matrix, labels, trusted=isinstance(cost, CostMatrix), hint=_positions_hint(cost, matrix)
+        )
+    values = parse(cost).values if matrix is None else matrix.values
+    if len(values) != len(labels):
+        raise ValueError(
+            f"cost must have one row per class: expected {len(labels)} rows for the classes "
+            f"{listed(labels)}, got shape {values.shape}; give the missing rows, or a DataFrame or dict with "
+            "labels."
+        )
+    return CostMatrix(values, labels, allow_diagonal=allow_diagonal or matrix is not None)
+
+
+def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
+    """Return whether ``cost`` holds one row per sample rather than one row per class.
+
+    A table does when it has ``n_samples`` rows. When there are as many classes as samples it is read as one
+    row per class, and so is a DataFrame whose row labels are all labels of columns too. Files, dicts and
+    CostMatrix objects never hold one row per sample. Nothing is checked here.
+
+    Parameters
+    ----------
+    cost : object
+        Anything :func:`as_cost` or :func:`row_costs` takes.
+    n_samples, n_classes : int
+        The numbers of samples and of classes.
+
+    Returns
+    -------
+    bool
+        True for :func:`row_costs`, False for :func:`as_cost`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_per_row(np.ones((100, 3)), 100, 3), is_per_row(np.ones((3, 3)), 100, 3)
+    (True, False)
+    """
+    if cost is None or isinstance(cost, (str, os.PathLike, Mapping, CostMatrix)):
+        return False
+    if n_samples == n_classes:
+        return False
+    try:
+        shape = np.shape(cost)
+    except ValueError:  # rows of different lengths: for as_cost to refuse
+        return False
+    if len(shape) != 2 or shape[0] != n_samples:
+        return False
+    if is_frame(cost):
+        return min(match_labels(cost.index.tolist(), cost.columns.tolist()), default=-1) < 0
+    return True
+
+
+def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labels]:
+    """Check one row of costs per sample and bring its columns into the order of the classes.
+
+    The diagonal is not looked at: a sample's costs need not be zero at its own class.
+
+    Parameters
+    ----------
+    cost : array-like or DataFrame of shape (n, D)
+        ``cost[n, j]`` is what it costs to decide ``j`` for sample ``n``. The columns of a DataFrame are
+        aligned by label (numbered columns 0, 1, … that are not the classes count as unlabelled); its rows are
+        taken in order, whatever its index. Without labels the columns stand as in :func:`as_cost`.
+    n_samples : int
+        The number of samples.
+    classes : array-like of K labels
+        The classes of the data.
+
+    Returns
+    -------
+    table : ndarray of shape (n, D)
+        float64 and C-contiguous; the input itself, not a copy, if it is that already and its columns are in
+        order.
+    decisions : tuple of D labels
+        The classes that have a column, in their order, and then the other decisions in the order given.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, a cell is not a finite number >= 0, a row is all zero, a column's label
+        occurs twice or looks like a misspelt class, or columns without labels are fewer than the classes.
+
+    Examples
+    --------
+    >>> table, decisions = row_costs([[0, 3, 1], [2, 0, 1]], n_samples=2, classes=["no", "yes"])
+    >>> table.shape, decisions
+    ((2, 3), ('no', 'yes', 'refer'))
+    """
+    labels = as_labels(classes)
+    given = column_labels(cost, labels)
+    table = as_numbers(cost, None, given)
+    if table.shape[0] != n_samples:
+        raise ValueError(
+            f"cost given per sample must have one row per sample: expected {n_samples} rows, got shape "
+            f"{table.shape}; pass the costs of exactly these samples, or a table with one row per class."
+        )
+    if given is None:
+        if table.shape[1] < len(labels):
+            raise ValueError(
+                f"cost given per sample must have one column per class: expected {len(labels)} columns or "
+                f"more for the classes {listed(labels)}, got shape {table.shape}; give the missing columns, "
+                f"or a DataFrame with labels."
+            )
+        decisions = as_labels(
+            labels + refer_labels(table.shape[1] - len(labels)), "the decisions (classes, then refer)"
+        )
+    else:
+        order, decisions = _column_order(given, labels, labels, trusted=False)
+        if order != list(range(table.shape[1])):
+            table = np.ascontiguousarray(table[:, order])
+    if len(decisions) < 2:
+        raise ValueError(
+            f"cost must have two decisions (columns) or more, got {listed(decisions)}: there must be "
+            "something to decide."
+        )
+    check_cells(table, None, decisions)
+    return table, decisions
+
+
+def column_labels(cost: Any, classes: Labels) -> Labels | None:
+    """Return the labels of a frame's columns, None for an array or a frame with columns merely numbered."""
+    if not is_frame(cost):
+        return None
+    given = as_labels(cost.columns, "the decisions (columns) of cost")
+    numbered = given == tuple(range(len(given))) and max(match_labels(classes, given), default=-1) < 0
+    return None if numbered else given
+
+
+def _aligned(matrix: CostMatrix, classes: Labels, trusted: bool, hint: str) -> CostMatrix:
+    assert matrix.classes is not None
+    assert matrix.decisions is not None
+    rows = match_labels(classes, matrix.classes)
+    missing = [label for label, row in zip(classes, rows, strict=True) if row < 0]
+    if missing:
+        raise ValueError(
+            f"cost must have a row for every class, got none for {listed(missing)} among its rows "
+            f"{listed(matrix.classes)}: add the row{'' if len(missing) == 1 else 's'}{hint}."
+        )
+    columns, decisions = _column_order(matrix.decisions, classes, matrix.classes, trusted)
+    values = matrix.values[np.ix_(rows, columns)]
+    left_out = len(matrix.classes) - len(classes)
+    if left_out and (len(decisions) < 2 or not values.any(axis=1).all()):
+        row = None if len(decisions) < 2 else classes[int(np.argmin(values.any(axis=1)))]
+        what = "fewer than two decisions are left" if row is None else f"row {row!r} is all zero"
+        raise ValueError(
+            f"cost must have something to decide for every class, but with the {left_out} classes left out "
+            f"that do not occur here {what}, among the decisions {listed(decisions)}: give the classes "
+            f"{listed(classes)} costs of their own."
+        )
+    if classes == matrix.classes and decisions == matrix.decisions:
+        return matrix
+    return CostMatrix(values, classes, decisions, allow_diagonal=True)  # checked when matrix was made
+
+
+def _column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -> tuple[list[int], Labels]:
+    """Return the columns to keep and their labels: those of ``classes`` first, then those that no row is "
+    "named after."""
+    of_class = match_labels(classes, given)
+    extra = [j for j, row in enumerate(match_labels(given, rows)) if row < 0]
+    without = [label for label, column in zip(classes, of_class, strict=True) if column < 0]
+    slip = None if trusted else misspelt([given[j] for j in extra], without)
+    if slip:
+        raise ValueError(
+            f"the decision {slip[0]!r} of cost looks like a misspelling of the class {slip[1]!r}, which has "
+            f"no column: correct it, or name the decisions on purpose with CostMatrix(values, classes=..., "
+            "decisions=...)."
+        )
+    order = [column for column in of_class if column >= 0] + extra
+    kept = tuple(label for label, column in zip(classes, of_class, strict=True) if column >= 0)
+    return order, kept + tuple(given[j] for j in extra)
+
+
+def _positions_hint(cost: Any, matrix: CostMatrix) -> str:
+    """Return advice for a frame that was never labelled, only numbered by pandas."""
+    if is_frame(cost) and matrix.classes == tuple(range(matrix.shape[0])):
+        return ", or pass cost.to_numpy() if its rows are in the order of the classes"
+    return ""

@@ -1,0 +1,185 @@
+"""Samples brought down to codes: true classes, decisions and weights, with the costs that belong to them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from minrisk._typing import FloatArray, IntArray
+from minrisk.costs.labels import Labels, as_labels, listed, match_labels, refer_labels
+from minrisk.costs.matrix import CostMatrix
+from minrisk.costs.reading import as_cost, column_labels, is_per_row, row_costs
+from minrisk.costs.tables import as_numbers, is_labelled
+
+# the names of decisions without labels, see labels.refer_labels
+_REFER = re.compile(r"refer(_\d+)?")
+# whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
+_DENSE = 4
+
+
+class Samples(NamedTuple):
+    """Samples brought down to codes, with the costs that belong to them."""
+
+    values: FloatArray  # (K, D), or (n, D) when per_row
+    per_row: bool
+    classes: Labels  # K
+    decisions: Labels  # D
+    truth: IntArray  # (n,) positions among classes
+    decided: IntArray  # (n,) positions among decisions; zeros when there is no y_pred
+    weight: FloatArray | None  # (n,)
+
+
+class _Coded(NamedTuple):
+    """y as positions among the distinct labels it holds."""
+
+    labels: list[Any]
+    codes: IntArray  # (n,)
+
+
+def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: Any) -> Samples:
+    """Check everything and bring it down to codes."""
+    if y_pred is not None:
+        check_consistent_length(y_true, y_pred)
+    truth = _coded(y_true, "y_true")
+    decided = None if y_pred is None else _coded(y_pred, "y_pred")
+    n = len(truth.codes)
+    occurring = _occurring(truth, decided)
+    given = None if labels is None else as_labels(labels, "labels")
+    n_classes = len(occurring) - len(_referrals(occurring)) if given is None else len(given)
+    per_row = is_per_row(cost, n, n_classes)
+    if per_row:
+        classes = given if given is not None else _classes_of_columns(cost, truth, occurring)
+        values, decisions = row_costs(cost, n, classes)
+    elif cost is None:
+        classes = decisions = given if given is not None else occurring
+        values = 1.0 - np.eye(len(classes))
+    else:
+        values, classes, decisions = _class_costs(cost, given, occurring)
+    everywhere_first = np.zeros(n, dtype=np.int64)
+    return Samples(
+        values=values,
+        per_row=per_row,
+        classes=classes,
+        decisions=decisions,
+        truth=_positions(truth, classes, "y_true", "classes (rows)"),
+        decided=everywhere_first
+        if decided is None
+        else _positions(decided, decisions, "y_pred", "decisions"),
+        weight=_weight(sample_weight, n),
+    )
+
+
+def _class_costs(cost: Any, given: Labels | None, occurring: Labels) -> tuple[FloatArray, Labels, Labels]:
+    """Return one row of costs per class, with the labels of rows and columns."""
+    matrix = CostMatrix(cost) if is_labelled(cost) else cost
+    own = matrix.classes if isinstance(matrix, CostMatrix) else None
+    if own is None and given is None:
+        n_rows, n_columns = as_numbers(matrix).shape
+        implied = refer_labels(max(n_columns - n_rows, 0))
+        given = tuple(label for label in occurring if label not in implied)
+        if len(given) != n_rows:
+            raise ValueError(
+                f"labels must be given for a cost without labels that has {n_rows} rows when the labels that "
+                f"occur are {listed(given)}: pass labels=[...] in the order of its rows, or a labelled cost."
+            )
+    aligned = as_cost(matrix, own if given is None else given)
+    assert aligned.classes is not None
+    assert aligned.decisions is not None
+    return aligned.values, aligned.classes, aligned.decisions
+
+
+def _classes_of_columns(cost: Any, truth: _Coded, occurring: Labels) -> Labels:
+    """Return the classes for a table with one row per sample, or ask for ``labels`` where they cannot be "
+    "known."""
+    found = tuple(sorted(truth.labels, key=occurring.index))
+    if column_labels(cost, found) is not None:
+        return found
+    referrals = _referrals(occurring)
+    classes = tuple(label for label in occurring if label not in referrals)
+    n_columns = np.shape(cost)[1]
+    if len(classes) + len(referrals) != n_columns:
+        raise ValueError(
+            f"labels must be given for costs per sample that have {n_columns} columns when the labels that "
+            f"occur are {listed(occurring)}: pass labels=[...], the classes in the order of the columns, or "
+            "a DataFrame."
+        )
+    return classes
+
+
+def _referrals(occurring: Labels) -> Labels:
+    """Return those labels that are the names minrisk gives to decisions after the classes."""
+    named = [label for label in occurring if isinstance(label, str) and _REFER.fullmatch(label)]
+    implied = refer_labels(len(named))
+    return implied if set(named) == set(implied) else ()
+
+
+def _occurring(truth: _Coded, decided: _Coded | None) -> Labels:
+    """Return the sorted distinct labels of y_true and y_pred (strings last where both kinds occur)."""
+    found = list(truth.labels)
+    if decided is not None:
+        known = match_labels(decided.labels, found)
+        found += [label for label, position in zip(decided.labels, known, strict=True) if position < 0]
+    try:
+        return tuple(sorted(found))
+    except TypeError:
+        strings = sorted(label for label in found if isinstance(label, str))
+        others = [label for label in found if not isinstance(label, str)]
+        try:
+            return (*sorted(others), *strings)
+        except TypeError:
+            return (*sorted(others, key=repr), *strings)
+
+
+def _coded(y: Any, name: str) -> _Coded:
+    """Return y as positions among its distinct labels, without sorting where that can be helped."""
+    values = column_or_1d(y)
+    if len(values) == 0:
+        raise ValueError(f"{name} must hold one sample or more, got none: pass the labels of the samples.")
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < 2**53).all():
+        whole = values.astype(np.int64)
+        values = whole if (whole == values).all() else values
+    if values.dtype.kind in "iu":
+        low, high = int(values.min()), int(values.max())
+        if high - low < _DENSE * len(values) and high < 2**62:
+            shifted = values.astype(np.int64) - low
+            present = np.bincount(shifted) > 0
+            return _Coded((np.flatnonzero(present) + low).tolist(), (np.cumsum(present) - 1)[shifted])
+    if values.dtype.kind in "biuf":
+        distinct, codes = np.unique(values, return_inverse=True)
+        return _Coded(distinct.tolist(), codes)
+    items = values.tolist()
+    position = {label: i for i, label in enumerate(dict.fromkeys(items))}
+    return _Coded(
+        list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items))
+    )
+
+
+def _positions(coded: _Coded, labels: Labels, name: str, what: str) -> IntArray:
+    """Return y as positions among ``labels``, (n,)."""
+    found = np.array(match_labels(coded.labels, labels), dtype=np.int64)
+    if (found < 0).any():
+        unknown = [coded.labels[i] for i in np.flatnonzero(found < 0)]
+        raise ValueError(
+            f"{name} must hold {what} of the cost only, expected some of {listed(labels)}, got "
+            f"{listed(unknown)}: add them to the cost (and to labels, if given), or correct {name}."
+        )
+    return np.asarray(found[coded.codes])
+
+
+def _weight(sample_weight: Any, n: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weight = np.asarray(column_or_1d(sample_weight, dtype=np.float64))
+    if len(weight) != n:
+        raise ValueError(
+            f"sample_weight must have one weight per sample, expected {n}, got {len(weight)}: correct it."
+        )
+    if not np.isfinite(weight).all() or weight.min() < 0 or not weight.any():
+        raise ValueError(
+            "sample_weight must be finite and zero or more, with one weight above zero, got "
+            f"values from {weight.min():g} to {weight.max():g}: correct it."
+        )
+    return weight

@@ -1,0 +1,225 @@
+"""Raw tables: any description of costs taken apart into numbers and labels, and the checks of the numbers.
+
+Nothing here knows about a data set; aligning a table to the classes of one is :mod:`minrisk.costs.reading`'s
+task.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.costs.labels import Labels, as_labels, label_text, listed, match_labels
+
+_ROWS = "the true classes (rows) of cost"
+_COLUMNS = "the decisions (columns) of cost"
+
+
+class Table(NamedTuple):
+    """Numbers with the labels that came along; ``classes`` and ``decisions`` are both None or both given."""
+
+    values: FloatArray  # (K, D)
+    classes: Labels | None
+    decisions: Labels | None
+
+
+def is_frame(cost: Any) -> bool:
+    """Return whether ``cost`` looks like a pandas DataFrame, without importing pandas."""
+    return all(hasattr(cost, name) for name in ("columns", "index", "to_numpy"))
+
+
+def is_labelled(cost: Any) -> bool:
+    """Return whether ``cost`` is of a kind that carries the labels of its rows and columns."""
+    return isinstance(cost, (str, os.PathLike, Mapping)) or is_frame(cost)
+
+
+def parse(cost: Any) -> Table:
+    """Take a file, a dict of dicts, a DataFrame or a table of numbers apart into a :class:`Table`."""
+    if isinstance(cost, (str, os.PathLike)):
+        return _from_csv(Path(cost))
+    if isinstance(cost, Mapping):
+        return _from_mapping(cost)
+    if is_frame(cost):
+        classes, decisions = as_labels(cost.index, _ROWS), as_labels(cost.columns, _COLUMNS)
+        return Table(as_numbers(cost, classes, decisions), classes, decisions)
+    return Table(as_numbers(cost), None, None)
+
+
+def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = None) -> FloatArray:
+    """Return ``cost`` as a 2-d C-contiguous float64 array, not copied if it is one, or say which cell is no "
+    "number."""
+    try:
+        raw = np.asarray(cost)
+    except ValueError:
+        raise ValueError(
+            "cost must be a table of numbers, got rows of different lengths: give every row one cost per "
+            "decision."
+        ) from None
+    if raw.ndim != 2:
+        raise ValueError(
+            f"cost must be 2-d (one row per true class, one column per decision), got {type(cost).__name__} "
+            f"with {raw.ndim} dimension{'' if raw.ndim == 1 else 's'}: give a table such as [[0, 1], [5, 0]]."
+        )
+    if raw.dtype.kind in "biuf":
+        return np.ascontiguousarray(raw, dtype=np.float64)
+    values = np.empty(raw.shape)
+    for i, j in np.ndindex(*raw.shape):
+        values[i, j] = _number(raw[i, j], i, j, rows, columns)
+    return values
+
+
+def cell(i: int, j: int, rows: Labels | None = None, columns: Labels | None = None) -> str:
+    """Return the name of a cell: by label where there are labels, else by position.
+
+    Examples
+    --------
+    >>> cell(1, 2), cell(0, 1, ("knife", "bottle"), ("knife", "bottle"))
+    ('cost[1, 2]', "cost['knife', 'bottle']")
+    """
+    row = i if rows is None else rows[i]
+    column = j if columns is None else columns[j]
+    return f"cost[{row!r}, {column!r}]"
+
+
+def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None) -> None:
+    """Raise a ValueError that names the first cell that is not finite or is negative, or the first row all "
+    "zero."""
+    if values.size == 0:
+        return
+    largest = values.max(axis=1)  # nan and inf survive the maximum, -inf and negative numbers the minimum
+    if not np.isfinite(largest).all() or not np.isfinite(values.min()):
+        i, j = np.argwhere(~np.isfinite(values))[0].tolist()
+        raise ValueError(
+            f"{cell(i, j, rows, columns)} must be a finite number, got {values[i, j]}: "
+            f"a decision never to be taken gets a large finite cost."
+        )
+    if values.min() < 0:
+        i, j = np.argwhere(values < 0)[0].tolist()
+        raise ValueError(
+            f"{cell(i, j, rows, columns)} must be zero or more, got {values[i, j]:g}: "
+            f"write a gain as a smaller cost, by adding a constant to its row."
+        )
+    if not largest.all():
+        row = int(np.argmin(largest))
+        raise ValueError(
+            f"every row of cost must have a cost above zero, got only zeros in row "
+            f"{row if rows is None else rows[row]!r}: give its mistakes a cost, or leave it out of cost and "
+            "data."
+        )
+
+
+def check_diagonal(table: Table) -> None:
+    """Raise a ValueError that names the first correct decision that costs something."""
+    rows, columns = same_label_cells(table)
+    for i, j in zip(rows, columns, strict=True):
+        if table.values[i, j] != 0:
+            raise ValueError(
+                f"{cell(i, j, table.classes, table.decisions)} is the cost of a correct decision and must be "
+                f"0, got {table.values[i, j]:g}: set it to 0, or allow it with CostMatrix(..., "
+                "allow_diagonal=True)."
+            )
+
+
+def same_label_cells(table: Table) -> tuple[list[int], list[int]]:
+    """Return the cells (rows, columns) where the decision is the true class."""
+    if table.classes is None or table.decisions is None:
+        n_classes = table.values.shape[0]
+        return list(range(n_classes)), list(range(n_classes))
+    columns = match_labels(table.classes, table.decisions)
+    rows = [i for i, column in enumerate(columns) if column >= 0]
+    return rows, [columns[i] for i in rows]
+
+
+def _number(value: Any, i: int, j: int, rows: Labels | None, columns: Labels | None) -> float:
+    hint = "give every cell a number"
+    if isinstance(value, str) and j == 0 and columns is not None:
+        hint += ", and read a file whose first column names the classes with index_col=0"
+    if not isinstance(value, (str, bytes, complex)):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(f"{cell(i, j, rows, columns)} must be a number, got {value!r}: {hint}.")
+
+
+def _from_mapping(cost: Mapping[Any, Any]) -> Table:
+    for label, row in cost.items():
+        if not isinstance(row, Mapping):
+            raise TypeError(
+                f"cost given as a dict must be a dict of dicts {{true: {{decision: cost}}}}, "
+                f"got {type(row).__name__} for {label!r}: write {{{label!r}: {{decision: cost, ...}}}}."
+            )
+    classes = as_labels(cost, _ROWS)
+    decisions = as_labels(dict.fromkeys(decision for row in cost.values() for decision in row), _COLUMNS)
+    values = np.empty((len(classes), len(decisions)))
+    for i, row in enumerate(cost.values()):
+        for j, decision in enumerate(decisions):
+            if decision in row:
+                values[i, j] = _number(row[decision], i, j, classes, decisions)
+            elif label_text(decision) == label_text(classes[i]):  # the correct decision may be left out
+                values[i, j] = 0.0
+            else:
+                raise ValueError(
+                    f"{cell(i, j, classes, decisions)} must be given, got only the decisions "
+                    f"{listed(list(row))} for {classes[i]!r}: add the missing cost."
+                )
+    return Table(values, classes, decisions)
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, stripped cells) of every line that is not blank."""
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"cost given as a string must be the path of a CSV file, got {str(path)!r}, which is no file: "
+            f"correct the path, or pass a table of numbers."
+        )
+    try:
+        with path.open(
+            encoding="utf-8-sig", newline=""
+        ) as file:  # -sig: spreadsheets write a byte order mark
+            reader = csv.reader(file)
+            for cells in reader:
+                if any(text.strip() for text in cells):
+                    yield reader.line_num, [text.strip() for text in cells]
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{path} must be text in UTF-8, got other bytes: save it as a UTF-8 CSV file."
+        ) from None
+
+
+def _from_csv(path: Path) -> Table:
+    """Read a file whose header names the decisions and whose first column names the true classes."""
+    lines = list(_csv_lines(path))
+    if len(lines) < 2 or len(lines[0][1]) < 2:
+        found = f"the first line {','.join(lines[0][1])!r}" if lines else "an empty file"
+        raise ValueError(
+            f"{path} must have a header 'true,<decision>,<decision>,...' and one line '<class>,<cost>,...' "
+            f"per true class, separated by commas, got {found} and {max(len(lines) - 1, 0)} lines below it: "
+            "correct the file."
+        )
+    width = len(lines[0][1])
+    for number, cells in lines:
+        if len(cells) != width:
+            raise ValueError(
+                f"line {number} of {path} must have {width} cells like its header, got {len(cells)}: correct "
+                "the line."
+            )
+    classes = as_labels([cells[0] for _, cells in lines[1:]], f"the true classes (first column) of {path}")
+    decisions = as_labels(lines[0][1][1:], f"the decisions (header) of {path}")
+    values = np.empty((len(classes), len(decisions)))
+    for i, (_, cells) in enumerate(lines[1:]):
+        for j, text in enumerate(cells[1:]):
+            try:
+                values[i, j] = float(text)
+            except ValueError:
+                raise ValueError(
+                    f"{cell(i, j, classes, decisions)} in {path} must be a number, got {text!r}: correct the "
+                    "file."
+                ) from None
+    return Table(values, classes, decisions)

@@ -1,0 +1,334 @@
+"""The one scikit-learn estimator with behaviour; an algorithm subclasses it and says its recipe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._workers import Workers
+from minrisk.costs import as_cost, is_per_row, row_costs
+from minrisk.validation import Choice, Features, Flag, Number, Rule, check_parameters
+
+if TYPE_CHECKING:
+    from minrisk.binning import Binner
+    from minrisk.boosting import Progress, Recipe
+    from minrisk.model import AdditiveModel
+    from minrisk.rows.base import RowCosts
+    from minrisk.rows.local import LocalRows
+
+NO_LINK = (
+    "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
+    "sklearn.calibration.CalibratedClassifierCV."
+)
+
+
+class Prepared(NamedTuple):
+    """Training data in the loop's terms."""
+
+    binner: Binner
+    rows: LocalRows
+    validation: LocalRows | None
+
+
+class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Behaviour common to all algorithms; see a subclass for the parameters."""
+
+    n_estimators: int
+    max_features: float
+    cost: Any
+    binning: str
+    max_bins: int | None
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "n_estimators": Number(int, 1),
+        "learning_rate": Number(float, 0, open_low=True),
+        "binning": Choice(("quantile", "uniform")),
+        "max_bins": Number(int, 2, 256, optional=True),
+        "subsample": Number(float, 0, 1, open_low=True),
+        "max_features": Features(),
+        "early_stopping": Flag(),
+        "validation_fraction": Number(float, 0, 0.999, open_low=True),
+        "n_iter_no_change": Number(int, 1),
+        "warm_start": Flag(),
+        "verbose": Number(int, 0),
+    }
+
+    def _recipe(self, costs: RowCosts, thresholds: tuple[FloatArray, ...]) -> Recipe:
+        """The algorithm: the one method a subclass writes."""
+        raise TypeError(f"{type(self).__name__} has no recipe: use an algorithm such as REBELClassifier.")
+
+    # -- training ------------------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> Self:
+        """Train on features, labels and costs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Numbers; NaN means missing and goes with the low values.
+        y : array-like of shape (n,)
+            Class labels, numbers or strings; at least two classes.
+        sample_weight : array-like of shape (n,), optional
+            Multiplies each row's costs; a weight of 2 is the row twice.
+        cost : optional
+            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, X, y or a cost is not usable; the message says what was expected.
+        """
+        check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
+        goes_on = bool(self.warm_start) and hasattr(self, "model_")
+        X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite="allow-nan", reset=not goes_on)
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
+            self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on)
+        return self
+
+    def _prepare(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
+    ) -> Prepared:
+        """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
+        from minrisk.binning import fit_binner
+        from minrisk.rows.base import RowCosts
+        from minrisk.rows.local import LocalRows
+
+        codes = self._encode(y, goes_on)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.sum() > 0:
+            raise ValueError("sample_weight must be positive for at least one row, got zeros only.")
+        table, index = self._resolve_cost(cost, codes)
+        if not goes_on:
+            self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        training, validating = self._split_rows(codes) if self.early_stopping else (None, None)
+        binner = fit_binner(X, self.binning, self.max_bins, training, None if sample_weight is None else weight, workers)
+
+        def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
+            costs = RowCosts(table, index, weight) if part is None else RowCosts(table, index[part], weight[part])
+            return LocalRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
+
+        rows = rows_of(training, True)
+        return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
+
+    def _boost(self, data: Prepared, goes_on: bool) -> None:
+        """Run the rounds and keep what they made."""
+        from minrisk.boosting import Progress, boost
+        from minrisk.learners.tree import pack
+        from minrisk.model import AdditiveModel
+        from minrisk.monitors import EarlyStopping, ProgressBar, RiskHistory
+
+        rows, thresholds = data.rows, data.binner.thresholds
+        recipe = self._recipe(rows.costs, thresholds)
+        start = None
+        if goes_on:
+            start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_)
+            for part in (rows, data.validation):
+                if part is not None:
+                    _replay(part, start)
+        history = RiskHistory(self.train_risk_ if goes_on else ())
+        monitors: list[Any] = [history]
+        stopping = None
+        if data.validation is not None:
+            known = self.validation_risk_ if goes_on and self.validation_risk_ is not None else ()
+            stopping = EarlyStopping(data.validation, self.n_iter_no_change, known)
+            monitors.append(stopping)
+        with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
+            progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, bar], start)
+        n = len(progress.trees) if stopping is None else stopping.best_round
+        assert progress.intercept is not None
+        vectors = np.array(progress.vectors[:n]).reshape(n, rows.n_outputs)
+        link = recipe.loss.link(rows.costs)
+        self.model_: AdditiveModel = AdditiveModel(
+            pack(progress.trees[:n]), vectors, progress.intercept, self.n_features_in_, link
+        )
+        self.n_iter_ = n
+        self.train_loss_ = np.array(progress.losses[: n + 1])
+        self.train_risk_ = np.array(history.risks[: n + 1])
+        self.validation_risk_ = None if stopping is None else np.array(stopping.risks)
+        self._log_scale = progress.log_scale
+
+    def _encode(self, y: Labels, goes_on: bool) -> IntArray:
+        """Class codes of y; sets or checks `classes_`."""
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if goes_on:
+            if not np.array_equal(classes, self.classes_):
+                raise ValueError(
+                    f"warm_start goes on with the same classes: expected {list(self.classes_)}, got {list(classes)}. "
+                    "Set warm_start=False to start afresh."
+                )
+            if self.n_estimators < self.n_iter_:
+                raise ValueError(
+                    f"warm_start adds rounds: n_estimators={self.n_estimators} must be at least n_iter_={self.n_iter_}."
+                )
+        elif len(classes) < 2:
+            raise ValueError(f"y must have at least two classes, got 1 class: {classes[0]!r}.")
+        self.classes_ = classes
+        return codes
+
+    def _resolve_cost(self, cost: Any, codes: IntArray) -> tuple[FloatArray, np.ndarray]:
+        """Cost table and the table row of each sample; sets `cost_` and `decisions_`."""
+        n = len(codes)
+        if is_per_row(cost, n, len(self.classes_)):
+            table, decisions = row_costs(cost, n, self.classes_)
+            self.cost_ = None
+            self.decisions_ = _as_labels(decisions)
+            return table, np.arange(n, dtype=np.int32)
+        self.cost_ = as_cost(self.cost if cost is None else cost, self.classes_)
+        self.decisions_ = _as_labels(self.cost_.decisions)
+        return np.ascontiguousarray(self.cost_.values), codes.astype(np.int32)
+
+    def _split_rows(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+        """Training and validation row numbers, by class where every class can be on both sides."""
+        counts = np.bincount(codes)
+        n_validating = math.ceil(self.validation_fraction * len(codes))
+        if n_validating >= len(codes):
+            raise ValueError(
+                f"early_stopping needs rows on both sides: {len(codes)} rows are too few for "
+                f"validation_fraction={self.validation_fraction}."
+            )
+        room = min(n_validating, len(codes) - n_validating) >= len(counts)
+        parts = train_test_split(
+            np.arange(len(codes)), test_size=n_validating, random_state=self._seed,
+            stratify=codes if counts.min() >= 2 and room else None,
+        )
+        return np.sort(parts[0]), np.sort(parts[1])
+
+    # -- prediction ------------------------------------------------------------------------------------------------
+    def _check_X(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "model_")
+        return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False))
+
+    def _scores(self, X: Any) -> FloatArray:
+        X = self._check_X(X)
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
+            return self.model_.scores(X, workers)
+
+    def predict(self, X: Any) -> Labels:
+        """The decision of the largest score for each row, (n,)."""
+        scores = self._scores(X)
+        return np.asarray(self.decisions_[scores.argmax(axis=1)])
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores H(x), (n, D); for two classes the second score less the first, (n,)."""
+        return self._outward(self._scores(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+        """`decision_function` after each round."""
+        for scores in self.model_.staged_scores(self._check_X(X)):
+            yield self._outward(scores)
+
+    def staged_predict(self, X: Any) -> Iterator[Labels]:
+        """`predict` after each round."""
+        for scores in self.model_.staged_scores(self._check_X(X)):
+            yield np.asarray(self.decisions_[scores.argmax(axis=1)])
+
+    def _outward(self, scores: FloatArray) -> FloatArray:
+        two = len(self.classes_) == 2 and scores.shape[1] == 2
+        return np.asarray(scores[:, 1] - scores[:, 0]) if two else scores
+
+    @property
+    def predict_proba(self) -> Callable[[Any], FloatArray]:
+        """Class probabilities, (n, K), by the link of the loss.
+
+        Raises
+        ------
+        AttributeError
+            If the scores say nothing about probabilities, as with other costs than 0/1.
+        """
+        self._require_link()
+        return self._predict_proba
+
+    @property
+    def staged_predict_proba(self) -> Callable[[Any], Iterator[FloatArray]]:
+        """`predict_proba` after each round."""
+        self._require_link()
+        return self._staged_predict_proba
+
+    def _require_link(self) -> None:
+        model = getattr(self, "model_", None)
+        if (model is None and self.cost is not None) or (model is not None and model.link is None):
+            raise AttributeError(
+                NO_LINK.format(reason="scores trained on general costs estimate risks, not probabilities")
+            )
+
+    def _predict_proba(self, X: Any) -> FloatArray:
+        scores = self._scores(X)
+        return self.model_.probabilities(scores)
+
+    def _staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+        for scores in self.model_.staged_scores(self._check_X(X)):
+            yield self.model_.probabilities(scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> float:
+        """1 less the mean cost of the decisions: with 0/1 costs the accuracy.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        cost : optional
+            Costs to judge by, a matrix or one row per sample; default those of the fit.
+        """
+        from minrisk.metrics import expected_cost
+
+        decisions = self.predict(X)
+        judged_by = self.cost_ if cost is None else cost
+        if judged_by is None:
+            raise ValueError("The fit had costs per row: pass cost= to score, (n, D) or a matrix.")
+        return 1.0 - float(
+            expected_cost(y, decisions, judged_by, labels=self.classes_, sample_weight=sample_weight)
+        )
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each feature in the relative falls of the loss, (d,); sums to 1 (all 0 without a split)."""
+        check_is_fitted(self, "model_")
+        packed = self.model_.packed
+        total = np.bincount(packed.feature, weights=packed.gain, minlength=self.n_features_in_)
+        return np.asarray(total / total.sum() if total.sum() > 0 else total)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _as_labels(decisions: Any) -> Labels:
+    """Decision names as an array: of the classes' own dtype, or of objects where kinds are mixed."""
+    decisions = list(decisions)
+    kinds = {np.asarray(decision).dtype.kind for decision in decisions}
+    if len(kinds) == 1:
+        return np.asarray(decisions)
+    labels = np.empty(len(decisions), dtype=object)
+    labels[:] = decisions
+    return labels
+
+
+def _replay(rows: LocalRows, start: Progress) -> None:
+    """Bring rows to the scores of rounds already done."""
+    assert start.intercept is not None
+    rows.shift(start.intercept)
+    for tree, vector in zip(start.trees, start.vectors, strict=True):
+        rows.respond(tree)
+        rows.advance(vector)

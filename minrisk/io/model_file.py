@@ -1,0 +1,248 @@
+"""Model files: data, never code.
+
+A file is MAGIC, format version (uint32), payload length (uint64), SHA-256 of the rest, payload; little-endian. The
+payload is an uncompressed ``.npz`` (read with ``allow_pickle=False``) of the model's arrays and a JSON header. The
+checksum tells damage; what damage cannot explain (a file made to harm) is stopped by checking every index and shape
+before a kernel sees it. How a fit was run (threads, verbosity) is not stored: the same model gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minrisk
+from minrisk._typing import Labels
+from minrisk.costs import CostMatrix
+from minrisk.estimator import BoostedClassifier
+from minrisk.io.atomic import write_beside
+from minrisk.learners.tree import PackedTrees
+from minrisk.losses.links import LINKS
+from minrisk.model import AdditiveModel
+from minrisk.validation import check_parameters
+
+MAGIC = b"minrisk\n"
+VERSION = 1
+HEAD = struct.Struct("<IQ")
+DIGEST_BYTES = 32
+
+RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # not part of a model
+ARRAYS = {
+    "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "value": (np.float64, 1),
+    "gain": (np.float64, 1), "offsets": (np.int64, 1), "depth": (np.int32, 1), "vectors": (np.float64, 2),
+    "intercept": (np.float64, 1), "train_loss": (np.float64, 1), "train_risk": (np.float64, 1),
+}  # fmt: skip
+OPTIONAL = {"validation_risk": (np.float64, 1), "cost": (np.float64, 2)}
+
+
+class ModelFileError(ValueError):
+    """A file that is not a whole, undamaged minrisk model."""
+
+
+def save(estimator: BoostedClassifier, path: str | Path) -> None:
+    """Write a fitted estimator to one file.
+
+    The file holds the model, costs, labels and training curves; it is written beside `path` and renamed, so a failed
+    write leaves an earlier file as it was.
+
+    Parameters
+    ----------
+    estimator : BoostedClassifier
+        Fitted.
+    path : str or Path
+        Where to; the folder must exist.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it is not one of minrisk's, or its class labels are neither numbers, strings nor truth values.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, os, minrisk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = os.path.join(tempfile.mkdtemp(), "iris.minrisk")
+    >>> minrisk.save(minrisk.REBELClassifier(n_estimators=5).fit(X, y), path)
+    >>> minrisk.load(path).predict(X[:2])
+    array([0, 0])
+    """
+    payload = _payload(estimator)
+    head = HEAD.pack(VERSION, len(payload))
+    digest = hashlib.sha256(head + payload).digest()
+    with write_beside(path) as beside:
+        beside.write_bytes(MAGIC + head + digest + payload)
+
+
+def load(path: str | Path) -> Any:
+    """Read an estimator that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    estimator
+        Fitted, of the class that was saved; it predicts the same bits.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a minrisk model, is damaged or cut short, or comes from a newer format.
+    OSError
+        If the file cannot be read.
+    """
+    data = Path(path).read_bytes()
+    start = len(MAGIC) + HEAD.size + DIGEST_BYTES
+    if not data.startswith(MAGIC) or len(data) < start:
+        raise ModelFileError(f"{path} is not a minrisk model file, or is cut short: give a file made by minrisk.save.")
+    head = data[len(MAGIC) : len(MAGIC) + HEAD.size]
+    version, length = HEAD.unpack(head)
+    payload = data[start:]
+    if hashlib.sha256(head + payload).digest() != data[start - DIGEST_BYTES : start] or length != len(payload):
+        raise ModelFileError(f"{path} is damaged: its checksum does not match. Take a fresh copy or train again.")
+    if version != VERSION:
+        raise ModelFileError(f"{path} has format {version}, this version of minrisk reads format {VERSION}: upgrade.")
+    try:
+        return _restore(payload)
+    except ModelFileError:
+        raise
+    except Exception as error:  # whatever a hostile payload provokes is one kind of error to the caller
+        raise ModelFileError(f"{path} is not a valid minrisk model: {error}") from error
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+def _payload(estimator: BoostedClassifier) -> bytes:
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(estimator, minrisk.ALGORITHMS):
+        raise TypeError(f"Only minrisk estimators can be saved, got {type(estimator).__name__}.")
+    check_is_fitted(estimator, "model_")
+    model = estimator.model_
+    arrays = {name: getattr(model.packed, name) for name in PackedTrees.__dataclass_fields__}
+    arrays |= {"vectors": model.vectors, "intercept": model.intercept}
+    arrays |= {"train_loss": estimator.train_loss_, "train_risk": estimator.train_risk_}
+    if estimator.validation_risk_ is not None:
+        arrays["validation_risk"] = estimator.validation_risk_
+    if estimator.cost_ is not None:
+        arrays["cost"] = np.asarray(estimator.cost_.values)
+    names = getattr(estimator, "feature_names_in_", None)
+    header = {
+        "algorithm": type(estimator).__name__,
+        "parameters": {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in estimator.get_params(deep=False).items()
+            if name not in RUN_PARAMETERS
+        },
+        "cost_given": estimator.cost is not None,
+        "classes": _labels_out(estimator.classes_),
+        "decisions": _labels_out(estimator.decisions_),
+        "n_features": int(model.n_features),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "link": model.link,
+        "log_scale": float(estimator._log_scale),
+        "seed": int(estimator._seed),
+    }
+    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
+    buffer = io.BytesIO()
+    np.savez(buffer, header=np.frombuffer(text, dtype=np.uint8), **arrays)
+    return buffer.getvalue()
+
+
+def _labels_out(labels: Labels) -> dict[str, Any]:
+    """Labels as JSON: their dtype and plain values."""
+    values = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if not all(isinstance(value, (str, bool, int, float)) for value in values):
+        raise TypeError(f"Labels must be numbers, strings or truth values to be saved, got {values[:5]!r}.")
+    return {"dtype": "object" if labels.dtype == object else labels.dtype.str, "values": values}
+
+
+# -- reading -------------------------------------------------------------------------------------------------------
+def _restore(payload: bytes) -> Any:
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        members = archive.infolist()
+        if any(m.compress_type != zipfile.ZIP_STORED for m in members) or (
+            sum(m.file_size for m in members) > len(payload)
+        ):
+            raise ModelFileError("its arrays are packed in an unknown way.")
+    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    header = json.loads(arrays.pop("header").tobytes())
+    for name, (dtype, n_dimensions) in {**ARRAYS, **OPTIONAL}.items():
+        array = arrays.get(name)
+        if array is None and name in OPTIONAL:
+            continue
+        if array is None or array.dtype != dtype or array.ndim != n_dimensions:
+            raise ModelFileError(f"array {name!r} is missing or of the wrong kind.")
+        arrays[name] = np.ascontiguousarray(array)
+    algorithms = {algorithm.__name__: algorithm for algorithm in minrisk.ALGORITHMS}
+    if header["algorithm"] not in algorithms:
+        raise ModelFileError(f"algorithm {header['algorithm']!r} is unknown.")
+    estimator = algorithms[header["algorithm"]](**header["parameters"])
+    check_parameters(header["algorithm"], estimator.get_params(deep=False), estimator._rules)
+    _restore_labels(estimator, header, arrays)
+    estimator.model_ = _restore_model(header, arrays, len(estimator.decisions_))
+    estimator.n_features_in_ = estimator.model_.n_features
+    if header["feature_names"] is not None:
+        if len(header["feature_names"]) != estimator.n_features_in_:
+            raise ModelFileError("there is not one name per feature.")
+        estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    estimator.n_iter_ = len(estimator.model_)
+    for name in ("train_loss", "train_risk"):
+        if len(arrays[name]) != estimator.n_iter_ + 1:
+            raise ModelFileError(f"{name} must have one value per round and one before.")
+        setattr(estimator, name + "_", arrays[name])
+    estimator.validation_risk_ = arrays.get("validation_risk")
+    estimator._log_scale, estimator._seed = float(header["log_scale"]), int(header["seed"])
+    return estimator
+
+
+def _restore_labels(estimator: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    estimator.classes_ = _labels_in(header["classes"])
+    estimator.decisions_ = _labels_in(header["decisions"])
+    if len(estimator.classes_) < 2 or len(set(estimator.classes_.tolist())) != len(estimator.classes_):
+        raise ModelFileError("the classes must be at least two, all different.")
+    estimator.cost_ = None
+    if "cost" in arrays:
+        classes, decisions = tuple(estimator.classes_.tolist()), tuple(estimator.decisions_.tolist())
+        estimator.cost_ = CostMatrix(arrays["cost"], classes, decisions, allow_diagonal=True)
+        estimator.cost = estimator.cost_ if header["cost_given"] else None
+
+
+def _labels_in(labels: dict[str, Any]) -> Labels:
+    values, dtype = labels["values"], labels["dtype"]
+    if not all(isinstance(value, (str, bool, int, float)) for value in values):
+        raise ModelFileError("labels must be numbers, strings or truth values.")
+    if dtype == "object":
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    if np.dtype(dtype).kind not in "biufU":
+        raise ModelFileError(f"labels of dtype {dtype!r} are unknown.")
+    return np.array(values, dtype=dtype)
+
+
+def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outputs: int) -> AdditiveModel:
+    packed = PackedTrees(**{name: arrays[name] for name in PackedTrees.__dataclass_fields__})
+    n_features = int(header["n_features"])
+    packed.check(n_features)
+    vectors, intercept = arrays["vectors"], arrays["intercept"]
+    if vectors.shape != (len(packed), n_outputs) or intercept.shape != (n_outputs,):
+        raise ModelFileError("there must be one vector per learner, with one entry per decision.")
+    if not (np.all(np.isfinite(vectors)) and np.all(np.isfinite(intercept))):
+        raise ModelFileError("a vector is not finite.")
+    if header["link"] is not None and header["link"] not in LINKS:
+        raise ModelFileError(f"link {header['link']!r} is unknown.")
+    return AdditiveModel(packed, vectors, intercept, n_features, header["link"])

@@ -1,0 +1,160 @@
+"""Trees with responses in {-1, +1}: one tree on bins, and many packed for raw data. A stump is a tree of depth 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, Int32Array, IntArray
+
+MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
+
+
+class Tree(NamedTuple):
+    """Arrays over nodes, the root first; the children of a node are left and left + 1, a leaf's `left` is itself.
+
+    A row goes right when its bin is above `bin`, which is when its value is above `threshold`.
+    """
+
+    feature: Int32Array  # 0 at leaves
+    bin: Int32Array  # 255 at leaves: no bin is above it
+    threshold: FloatArray  # +inf at leaves
+    left: Int32Array
+    value: FloatArray  # f at leaves
+    gain: FloatArray  # share of the loss that the split took away; 0 at leaves
+    depth: int
+
+
+@dataclass(frozen=True)
+class PackedTrees:
+    """All trees of a model as flat arrays; `left` counts from the first node of the first tree.
+
+    Attributes
+    ----------
+    feature, threshold, left, value, gain : ndarray of shape (n_nodes,)
+        As in `Tree`.
+    offsets : ndarray of shape (n_trees + 1,)
+        First node of each tree.
+    depth : ndarray of shape (n_trees,)
+        Steps of a walk.
+    """
+
+    feature: Int32Array
+    threshold: FloatArray
+    left: Int32Array
+    value: FloatArray
+    gain: FloatArray
+    offsets: IntArray
+    depth: Int32Array
+
+    def __len__(self) -> int:
+        return len(self.depth)
+
+    def __getitem__(self, part: slice) -> PackedTrees:
+        first, last, step = part.indices(len(self))
+        if step != 1:
+            raise ValueError(f"Trees can be sliced by consecutive rounds only: expected step 1, got {step}.")
+        last = max(first, last)
+        nodes = slice(self.offsets[first], self.offsets[last])
+        return PackedTrees(
+            self.feature[nodes],
+            self.threshold[nodes],
+            (self.left[nodes] - self.offsets[first]).astype(np.int32),
+            self.value[nodes],
+            self.gain[nodes],
+            self.offsets[first : last + 1] - self.offsets[first],
+            self.depth[first:last],
+        )
+
+    def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Tree:
+        """Tree number t; its bins need the binner's thresholds (without them they are all 0)."""
+        nodes = slice(int(self.offsets[t]), int(self.offsets[t + 1]))
+        feature, threshold = self.feature[nodes], self.threshold[nodes]
+        left = (self.left[nodes] - self.offsets[t]).astype(np.int32)
+        bins = np.zeros(len(feature), dtype=np.int32)
+        if thresholds is not None:
+            for i, (j, tau) in enumerate(zip(feature, threshold, strict=True)):
+                bins[i] = 255 if left[i] == i else np.searchsorted(thresholds[j], tau)
+        return Tree(feature, bins, threshold, left, self.value[nodes], self.gain[nodes], int(self.depth[t]))
+
+    def add_scores(
+        self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
+    ) -> None:
+        """scores[start:stop] += sum over trees first..last of f_t(x) vectors[t], in order; X float32 or float64."""
+        from minrisk._kernels.predict import add_trees
+
+        add_trees(
+            X, self.feature, self.threshold, self.left, self.value, self.offsets, self.depth, vectors, first, last,
+            start, stop, scores,
+        )
+
+    def check(self, n_features: int) -> None:
+        """Refuse arrays that a prediction kernel could not walk safely.
+
+        Raises
+        ------
+        ValueError
+            Naming what is wrong: lengths, a feature or child out of range, a walk that does not end in a leaf.
+        """
+        n_nodes, n_trees = len(self.feature), len(self.depth)
+        for name in ("threshold", "left", "value", "gain"):
+            if getattr(self, name).shape != (n_nodes,):
+                raise ValueError(f"{name} must have one entry per node ({n_nodes}), got {getattr(self, name).shape}.")
+        if self.offsets.shape != (n_trees + 1,) or self.offsets[0] != 0 or self.offsets[-1] != n_nodes:
+            raise ValueError("offsets must lead from 0 to the number of nodes, one entry per tree and one more.")
+        if n_trees == 0:
+            return
+        if np.any(np.diff(self.offsets) < 1):
+            raise ValueError("every tree needs a node.")
+        if np.any((self.feature < 0) | (self.feature >= n_features)):
+            raise ValueError(f"a split names a feature outside 0..{n_features - 1}.")
+        node = np.arange(n_nodes)
+        owner = np.repeat(np.arange(n_trees), np.diff(self.offsets))
+        leaf = self.left == node
+        inside = (self.left > node) & (self.left + 1 < self.offsets[1:][owner])
+        if not np.all(leaf | inside):
+            raise ValueError("a child lies outside its tree.")
+        if np.any(self.threshold[leaf] != np.inf) or np.any(np.isnan(self.threshold)):
+            raise ValueError("a leaf has a threshold, or a threshold is not a number.")
+        if not (np.all(np.isfinite(self.value)) and np.all(np.isfinite(self.gain))):
+            raise ValueError("a value or a gain is not finite.")
+        if np.any(self.depth > MAX_DEPTH) or not np.array_equal(self._depths(), self.depth):
+            raise ValueError(f"a depth is wrong, or above {MAX_DEPTH}.")
+
+    def _depths(self) -> Int32Array:
+        """Longest walk of each tree, found level by level."""
+        depth = np.zeros(len(self), dtype=np.int32)
+        level, owner = self.offsets[:-1], np.arange(len(self))
+        for d in range(1, MAX_DEPTH + 2):
+            inner = self.left[level] != level
+            level, owner = level[inner], owner[inner]
+            if len(level) == 0:
+                break
+            depth[owner] = d
+            first = self.left[level].astype(np.int64)
+            level, which = np.unique(np.concatenate([first, first + 1]), return_index=True)
+            owner = np.concatenate([owner, owner])[which]
+        return depth
+
+
+def pack(trees: Sequence[Tree]) -> PackedTrees:
+    """Flat arrays of trees."""
+    sizes = np.array([0, *(len(tree.feature) for tree in trees)], dtype=np.int64)
+    offsets = np.cumsum(sizes)
+
+    def flat(name: str, dtype: type[np.generic]) -> np.ndarray:
+        return np.concatenate([np.empty(0), *(getattr(tree, name) for tree in trees)]).astype(dtype)
+
+    left = np.concatenate([np.empty(0), *(tree.left + first for tree, first in zip(trees, offsets, strict=False))])
+    return PackedTrees(
+        flat("feature", np.int32),
+        flat("threshold", np.float64),
+        left.astype(np.int32),
+        flat("value", np.float64),
+        flat("gain", np.float64),
+        offsets,
+        np.array([tree.depth for tree in trees], dtype=np.int32),
+    )

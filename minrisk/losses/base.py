@@ -1,0 +1,45 @@
+"""What a loss offers, and the facts that steps and learners may rely on."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from minrisk._typing import FloatArray
+from minrisk.losses.links import Link
+from minrisk.rows.base import RowCosts, RowLoss
+
+SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
+EXPONENTIAL = "exponential"  # c+ e^h + c- e^-h per entry: closed forms, mass = loss
+
+
+class Loss(RowLoss, Protocol):
+    """A cost-sensitive surrogate.
+
+    Conventions: `scores` (n, D) float64; the row kernels work on rows start..stop and write edge = -dL/dscores and
+    mass (n, D), both without the factor 1/(2 W) of the mean and times exp(-log_scale).
+
+    Attributes
+    ----------
+    traits : frozenset of str
+        Facts that others may rely on (`SEPARABLE`, `EXPONENTIAL`).
+    gain : int
+        Which drop a stump search maximises (`minrisk._kernels.split`).
+    base : str
+        Name of the function F.
+    """
+
+    traits: frozenset[str]
+    gain: int
+    base: str
+
+    def constant(self, costs: RowCosts) -> float:
+        """Mean over rows of the part of the loss that scores cannot change."""
+
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """Sum over rows of the least value of each output's loss, (D,), in the units of `Totals.value`."""
+
+    def start_log_scale(self, costs: RowCosts) -> float:
+        """A common factor e^-s that brings the first weights near 1; 0 where weights cannot overflow."""
+
+    def link(self, costs: RowCosts) -> Link | None:
+        """Scores to probabilities, where the minimiser of the expected loss determines them."""

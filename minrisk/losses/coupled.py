@@ -1,0 +1,181 @@
+"""REBEL's coupled losses.
+
+Appel, Burgos-Artizzu and Perona, "Improved Multi-Class Cost-Sensitive Boosting via Estimation of the Minimum-Risk
+Class", NIPS 2016, Eq. (2) and S.3-S.5.
+
+=====================  ==================================  ===========================================
+paper                  here                                where
+=====================  ==================================  ===========================================
+c_y, row of C          ``RowCosts.table[index]``           `minrisk.rows.base`
+beta_y, phi_y          ``beta``, ``phi``                   `CoupledLoss`
+c+ = c - beta          ``plus``                            `minrisk._kernels.losses`
+c- = max c - c         ``minus``                           `minrisk._kernels.losses`
+c*                     ``floors``                          `CoupledLoss.floors`
+w+-                    ``up``, ``down``                    `minrisk._kernels.losses`
+=====================  ==================================  ===========================================
+
+Deviations: ``offset="tight"`` (c+ = c - min c) is ours: the same order of decisions at the minimum, a far smaller
+floor when costs differ, and no bound on the risk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from minrisk._kernels import losses as kernels
+from minrisk._kernels.split import EXPONENTIAL as EXPONENTIAL_GAIN
+from minrisk._kernels.split import QUADRATIC
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.losses.base import EXPONENTIAL, SEPARABLE
+from minrisk.losses.links import Link
+from minrisk.rows.base import RowCosts
+
+OFFSETS = ("paper", "tight")
+
+
+@dataclass(frozen=True, eq=False)
+class CoupledLoss:
+    """mean beta + 1/(2 W) sum_n w_n sum_k [ c+_nk F(H_nk) + c-_nk F(-H_nk) ], with F convex and above the unit step.
+
+    Parameters
+    ----------
+    base : {"exponential", "logistic", "squared"}
+        F(x) = e^x, log2(1 + e^x) or (1 + x)^2.
+    beta, phi : ndarray of shape (R,)
+        Offset and maximum of each row of the cost table; see `coupled_loss`.
+    """
+
+    base: str
+    beta: FloatArray
+    phi: FloatArray
+
+    KINDS: ClassVar[dict[str, int]] = {
+        "exponential": kernels.EXPONENTIAL,
+        "logistic": kernels.LOGISTIC,
+        "squared": kernels.SQUARED,
+    }
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return frozenset({SEPARABLE, EXPONENTIAL} if self.base == "exponential" else {SEPARABLE})
+
+    @property
+    def gain(self) -> int:
+        """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, one Newton step for logistic."""
+        return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC
+
+    def constant(self, costs: RowCosts) -> float:
+        """Weighted mean of beta."""
+        return float(np.average(self.beta[costs.index], weights=costs.weight))
+
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """Sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
+        per_row = np.bincount(costs.index, weights=costs.weight, minlength=len(costs.table))
+        total = np.zeros(costs.table.shape[1])
+        for first in range(0, len(costs.table), 4096):
+            part = slice(first, first + 4096)
+            plus, minus = split_costs(costs.table[part], self.beta[part], self.phi[part])
+            total += per_row[part] @ entry_floors(self.base, plus, minus)
+        return total
+
+    def start_log_scale(self, costs: RowCosts) -> float:
+        """Log of the largest weight at H = 0."""
+        if self.base != "exponential":
+            return 0.0
+        return float(np.log(np.max(self.phi - self.beta) * np.max(costs.weight)))
+
+    def link(self, costs: RowCosts) -> Link | None:
+        """Only for 0/1 costs (up to a scale), where the minimum of output k depends on p_k alone."""
+        table = costs.table
+        K, D = table.shape
+        per_class = K == D and np.array_equal(table != 0, ~np.eye(K, dtype=bool))
+        if not per_class or np.ptp(table[~np.eye(K, dtype=bool)]) > 0:
+            return None
+        return {"exponential": "sigmoid2", "logistic": "sigmoid", "squared": "linear"}[self.base]
+
+    # -- row kernels ---------------------------------------------------------------------------------------------
+    def gradients(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, value_factor: float, start: int, stop: int,
+        edge: FloatArray, mass: FloatArray,
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Edge and mass of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
+        return kernels.coupled_gradients(  # type: ignore[no-any-return]
+            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.index, costs.weight, scores, log_scale,
+            value_factor, start, stop, edge, mass,
+        )
+
+    def contrast(
+        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
+        out: FloatArray,
+    ) -> float:
+        """Half the loss at scores - vector less half of it at scores + vector, per row."""
+        return float(kernels.coupled_contrast(
+            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.index, costs.weight, scores, edge, vector,
+            start, stop, out,
+        ))
+
+    def slopes(
+        self, costs: RowCosts, scores: FloatArray, response: np.ndarray, in_bag: Bag, vector: FloatArray,
+        factors: FloatArray, start: int, stop: int,
+    ) -> IntArray:
+        """Value, slope and curvature along the response, in fixed point."""
+        return kernels.coupled_slopes(  # type: ignore[no-any-return]
+            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.index, costs.weight, scores, response,
+            in_bag, vector, factors, start, stop,
+        )
+
+    def entry_bounds(self, bound: float) -> FloatArray:
+        """Bounds of value, slope and curvature of one entry of unit cost while |score| <= bound (inf: not bounded)."""
+        spread = self._spread
+        if self.base == "exponential":
+            return np.full(3, np.inf)
+        if self.base == "logistic":
+            return spread * np.array([2.0 * (bound + 1.0) / np.log(2.0), 1.0 / np.log(2.0), 0.5 / np.log(2.0)])
+        return spread * np.array([2.0 * (1.0 + bound) ** 2, 4.0 * (1.0 + bound), 4.0])
+
+    @property
+    def _spread(self) -> float:
+        """Largest c+ or c- in units of the largest cost."""
+        return float(np.max(self.phi - self.beta) / np.max(self.phi))
+
+
+def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:
+    """The coupled loss for given costs.
+
+    Parameters
+    ----------
+    costs : RowCosts
+    base : {"exponential", "logistic", "squared"}
+        The function F.
+    offset : {"paper", "tight"}
+        beta = sum c - (D - 1) max c (S.3; the loss bounds the risk from above), or min c.
+    """
+    table = costs.table
+    phi = table.max(axis=1)
+    beta = table.sum(axis=1) - (table.shape[1] - 1) * phi if offset == "paper" else table.min(axis=1)
+    return CoupledLoss(base, beta, phi)
+
+
+def split_costs(table: FloatArray, beta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """c+ and c- of each row (S.4)."""
+    plus = table - beta[:, None]
+    plus[plus <= kernels.TINY * phi[:, None]] = 0.0
+    return plus, phi[:, None] - table
+
+
+def entry_floors(base: str, plus: FloatArray, minus: FloatArray) -> FloatArray:
+    """c* = min over h of c+ F(h) + c- F(-h), elementwise; 0 where either cost is 0."""
+    total = plus + minus
+    if base == "exponential":
+        return np.asarray(2.0 * np.sqrt(plus * minus))  # S.5
+    share = np.divide(minus, total, out=np.zeros_like(total), where=total > 0)
+    if base == "squared":
+        return np.asarray(4.0 * plus * share)  # at h = (c- - c+) / (c- + c+)
+    inside = (share > 0) & (share < 1)
+    q = np.where(inside, share, 0.5)
+    entropy = -(q * np.log2(q) + (1 - q) * np.log2(1 - q))  # at h = ln(c- / c+)
+    return np.where(inside, total * entropy, 0.0)

@@ -1,0 +1,273 @@
+"""What decisions cost: expected cost, regret against a constant decision, cost per confusion, a scorer.
+
+Costs have true classes as rows and decisions as columns; they may be anything :func:`minrisk.costs.as_cost`
+takes, or a table with one row per sample. Decisions that are no class, such as ``"refer"``, may occur in
+``y_pred``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray
+from minrisk.costs.samples import Samples, as_samples
+
+__all__ = [
+    "best_constant_cost",
+    "cost_confusion_matrix",
+    "expected_cost",
+    "make_expected_cost_scorer",
+    "regret",
+]
+
+
+def expected_cost(
+    y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None
+) -> float:
+    """sum_n w_n C[y_n, d_n] / sum_n w_n: the mean cost of deciding d_n when the truth is y_n.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        The true classes.
+    y_pred : array-like of shape (n,)
+        The decisions taken.
+    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
+    file
+        The costs, None for 0/1 (the result is then the error rate). An array with n rows is read as one row
+        of costs per sample, unless there are n classes too.
+    labels : array-like of K labels, optional
+        The order of the rows of a cost without labels. By default the sorted labels that occur in ``y_true``
+        and ``y_pred`` (but for ``"refer"``). With a labelled cost: the classes that may occur, by default all
+        its rows.
+    sample_weight : array-like of shape (n,), optional
+        How often each sample counts, >= 0.
+
+    Returns
+    -------
+    float
+        In the unit of the costs.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, there is no sample, a label has no row or column in the costs, a table does not fit
+        the labels, the weights are negative, not finite or all zero, or ``cost`` is refused by the checks of
+        :mod:`minrisk.costs`.
+
+    Examples
+    --------
+    >>> expected_cost(["ill", "ill", "well", "well"], ["ill", "well", "well", "ill"],
+    ...               cost={"ill": {"well": 10}, "well": {"ill": 1}})
+    2.75
+    >>> expected_cost([0, 1, 2], [0, 1, 1])  # 0/1 costs
+    0.3333333333333333
+    """
+    return _mean_cost(as_samples(y_true, y_pred, cost, labels, sample_weight))
+
+
+def best_constant_cost(y_true: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None) -> float:
+    """min_k sum_n w_n C[y_n, k] / sum_n w_n: the expected cost of the best decision that looks at no sample.
+
+    With 0/1 costs this is the error rate of always deciding the most frequent class.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        The true classes.
+    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
+    file
+        The costs, as in :func:`expected_cost`.
+    labels : array-like of K labels, optional
+        The order of the rows of a cost without labels, by default the sorted labels that occur in ``y_true``.
+    sample_weight : array-like of shape (n,), optional
+        How often each sample counts, >= 0.
+
+    Returns
+    -------
+    float
+        In the unit of the costs.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`expected_cost`.
+
+    Examples
+    --------
+    >>> best_constant_cost(["ill", "well", "well", "well"], cost={"ill": {"well": 10}, "well": {"ill": 1}})
+    0.75
+    """
+    return _constant_cost(as_samples(y_true, None, cost, labels, sample_weight))
+
+
+def regret(
+    y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None
+) -> float:
+    """expected_cost - best_constant_cost: the cost of the decisions above that of the best constant decision.
+
+    **Negative is good**: the decisions cost less than deciding the same for all samples. Zero is as good as
+    not looking at the samples at all, positive is worse.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        The true classes.
+    y_pred : array-like of shape (n,)
+        The decisions taken.
+    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
+    file
+        The costs, as in :func:`expected_cost`.
+    labels : array-like of K labels, optional
+        The order of the rows of a cost without labels, as in :func:`expected_cost`.
+    sample_weight : array-like of shape (n,), optional
+        How often each sample counts, >= 0.
+
+    Returns
+    -------
+    float
+        In the unit of the costs.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`expected_cost`.
+
+    Examples
+    --------
+    >>> regret(["ill", "well", "well", "well"], ["ill", "ill", "well", "well"],
+    ...        cost={"ill": {"well": 10}, "well": {"ill": 1}})
+    -0.5
+    """
+    samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
+    return _mean_cost(samples) - _constant_cost(samples)
+
+
+def cost_confusion_matrix(
+    y_true: Any,
+    y_pred: Any,
+    cost: Any = None,
+    labels: Any = None,
+    sample_weight: Any = None,
+    normalize: str | None = None,
+) -> FloatArray:
+    """M_ij = sum of w_n C[i, j] over the samples with truth i decided as j: where the cost comes from.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        The true classes.
+    y_pred : array-like of shape (n,)
+        The decisions taken.
+    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
+    file
+        The costs, as in :func:`expected_cost`.
+    labels : array-like of K labels, optional
+        The order of the rows and of the first columns. By default the order of a labelled cost, else the
+        sorted labels that occur. Unlike scikit-learn's ``confusion_matrix`` it must hold every label that
+        occurs.
+    sample_weight : array-like of shape (n,), optional
+        How often each sample counts, >= 0.
+    normalize : {"true", "pred", "all"}, optional
+        Divide by the weight of the samples: of each true class (rows then sum to the expected cost given the
+        class), of each decision (columns then sum to the expected cost given the decision), or of all (the
+        sum is then the expected cost). None leaves totals. Cells without samples are 0.
+
+    Returns
+    -------
+    ndarray of shape (K, D)
+        Rows are true classes, columns are decisions: the classes first, then decisions such as ``"refer"``.
+
+    Raises
+    ------
+    ValueError
+        If ``normalize`` is none of its values, and as in :func:`expected_cost`.
+
+    Examples
+    --------
+    >>> cost_confusion_matrix(["ill", "ill", "well", "well"], ["ill", "well", "well", "ill"],
+    ...                       cost={"ill": {"well": 10}, "well": {"ill": 1}}, labels=["ill", "well"])
+    array([[ 0., 10.],
+           [ 1.,  0.]])
+    """
+    if normalize not in (None, "true", "pred", "all"):
+        raise ValueError(
+            f"normalize must be 'true', 'pred', 'all' or None, got {normalize!r}: choose one of them."
+        )
+    samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
+    shape = len(samples.classes), len(samples.decisions)
+    cells = samples.truth * shape[1] + samples.decided
+    weight = samples.weight if samples.weight is not None else np.ones(len(cells))
+    total = _sums(cells, weight * _costs(samples), shape[0] * shape[1]).reshape(shape)
+    if normalize is None:
+        return total
+    if normalize == "all":
+        by = np.full((1, 1), weight.sum())
+    elif normalize == "true":
+        by = _sums(samples.truth, weight, shape[0])[:, None]
+    else:
+        by = _sums(samples.decided, weight, shape[1])[None, :]
+    return np.divide(total, by, out=np.zeros(shape), where=by > 0)
+
+
+def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[..., float]:
+    """-expected_cost as a scikit-learn scorer: greater is better, for GridSearchCV and the like.
+
+    Parameters
+    ----------
+    cost : None, CostMatrix, array-like of shape (K, D), DataFrame, dict of dicts, or path of a CSV file
+        The costs, bound to the scorer. None leaves them to be passed as metadata: with metadata routing
+        enabled, ``make_expected_cost_scorer().set_score_request(cost=True)`` takes the ``cost`` given to the
+        search's ``fit`` (one row per sample too: the rows are split along with the samples). Without either,
+        costs are 0/1.
+    labels : array-like of K labels, optional
+        The order of the rows of a cost without labels. Give it, or a labelled cost, so that a fold in which a
+        class does not occur can be scored.
+
+    Returns
+    -------
+    callable
+        A scorer ``(estimator, X, y, sample_weight=None) -> float``, made by ``sklearn.metrics.make_scorer``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> scorer = make_expected_cost_scorer(cost=[[0, 1], [5, 0]])
+    >>> X, y = np.zeros((4, 1)), np.array([0, 0, 0, 1])
+    >>> scorer(DummyClassifier().fit(X, y), X, y)
+    -1.25
+    """
+    from sklearn.metrics import make_scorer  # slow to import, and needed here only
+
+    bound = {name: value for name, value in (("cost", cost), ("labels", labels)) if value is not None}
+    scorer: Callable[..., float] = make_scorer(expected_cost, greater_is_better=False, **bound)
+    return scorer
+
+
+def _costs(samples: Samples) -> FloatArray:
+    """Return what each decision cost, (n,)."""
+    rows = np.arange(len(samples.truth)) if samples.per_row else samples.truth
+    return samples.values[rows, samples.decided]
+
+
+def _sums(codes: IntArray, weight: FloatArray, count: int) -> FloatArray:
+    """Return the sum of the weights of each code, (count,)."""
+    return np.asarray(np.bincount(codes, weights=weight, minlength=count), dtype=np.float64)
+
+
+def _mean_cost(samples: Samples) -> float:
+    costs = _costs(samples)
+    if samples.weight is None:
+        return float(costs.mean())
+    return float(samples.weight @ costs / samples.weight.sum())
+
+
+def _constant_cost(samples: Samples) -> float:
+    n = len(samples.truth)
+    weight = np.ones(n) if samples.weight is None else samples.weight
+    per_line = weight if samples.per_row else _sums(samples.truth, weight, len(samples.values))
+    return float((per_line @ samples.values).min() / weight.sum())

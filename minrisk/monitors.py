@@ -1,0 +1,127 @@
+"""What watches the rounds: histories, early stopping, a progress bar. The loop knows none of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from minrisk._typing import FloatArray
+from minrisk.learners.tree import Tree
+from minrisk.rows.base import Rows
+
+
+class RoundInfo(NamedTuple):
+    """What happened in a round; before the first one, the constant term."""
+
+    n_rounds: int  # rounds so far
+    planned: int
+    learner: Tree | None  # None: the constant f = 1
+    vector: FloatArray
+    loss: float
+    rows: Rows
+
+
+class Monitor(Protocol):
+    """Something that looks at every round."""
+
+    def before_rounds(self, info: RoundInfo) -> None:
+        """Called once, with the constant term, unless earlier rounds are being continued."""
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """True asks the loop to stop."""
+
+
+class RiskHistory:
+    """Mean cost of the training decisions, before round 1 and after every round.
+
+    Parameters
+    ----------
+    earlier : sequence of float
+        Risks of rounds already done (warm start), the one before round 1 first.
+    """
+
+    def __init__(self, earlier: Sequence[float] = ()) -> None:
+        self.risks = list(earlier)
+
+    def before_rounds(self, info: RoundInfo) -> None:
+        """The risk of the constant term."""
+        self.risks.append(info.rows.risk())
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """Append the risk."""
+        self.risks.append(info.rows.risk())
+        return False
+
+
+class EarlyStopping:
+    """Stop when the validated risk has not reached a new minimum for `patience` rounds.
+
+    Parameters
+    ----------
+    rows : Rows
+        Validation rows at the scores of the rounds already done.
+    patience : int
+        Rounds without a new minimum.
+    earlier : sequence of float
+        Risks of rounds already done (warm start), the one before round 1 first.
+    """
+
+    def __init__(self, rows: Rows, patience: int, earlier: Sequence[float] = ()) -> None:
+        self.rows, self.patience, self.risks = rows, patience, list(earlier)
+
+    @property
+    def best_round(self) -> int:
+        """First round with the least validated risk; 0 is before round 1."""
+        return self.risks.index(min(self.risks))
+
+    def before_rounds(self, info: RoundInfo) -> None:
+        """Score the validation rows with the constant term."""
+        self.rows.shift(info.vector)
+        self.risks.append(self.rows.risk())
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """Score the validation rows; True when the patience is spent."""
+        assert info.learner is not None
+        self.rows.respond(info.learner)
+        self.rows.advance(info.vector)
+        self.risks.append(self.rows.risk())
+        return len(self.risks) - 1 - self.best_round >= self.patience
+
+
+class ProgressBar:
+    """A bar on standard error, by rich; used as a context."""
+
+    def __init__(self, enabled: bool, planned: int) -> None:
+        self._bar: Any = None
+        if enabled:
+            try:
+                from rich.console import Console
+                from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            except ImportError:
+                warnings.warn("verbose draws a progress bar with rich, which is not installed: "
+                              "pip install 'minrisk[progress]'. The fit goes on without a bar.", stacklevel=4)
+            else:
+                self._bar = Progress(
+                    TextColumn("boosting"), BarColumn(), MofNCompleteColumn(), TextColumn("loss {task.fields[loss]}"),
+                    TimeRemainingColumn(), console=Console(stderr=True),
+                )
+                self._task = self._bar.add_task("boosting", total=planned, loss="")
+
+    def __enter__(self) -> ProgressBar:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def before_rounds(self, info: RoundInfo) -> None:
+        """Nothing to show yet."""
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """Move the bar."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=info.n_rounds, loss=f"{info.loss:.4g}")
+        return False

@@ -1,0 +1,132 @@
+"""The interface between the boosting loop and the place where the rows are.
+
+Columns stay with the rows: X_binned, costs, weights, scores, edge, mass, response, contrast, leaf. What travels to
+the loop is small: sums over rows, as exact integers in fixed point (so that no division of the rows into blocks,
+threads or machines can change a bit of the model), and maxima. To put rows somewhere else (a cluster, a GPU),
+write a class with these methods; nothing above this file changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from minrisk._typing import Bag, FloatArray, IntArray
+
+
+class RowCosts(NamedTuple):
+    """What each row's mistakes cost: row i pays weight[i] * table[index[i], k] for decision k."""
+
+    table: FloatArray  # (K, D) with index = y, or (n, D) with index = row number for costs per row
+    index: np.ndarray  # (n,) int32
+    weight: FloatArray  # (n,) sample weights
+
+
+class Totals(NamedTuple):
+    """Sums over all rows at the present scores, times exp(-log_scale)."""
+
+    value: FloatArray  # (D,) loss per output, constants left out
+    log_scale: float
+    next_log_scale: float  # keeps the weights near 1 in the next round
+
+
+class Split(NamedTuple):
+    """x[feature] in bins above `bin` -> f = +1 (times a sign), else -1."""
+
+    feature: int
+    bin: int
+    drop: float
+
+
+class LeafSplits(NamedTuple):
+    """For each leaf the best change while the vector is held: feature < 0 means a constant."""
+
+    feature: IntArray  # (L,)
+    bin: IntArray  # (L,)
+    sign: IntArray  # (L,) f of the side above the threshold, or of the whole leaf
+    gain: FloatArray  # (L,) by how much the loss falls, the vector held; 0 where nothing changes
+
+
+class RowLoss(Protocol):
+    """What rows ask of a loss: see `minrisk.losses.base.Loss`."""
+
+    def gradients(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, value_factor: float, start: int, stop: int,
+        edge: FloatArray, mass: FloatArray,
+    ) -> tuple[FloatArray, FloatArray, IntArray]: ...
+
+    def contrast(
+        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
+        out: FloatArray,
+    ) -> float: ...
+
+    def slopes(
+        self, costs: RowCosts, scores: FloatArray, response: np.ndarray, in_bag: Bag, vector: FloatArray,
+        factors: FloatArray, start: int, stop: int,
+    ) -> IntArray: ...
+
+    def entry_bounds(self, bound: float) -> FloatArray: ...
+
+
+class TreeLike(Protocol):
+    """A tree on bins: arrays over its nodes, the root first; a leaf's `left` is the leaf itself."""
+
+    @property
+    def feature(self) -> np.ndarray: ...
+    @property
+    def bin(self) -> np.ndarray: ...
+    @property
+    def left(self) -> np.ndarray: ...
+    @property
+    def value(self) -> np.ndarray: ...
+    @property
+    def depth(self) -> int: ...
+
+
+class Rows(Protocol):
+    """Rows with their columns; D = n_outputs."""
+
+    n_samples: int
+    n_features: int
+    n_outputs: int
+    costs: RowCosts
+
+    def gradients(self, loss: RowLoss, log_scale: float, score_bound: float) -> Totals:
+        """Fill edge and mass at the present scores."""
+
+    def weigh(self, in_bag: Bag | None) -> FloatArray:
+        """Restrict the next sums to the bag and fix the edges; returns the column sums of the mass (D,)."""
+
+    def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
+        """The stump of the largest drop over `features`; ties to the lowest feature, then the lowest bin."""
+
+    def edges(self) -> FloatArray:
+        """Sum over rows of response * edge, (D,)."""
+
+    def slopes(self, loss: RowLoss, vector: FloatArray, score_bound: float) -> FloatArray:
+        """Value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector."""
+
+    def contrast(self, loss: RowLoss, vector: FloatArray) -> None:
+        """Fill the contrast column: what f = +1 rather than -1 gains per row while the vector is held."""
+
+    def start_leaves(self) -> None:
+        """All rows in leaf 0."""
+
+    def best_leaf_splits(self, sign: IntArray, features: IntArray) -> LeafSplits:
+        """Best change of each leaf with present constant sign `sign`, by the contrast."""
+
+    def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
+        """Move rows to the children of their leaves and set their responses."""
+
+    def respond(self, tree: TreeLike) -> None:
+        """Fill the response column."""
+
+    def advance(self, vector: FloatArray) -> None:
+        """scores += response * vector."""
+
+    def shift(self, vector: FloatArray) -> None:
+        """scores += vector."""
+
+    def risk(self) -> float:
+        """Mean cost of the decisions with the largest scores."""

@@ -1,0 +1,316 @@
+"""Rows in the memory of this process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from minrisk._kernels._dtypes import (
+    EDGE_BITS,
+    FIXED,
+    FIXED_EDGE,
+    LEAF,
+    MAX_BINS,
+    RESPONSE,
+    SCORE,
+    SUM_BITS,
+)
+from minrisk._kernels.fixed import column_sums, fix_edges, fix_vector, response_sums
+from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse, leaf_histogram, leaf_histogram_sparse, leaf_sums
+from minrisk._kernels.scores import add_response, decision_costs, split_leaves, tree_response
+from minrisk._kernels.split import scan_edges, scan_leaves
+from minrisk._typing import Bag, Binned, FloatArray, IntArray
+from minrisk._workers import Workers
+from minrisk.rows.base import LeafSplits, RowCosts, RowLoss, Split, Totals, TreeLike
+from minrisk.rows.sparse_index import SparseIndex
+
+Result = TypeVar("Result")
+
+HISTOGRAM_BYTES = 512 << 10  # one thread's histogram stays within its cache
+LEAF_BATCH = 256  # leaves per histogram pass
+INLINE_WORK = 1 << 17  # passes of fewer elementary sums than this run in the caller: a thread would cost more
+TIE = 1e-12
+MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
+
+
+def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
+    """Powers of two that bring values up to `top` just below 2**bits; 0 where top is 0 (or denormal)."""
+    _, exponent = np.frexp(top)
+    return np.where(top > 1e-290, np.ldexp(1.0, np.minimum(bits - exponent, 1000)), 0.0)
+
+
+class LocalRows:
+    """NumPy arrays and kernels; the implementation of `minrisk.rows.base.Rows` for one process.
+
+    Parameters
+    ----------
+    X_binned : ndarray of shape (d, n), uint8
+    n_bins : ndarray of shape (d,)
+    costs : RowCosts
+    workers : Workers
+        Threads over features and over blocks of rows.
+    blocks : sequence of int, optional
+        Boundaries 0 < ... < n that divide the rows; default one block per thread. Any division gives the same bits.
+    trainable : bool
+        False for rows that are only scored (a validation part): no edge columns are kept.
+    """
+
+    def __init__(
+        self,
+        X_binned: Binned,
+        n_bins: IntArray,
+        costs: RowCosts,
+        workers: Workers,
+        blocks: Sequence[int] | None = None,
+        trainable: bool = True,
+    ) -> None:
+        self.n_features, self.n_samples = X_binned.shape
+        self.n_outputs = costs.table.shape[1]
+        self.X_binned, self.n_bins, self.costs, self.workers = X_binned, n_bins, costs, workers
+        n, D = self.n_samples, self.n_outputs
+        if blocks is None:
+            parts = 1 if n * D < INLINE_WORK else workers.n
+            blocks = [n * p // parts for p in range(1, parts)]
+        bounds = [0, *blocks, n]
+        self._blocks = list(itertools.pairwise(bounds))
+        self.scores = np.zeros((n, D), dtype=SCORE)
+        self.response = np.ones(n, dtype=RESPONSE)
+        self._in_bag = np.ones(n, dtype=np.bool_)
+        self._sum_bits = SUM_BITS - max(1, n).bit_length()
+        self._weight_sum = float(costs.weight.sum())
+        self._top_cost = float(costs.table.max()) * float(costs.weight.max()) if n else 0.0
+        if trainable:
+            self.edge = np.empty((n, D), dtype=SCORE)
+            self.mass = np.empty((n, D), dtype=SCORE)
+            self.fixed_edge = np.empty((n, D), dtype=FIXED_EDGE)
+            self.leaf = np.zeros(n, dtype=LEAF)
+            self._contrast = np.empty(n, dtype=SCORE)
+            self._fixed_contrast = np.empty(n, dtype=FIXED)
+            self._index = SparseIndex.build(X_binned, n_bins, workers)
+            self._scratch: dict[int, np.ndarray] = {}
+
+    # -- sums per row block ------------------------------------------------------------------------------------
+    def _over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
+        return self.workers.map(lambda block: task(*block), self._blocks)
+
+    def gradients(self, loss: RowLoss, log_scale: float, score_bound: float) -> Totals:
+        """Fill edge and mass; see `Rows.gradients`."""
+        value_factor = float(self._entry_factors(loss, score_bound)[0])
+        parts = self._over_blocks(
+            lambda a, b: loss.gradients(self.costs, self.scores, log_scale, value_factor, a, b, self.edge, self.mass)
+        )
+        self._top_edge = np.max([p[0] for p in parts], axis=0)
+        self._top_mass = np.max([p[1] for p in parts], axis=0)
+        if value_factor > 0:
+            value = np.sum([p[2] for p in parts], axis=0) / value_factor
+            return Totals(value, log_scale, log_scale)
+        everything = np.ones(self.n_samples, dtype=np.bool_) if not self._in_bag.all() else self._in_bag
+        value = self._mass_sums(everything)
+        top = float(self._top_mass.max())
+        return Totals(value, log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
+
+    def _entry_factors(self, loss: RowLoss, score_bound: float) -> FloatArray:
+        """Fixed-point factors for value, slope and curvature of single entries, from their a-priori bounds."""
+        bounds = loss.entry_bounds(score_bound) * self._top_cost
+        return np.where(np.isfinite(bounds), fixed_factor(bounds, self._sum_bits), 0.0)
+
+    def _mass_sums(self, in_bag: Bag) -> FloatArray:
+        factor = fixed_factor(self._top_mass, self._sum_bits)
+        sums = np.sum(self._over_blocks(lambda a, b: column_sums(self.mass, in_bag, factor, a, b)), axis=0)
+        return _divide(sums, factor)
+
+    def weigh(self, in_bag: Bag | None) -> FloatArray:
+        """Restrict to the bag, fix the edges, sum the mass; see `Rows.weigh`."""
+        if in_bag is None:
+            self._in_bag[:] = True
+        else:
+            self._in_bag[:] = in_bag
+        factor = self._edge_factor = fixed_factor(self._top_edge, EDGE_BITS)
+        parts = self._over_blocks(lambda a, b: fix_edges(self.edge, self._in_bag, factor, a, b, self.fixed_edge))
+        self._edge_total: IntArray = np.sum(parts, axis=0)
+        return self._mass_sums(self._in_bag)
+
+    def edges(self) -> FloatArray:
+        """Sum of response * edge; see `Rows.edges`."""
+        factor = fixed_factor(self._top_edge, self._sum_bits)
+        parts = self._over_blocks(
+            lambda a, b: response_sums(self.edge, self.response, self._in_bag, factor, a, b)
+        )
+        return _divide(np.sum(parts, axis=0), factor)
+
+    def slopes(self, loss: RowLoss, vector: FloatArray, score_bound: float) -> FloatArray:
+        """Value, slope and curvature in the vector; see `Rows.slopes`."""
+        factors = self._entry_factors(loss, score_bound)
+        parts = self._over_blocks(
+            lambda a, b: loss.slopes(
+                self.costs, self.scores, self.response, self._in_bag, vector, factors, a, b
+            )
+        )
+        return _divide(np.sum(parts, axis=0), factors[:, None])
+
+    def contrast(self, loss: RowLoss, vector: FloatArray) -> None:
+        """Fill the contrast, in fixed point; see `Rows.contrast`."""
+        tops = self._over_blocks(
+            lambda a, b: loss.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
+        )
+        factor = float(fixed_factor(np.array(max(tops)), self._sum_bits))
+        sizes = self._over_blocks(
+            lambda a, b: fix_vector(self._contrast, self._in_bag, factor, a, b, self._fixed_contrast)
+        )
+        self._margin = sum(int(s) for s in sizes) >> MARGIN_SHIFT
+        self._contrast_factor = factor or 1.0
+
+    def advance(self, vector: FloatArray) -> None:
+        """scores += response * vector."""
+        self._over_blocks(lambda a, b: add_response(self.scores, self.response, vector, a, b))
+
+    def shift(self, vector: FloatArray) -> None:
+        """scores += vector."""
+        self.scores += vector
+
+    def respond(self, tree: TreeLike) -> None:
+        """Fill the response column with the tree's values."""
+        self._over_blocks(
+            lambda a, b: tree_response(
+                self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.depth, a, b, self.response
+            )
+        )
+
+    def risk(self) -> float:
+        """Mean cost of the decisions with the largest scores."""
+        factor = float(fixed_factor(np.array(self._top_cost), self._sum_bits))
+        if factor == 0.0 or self._weight_sum == 0.0:
+            return 0.0
+        table, index, weight = self.costs
+        parts = self._over_blocks(lambda a, b: decision_costs(self.scores, table, index, weight, factor, a, b))
+        return sum(int(p) for p in parts) / factor / self._weight_sum
+
+    # -- histograms: threads over features -----------------------------------------------------------------------
+    def _over_features(
+        self, features: IntArray, bytes_per_feature: int, work: int, task: Callable[[IntArray, np.ndarray], Result]
+    ) -> tuple[IntArray, list[Result]]:
+        """Run `task(chunk of features, zeroed histogram memory)`; returns the features in the order of the results."""
+        chunks = self._index.chunks(features, max(1, HISTOGRAM_BYTES // bytes_per_feature))
+        n_threads = 1 if work < INLINE_WORK else min(self.workers.n, len(chunks))
+        size = max(len(chunk) for chunk in chunks) * bytes_per_feature // 8
+        counter = itertools.count()
+        results: dict[int, Result] = {}
+
+        def work_off(thread: int) -> None:
+            if thread not in self._scratch or len(self._scratch[thread]) < size:
+                self._scratch[thread] = np.empty(size, dtype=FIXED)
+            memory = self._scratch[thread]
+            while (c := next(counter)) < len(chunks):
+                used = memory[: len(chunks[c]) * bytes_per_feature // 8]
+                used[:] = 0
+                results[c] = task(chunks[c], used)
+
+        self.workers.map(work_off, range(n_threads))
+        return np.concatenate(chunks), [results[c] for c in range(len(chunks))]
+
+    def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
+        """Best stump over the features; see `Rows.best_stump`."""
+        D, total, index = self.n_outputs, self._edge_total, self._index
+        ratio = _divide(_divide(np.ones(D), mass), self._edge_factor)
+
+        def search(chunk: IntArray, memory: np.ndarray) -> tuple[FloatArray, IntArray]:
+            histogram = memory.reshape(len(chunk), MAX_BINS, D)
+            if index.indexed[chunk[0]]:
+                edge_histogram_sparse(
+                    self.X_binned, chunk, self.fixed_edge, index.offsets, index.rows, total, index.frequent,
+                    self.n_bins, histogram,
+                )
+            else:
+                for start, stop in self._blocks:
+                    edge_histogram(self.X_binned, chunk, self.fixed_edge, start, stop, histogram)
+            drop, where = np.empty(len(chunk)), np.empty(len(chunk), dtype=np.int64)
+            scan_edges(histogram, chunk, self.n_bins, total, ratio, mass, gain, drop, where)
+            return drop, where
+
+        work = self.n_samples * len(features) * D
+        order, found = self._over_features(features, MAX_BINS * D * 8, work, search)
+        drop, where = (np.concatenate(column) for column in zip(*found, strict=True))
+        top = drop.max()
+        if not top > 0:
+            return None
+        ties = np.flatnonzero(drop >= top * (1 - TIE))
+        best = ties[np.argmin(order[ties])]
+        return Split(int(order[best]), int(where[best]), float(drop[best]))
+
+    # -- leaves of a growing tree ----------------------------------------------------------------------------------
+    def start_leaves(self) -> None:
+        """All rows in leaf 0."""
+        self.leaf[:] = 0
+
+    def best_leaf_splits(self, sign: IntArray, features: IntArray) -> LeafSplits:
+        """Best change of each leaf; see `Rows.best_leaf_splits`."""
+        total = np.zeros(len(sign), dtype=FIXED)
+        for start, stop in self._blocks:
+            leaf_sums(self.leaf, self._fixed_contrast, start, stop, total)
+        kept = sign * total
+        flip = np.abs(total) > kept + self._margin
+        constant = np.where(flip, np.abs(total), kept)
+        splits = LeafSplits(
+            np.full(len(sign), -1),
+            np.full(len(sign), -1),
+            np.where(flip, -sign, sign).astype(np.int64),
+            (constant - kept) / self._contrast_factor,
+        )
+        for first in range(0, len(sign), LEAF_BATCH):
+            batch = slice(first, min(first + LEAF_BATCH, len(sign)))
+            order, score, where, side = self._scan_batch(first, total, total[batch], features)
+            top = score.max(axis=0)
+            ties = score >= top - self._margin
+            best = np.argmin(np.where(ties, order[:, None], self.n_features), axis=0)
+            pick = (best, np.arange(len(best)))
+            better = top > constant[batch] + self._margin
+            splits.feature[batch] = np.where(better, order[best], -1)
+            splits.bin[batch] = np.where(better, where[pick], -1)
+            splits.sign[batch] = np.where(better, side[pick], splits.sign[batch])
+            splits.gain[batch] = np.where(better, (top - kept[batch]) / self._contrast_factor, splits.gain[batch])
+        return splits
+
+    def _scan_batch(
+        self, first: int, total: IntArray, batch_total: IntArray, features: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Features, and for each of them the best score, bin and sign of each leaf of a batch."""
+        width, index = len(batch_total), self._index
+
+        def search(chunk: IntArray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            histogram = memory.reshape(len(chunk), width, MAX_BINS)
+            if index.indexed[chunk[0]]:
+                leaf_histogram_sparse(
+                    self.X_binned, chunk, self.leaf, first, self._fixed_contrast, index.offsets, index.rows, total,
+                    index.frequent, self.n_bins, histogram,
+                )
+            else:
+                for start, stop in self._blocks:
+                    leaf_histogram(self.X_binned, chunk, self.leaf, first, self._fixed_contrast, start, stop, histogram)
+            found = (
+                np.empty((len(chunk), width), dtype=FIXED),
+                np.zeros((len(chunk), width), dtype=np.int64),
+                np.zeros((len(chunk), width), dtype=np.int64),
+            )
+            scan_leaves(histogram, chunk, self.n_bins, batch_total, self._margin, *found)
+            return found
+
+        work = self.n_samples * len(features)
+        order, parts = self._over_features(features, width * MAX_BINS * 8, work, search)
+        score, where, side = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return order, score, where, side
+
+    def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
+        """Move rows to the children of their leaves; see `Rows.split_leaves`."""
+        self._over_blocks(
+            lambda a, b: split_leaves(
+                self.X_binned, splits.feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response
+            )
+        )
+
+
+def _divide(numerator: np.ndarray, denominator: FloatArray) -> FloatArray:
+    """numerator / denominator, 0 where the denominator is 0 (an output that nothing is left to gain in)."""
+    return np.divide(numerator, denominator, out=np.zeros(np.shape(numerator)), where=denominator > 0)

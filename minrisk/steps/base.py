@@ -1,0 +1,51 @@
+"""What a step is and what it may ask for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.losses.base import Loss
+from minrisk.rows.base import Rows
+
+LARGEST_STEP = 18.0  # |a| beyond this changes a weight by more than float64 resolves
+
+
+class StepProblem(NamedTuple):
+    """The loss along the response that the rows hold: sum over the bag of loss(scores + f a), plus smoothing.
+
+    Output k is smoothed by ``ridge[k] * (F(a_k) + F(-a_k))`` with ridge = smoothing * (what can still be lost in
+    output k): two phantom rows that f cannot tell apart. Relative to the excess over the floor and not to the total
+    weight, which general costs keep from ever decaying.
+    """
+
+    rows: Rows
+    loss: Loss
+    mass: FloatArray  # (D,) sum of the mass over the bag
+    value: float  # loss over the bag at a = 0
+    ridge: FloatArray  # (D,)
+    score_bound: float  # no |score| is larger
+    log_scale: float  # sums are times exp(-log_scale)
+
+
+class Step(NamedTuple):
+    """A vector and the loss over the bag after it (smoothing left out), in the units of `StepProblem.value`."""
+
+    vector: FloatArray
+    value: float
+
+
+class StepSolver(Protocol):
+    """Finds the vector."""
+
+    requires: frozenset[str]  # traits that the loss must have
+
+    def solve(self, problem: StepProblem) -> Step:
+        """Minimise along the response."""
+
+
+def clip_step(vector: FloatArray) -> FloatArray:
+    """Cut infinite and enormous steps."""
+    return np.clip(np.nan_to_num(vector, nan=0.0, posinf=LARGEST_STEP, neginf=-LARGEST_STEP), -LARGEST_STEP, LARGEST_STEP)

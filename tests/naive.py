@@ -1,0 +1,405 @@
+"""The slow twin: REBEL and AdaBoost written from their papers, for the tests to compare with.
+
+Everything here is loops over candidates, masks and plain sums. Nothing is imported from the package, so that
+an error would have to be made twice to go unnoticed. Equation numbers are those of Appel, Burgos-Artizzu and
+Perona, "Improved Multi-Class Cost-Sensitive Boosting via Estimation of the Minimum-Risk Class" (NIPS 2016).
+
+Shapes: n rows, d features, D decisions. ``X (n, d)``; ``cost_rows (n, D)``; ``weights (n,)``; scores
+``H (n, D)``; ``edges``: one ascending array of thresholds per feature; a response ``f (n,)`` of -1 and +1;
+a vector ``a (D,)``. The largest score wins.
+
+Where the paper is silent: ``x <= threshold`` goes low; ties go to the lowest feature, then the lowest
+threshold; ``a`` is smoothed by ``smoothing`` times what a column can still lose; an infinite ``a`` is cut at
+``LARGEST_STEP``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+LARGEST_STEP = 18.0  # |a| of a column that one learner separates perfectly: e^-36 is the rounding of a double
+STUMP_TIE = 1e-12  # a stump must beat the best so far by this factor
+LEAF_TIE = 2.0**-40  # a leaf's new answer must beat the best so far by this part of sum |u|
+STALLED = 1e-15  # a round must lower the sum of the entries' losses by more than this part of it
+
+
+# --- The three base functions (Sec. 3, above Eq. 1) and their derivatives ---------------------------------
+def base_function(loss, x):
+    """F(x): e^x, log2(1 + e^x) or (1 + x)^2."""
+    if loss == "exponential":
+        return np.exp(x)
+    if loss == "logistic":
+        return np.logaddexp(0.0, x) / np.log(2.0)
+    return (1.0 + x) ** 2
+
+
+def base_slope(loss, x):
+    """F'(x)."""
+    if loss == "exponential":
+        return np.exp(x)
+    if loss == "logistic":
+        return np.exp(-np.logaddexp(0.0, -x)) / np.log(2.0)
+    return 2.0 * (1.0 + x)
+
+
+def base_curvature(loss, x):
+    """F''(x)."""
+    if loss == "exponential":
+        return np.exp(x)
+    if loss == "logistic":
+        return np.exp(-np.logaddexp(0.0, -x) - np.logaddexp(0.0, x)) / np.log(2.0)
+    return np.full(np.shape(x), 2.0)
+
+
+# --- Cost rows and the surrogate loss ---------------------------------------------------------------------
+def decompose(cost_row, offset):
+    """Split one cost row into ``(phi, beta, c_plus, c_minus)``: S.3 and the definitions below Eq. 2.
+
+    ``offset="tight"`` takes the least cost as beta instead of S.3's, which keeps the order of the entries but
+    gives up the bound of Eq. 1.
+    """
+    c = np.asarray(cost_row, dtype=float)
+    phi = c.max()  # S.3, last line
+    b = phi - c  # S.3: b_k
+    if offset == "tight":
+        return phi, c.min(), c - c.min(), b
+    beta = c.sum() - (len(c) - 1) * phi  # S.3
+    # S.4: c+ = sum_k b_k [1 - delta_k] = c - beta 1; the sum is exactly 0 where it should be
+    c_plus = np.array([sum(b[j] for j in range(len(c)) if j != k) for k in range(len(c))])
+    return phi, beta, c_plus, b  # S.4: c- = phi 1 - c
+
+
+def entry_floor(loss, c_plus, c_minus):
+    """min over h of c+ F(h) + c- F(-h) for one entry: a summand of c* below Eq. 2 (S.5: exponential)."""
+    if c_plus == 0 or c_minus == 0:
+        return 0.0
+    both = c_plus + c_minus
+    if loss == "exponential":
+        return 2.0 * np.sqrt(c_plus * c_minus)  # S.5
+    if loss == "squared":
+        return 4.0 * c_plus * c_minus / both  # at h = (c- - c+) / (c- + c+)
+    p = c_minus / both  # logistic, at the h with 1 / (1 + e^-h) = p
+    return both * -(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p))
+
+
+@dataclass
+class Surrogate:
+    """The loss of Eq. 2 on given rows: its name, beta (n,), c+, c- and c* (n, D), the weights (n,)."""
+
+    loss: str
+    beta: np.ndarray
+    c_plus: np.ndarray
+    c_minus: np.ndarray
+    floor: np.ndarray
+    weights: np.ndarray
+
+
+def surrogate(cost_rows, weights, loss, offset):
+    """Decompose every cost row."""
+    cost_rows = np.asarray(cost_rows, dtype=float)
+    n, n_decisions = cost_rows.shape
+    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    beta = np.zeros(n)
+    c_plus, c_minus, floor = (np.zeros((n, n_decisions)) for _ in range(3))
+    for i in range(n):
+        _, beta[i], c_plus[i], c_minus[i] = decompose(cost_rows[i], offset)
+        for k in range(n_decisions):
+            floor[i, k] = entry_floor(loss, c_plus[i, k], c_minus[i, k])
+    return Surrogate(loss, beta, c_plus, c_minus, floor, weights)
+
+
+def entry_losses(s, H):
+    """omega (c+ F(H) + c- F(-H)) for every entry, (n, D): the terms of Eq. 2."""
+    up, down = base_function(s.loss, H), base_function(s.loss, -H)
+    return s.weights[:, None] * (s.c_plus * up + s.c_minus * down)
+
+
+def loss_value(s, H):
+    """Eq. 2 with weighted rows: (1/W) sum omega [beta + 1/2 (<c+, F[H]> + <c-, F[-H]>)]."""
+    return (np.sum(s.weights * s.beta) + 0.5 * entry_losses(s, H).sum()) / s.weights.sum()
+
+
+def edge_and_mass(s, H):
+    """Minus the slope, and the curvature, of every entry's loss in its score, each (n, D).
+
+    For the exponential these are -(w+ - w-) and w+ + w-, with the weights w+- of Sec. 3.
+    """
+    omega = s.weights[:, None]
+    edge = -omega * (s.c_plus * base_slope(s.loss, H) - s.c_minus * base_slope(s.loss, -H))
+    mass = omega * (s.c_plus * base_curvature(s.loss, H) + s.c_minus * base_curvature(s.loss, -H))
+    return edge, mass
+
+
+def multi_class_weights(s, H):
+    """w+ = c+ exp[H] and w- = c- exp[-H] (Sec. 3, below Eq. 3), times the rows' weights."""
+    omega = s.weights[:, None]
+    return omega * s.c_plus * np.exp(H), omega * s.c_minus * np.exp(-H)
+
+
+def weight_sums(w_plus, w_minus, f):
+    """s+ and s- of Eq. 7, (D,) each, without the factor 1 / 2N."""
+    s_plus = w_plus[f > 0].sum(axis=0) + w_minus[f < 0].sum(axis=0)
+    s_minus = w_minus[f > 0].sum(axis=0) + w_plus[f < 0].sum(axis=0)
+    return s_plus, s_minus
+
+
+# --- The vector a of a given learner ----------------------------------------------------------------------
+def smoothing_mass(s, H, smoothing):
+    """eps (D,): ``smoothing`` times what each column can still lose, its loss above its floor."""
+    return smoothing * np.maximum((entry_losses(s, H) - s.weights[:, None] * s.floor).sum(axis=0), 0.0)
+
+
+def step_slope(s, H, f, eps, k, a):
+    """d/da of sum_n omega [c+ F(H + f a) + c- F(-H - f a)]_k + eps_k (F(a) + F(-a))."""
+    z = H[:, k] + f * a
+    rows = s.weights * f * (s.c_plus[:, k] * base_slope(s.loss, z) - s.c_minus[:, k] * base_slope(s.loss, -z))
+    return rows.sum() + eps[k] * (base_slope(s.loss, a) - base_slope(s.loss, -a))
+
+
+def solve_step(s, H, f, eps):
+    """The vector ``a (D,)`` of least loss for the responses ``f``, smoothed by ``eps (D,)``."""
+    a = np.zeros(H.shape[1])
+    edge, mass = edge_and_mass(s, H)
+    if s.loss == "exponential":
+        s_plus, s_minus = weight_sums(*multi_class_weights(s, H), f)
+    for k in range(len(a)):
+        if mass[:, k].sum() == 0:
+            continue  # nothing is at stake in this column
+        if s.loss == "exponential":
+            with np.errstate(divide="ignore"):  # S.6: a* = 1/2 [ln s- - ln s+], with both sums smoothed
+                a[k] = 0.5 * (np.log(s_minus[k] + eps[k]) - np.log(s_plus[k] + eps[k]))
+        elif s.loss == "squared":  # the minimum of a parabola; F'' (a) + F''(-a) = 4
+            a[k] = np.sum(f * edge[:, k]) / (mass[:, k].sum() + 4.0 * eps[k])
+        elif step_slope(s, H, f, eps, k, -LARGEST_STEP) >= 0:
+            a[k] = -LARGEST_STEP
+        elif step_slope(s, H, f, eps, k, LARGEST_STEP) <= 0:
+            a[k] = LARGEST_STEP
+        else:  # the slope of a convex function has one root
+            bracket = (-LARGEST_STEP, LARGEST_STEP)
+            a[k] = brentq(lambda v: step_slope(s, H, f, eps, k, v), *bracket, xtol=1e-15, rtol=1e-15)  # noqa: B023
+    return np.clip(a, -LARGEST_STEP, LARGEST_STEP)
+
+
+# --- Learners ---------------------------------------------------------------------------------------------
+class Leaf(NamedTuple):
+    """A constant answer, -1 or +1."""
+
+    sign: float
+
+
+class Split(NamedTuple):
+    """``x[feature] <= threshold`` goes low, the rest high; ``threshold = edges[feature][index]``."""
+
+    feature: int
+    index: int
+    threshold: float
+    low: Split | Leaf
+    high: Split | Leaf
+
+
+def predict(tree, X):
+    """The responses f (n,) of a learner."""
+    if isinstance(tree, Leaf):
+        return np.full(len(X), tree.sign)
+    high = X[:, tree.feature] > tree.threshold  # False for NaN: what is missing goes low
+    return np.where(high, predict(tree.high, X), predict(tree.low, X))
+
+
+def stumps(edges):
+    """Every stump, lowest feature first, then lowest threshold; the free sign of a spares the polarity."""
+    for j, thresholds in enumerate(edges):
+        for b, threshold in enumerate(thresholds):
+            yield Split(j, b, float(threshold), Leaf(-1.0), Leaf(1.0))
+
+
+def drop_of(loss, tables, f):
+    """What the learner f can lower the sum of the entries' losses by, with its own best unsmoothed a."""
+    if loss == "exponential":  # S.6: <s+ + s-, 1> falls to 2 <sqrt(s+ s-), 1>
+        s_plus, s_minus = weight_sums(*tables, f)
+        return np.sum((np.sqrt(s_plus) - np.sqrt(s_minus)) ** 2)
+    edge, mass = tables  # exact for the squared loss; half the Newton decrement for the logistic one
+    drop = 0.0
+    for k in range(edge.shape[1]):
+        if mass[:, k].sum() > 0:
+            drop += np.sum(f * edge[:, k]) ** 2 / (2.0 * mass[:, k].sum())
+    return drop
+
+
+def best_stump(s, H, X, edges):
+    """The stump of largest drop, or None, and its drop ("Joint optimization of f and a", Sec. 3)."""
+    tables = multi_class_weights(s, H) if s.loss == "exponential" else edge_and_mass(s, H)
+    best, best_drop = None, 0.0
+    for stump in stumps(edges):
+        drop = drop_of(s.loss, tables, predict(stump, X))
+        if drop > best_drop * (1.0 + STUMP_TIE):
+            best, best_drop = stump, drop
+    return best, best_drop
+
+
+def deepen(tree, rows, u, X, edges, tie):
+    """Step 2 of the growing of Sec. 4 with a held: give every leaf its best answer, sum over its rows of f u.
+
+    ``rows`` is the mask of the rows that reach ``tree``. A leaf may stay, turn over, or become a stump of
+    either polarity; it changes only for something better by more than ``tie``.
+    """
+    if isinstance(tree, Split):
+        high = X[:, tree.feature] > tree.threshold
+        low_tree = deepen(tree.low, rows & ~high, u, X, edges, tie)
+        return tree._replace(low=low_tree, high=deepen(tree.high, rows & high, u, X, edges, tie))
+    u, X = u[rows], X[rows]
+    best, best_value = tree, tree.sign * u.sum()
+    if -best_value > best_value + tie:
+        best, best_value = Leaf(-tree.sign), -best_value
+    for stump in stumps(edges):
+        value = np.sum(u * predict(stump, X))  # the other polarity has -value
+        if abs(value) > best_value + tie:
+            best, best_value = stump if value > 0 else turned(stump), abs(value)
+    return best
+
+
+def turned(stump):
+    """The stump of the other polarity."""
+    return stump._replace(low=Leaf(-stump.low.sign), high=Leaf(-stump.high.sign))
+
+
+def grow(s, H, X, edges, eps, max_depth, root=None):
+    """A tree and its vector, one layer at a time ("Greedily Growing Trees", Sec. 4); None if no stump helps.
+
+    ``root`` starts from that stump instead of the best one.
+    """
+    tree = root or best_stump(s, H, X, edges)[0]
+    if tree is None:
+        return None
+    a = solve_step(s, H, predict(tree, X), eps)
+    value = entry_losses(s, H + np.outer(predict(tree, X), a)).sum()
+    for _ in range(max_depth - 1):
+        # sum_nk l(H + f a) = const - sum_n f_n u_n for f = +-1; for the exponential u_n = <w- - w+, sinh a>
+        u = 0.5 * (entry_losses(s, H - a) - entry_losses(s, H + a)).sum(axis=1)
+        deeper = deepen(tree, np.ones(len(X), dtype=bool), u, X, edges, LEAF_TIE * np.abs(u).sum())
+        if deeper == tree:
+            break
+        f = predict(deeper, X)
+        deeper_a = solve_step(s, H, f, eps)  # step 3 of Sec. 4
+        deeper_value = entry_losses(s, H + np.outer(f, deeper_a)).sum()
+        if not deeper_value < value:
+            break
+        tree, a, value = deeper, deeper_a, deeper_value
+    return tree, a
+
+
+# --- REBEL ------------------------------------------------------------------------------------------------
+class Round(NamedTuple):
+    """One round: the learner, its vector (after shrinkage) and the loss after it."""
+
+    learner: Split
+    vector: np.ndarray
+    loss: float
+
+
+class Model(NamedTuple):
+    """a_0, the rounds, the loss before round 1 and after each, and the scores of the training rows."""
+
+    intercept: np.ndarray
+    rounds: list[Round]
+    losses: list[float]
+    H: np.ndarray
+
+    def scores(self, X):
+        """H(x) = a_0 + sum_t f_t(x) a_t (Eq. 3)."""
+        start = np.tile(self.intercept, (len(X), 1))
+        return start + sum(np.outer(predict(r.learner, X), r.vector) for r in self.rounds)
+
+
+def first_vector(s, smoothing, fit_intercept):
+    """a_0 of Eq. 3: zero, or the step of the constant learner f = 1 from H = 0."""
+    H = np.zeros_like(s.c_plus)
+    if not fit_intercept:
+        return H[0].copy()
+    return solve_step(s, H, np.ones(len(H)), smoothing_mass(s, H, smoothing))
+
+
+def one_round(s, H, X, edges, smoothing, max_depth, learning_rate, root=None):
+    """One round from the scores H, or None when nothing lowers the loss any more."""
+    grown = grow(s, H, X, edges, smoothing_mass(s, H, smoothing), max_depth, root)
+    if grown is None:
+        return None
+    tree, a = grown
+    f = predict(tree, X)
+    before, after = entry_losses(s, H).sum(), entry_losses(s, H + np.outer(f, a)).sum()
+    if not before - after > STALLED * before:
+        return None
+    a = learning_rate * a
+    return Round(tree, a, loss_value(s, H + np.outer(f, a)))
+
+
+def rebel(X, cost_rows, weights, edges, n_rounds, loss="exponential", offset="paper", smoothing=0.0,
+          max_depth=1, learning_rate=1.0, fit_intercept=False):  # fmt: skip
+    """REBEL: at most ``n_rounds`` rounds of joint choice of a learner and its vector."""
+    s = surrogate(cost_rows, weights, loss, offset)
+    intercept = first_vector(s, smoothing, fit_intercept)
+    H = np.tile(intercept, (len(X), 1))
+    losses, rounds = [loss_value(s, H)], []
+    for _ in range(n_rounds):
+        this = one_round(s, H, X, edges, smoothing, max_depth, learning_rate)
+        if this is None:
+            break
+        H = H + np.outer(predict(this.learner, X), this.vector)
+        rounds.append(this)
+        losses.append(this.loss)
+    return Model(intercept, rounds, losses, H)
+
+
+# --- Thresholds, costs, AdaBoost --------------------------------------------------------------------------
+def midpoint_edges(X):
+    """Every midpoint between neighbouring distinct values of each feature: the "unique stumps" of Sec. 4."""
+    edges = []
+    for column in X.T:
+        values = np.unique(column[~np.isnan(column)])
+        edges.append(np.array([a + (b - a) / 2 for a, b in zip(values[:-1], values[1:], strict=True)]))
+    return edges
+
+
+def uniform_edges(X, n_thresholds):
+    """Evenly spaced thresholds over each feature's range, ends left out (footnote 1); none if constant."""
+    edges = []
+    for column in X.T:
+        low, high = np.nanmin(column), np.nanmax(column)
+        edges.append(np.linspace(low, high, n_thresholds + 2)[1:-1] if low < high else np.array([]))
+    return edges
+
+
+def expected_cost(y, decisions, cost, weights=None):
+    """Mean over the rows of cost[true class, decision], weighted: the empirical risk of Sec. 3."""
+    weights = np.ones(len(y)) if weights is None else weights
+    return sum(w * cost[i, j] for w, i, j in zip(weights, y, decisions, strict=True)) / sum(weights)
+
+
+def adaboost(X, signs, edges, n_rounds, weights=None):
+    """Discrete AdaBoost with stumps (Freund and Schapire): the scores F(x_i) after each round, (rounds, n).
+
+    ``signs (n,)`` are the classes, -1 and +1. Stops after the first stump without an error.
+    """
+    p = np.ones(len(X)) if weights is None else np.array(weights, dtype=float)
+    p, F, history = p / p.sum(), np.zeros(len(X)), []
+    for _ in range(n_rounds):
+        best, best_advantage = None, 0.0
+        for stump in stumps(edges):
+            h = predict(stump, X)
+            error = p[h != signs].sum()
+            if abs(1 - 2 * error) > best_advantage * (1.0 + STUMP_TIE):
+                best, best_advantage = (h if error < 0.5 else -h), abs(1 - 2 * error)
+        if best is None:
+            break
+        error = p[best != signs].sum()
+        alpha = LARGEST_STEP if error == 0 else 0.5 * np.log((1 - error) / error)
+        F = F + alpha * best
+        history.append(F)
+        if error == 0:
+            break
+        p = p * np.exp(-alpha * signs * best)
+        p = p / p.sum()
+    return np.array(history).reshape(-1, len(X))
