@@ -63,13 +63,14 @@ def check_recipe(recipe: Recipe) -> None:
     Raises
     ------
     ValueError
-        Naming the step and the trait that the loss lacks.
+        Naming the step and the trait that loss and learners lack.
     """
-    missing = recipe.solver.requires - recipe.loss.traits
+    missing = recipe.solver.requires - recipe.loss.traits - recipe.family.traits
     if missing:
         raise ValueError(
-            f"{type(recipe.solver).__name__} needs a loss that is {' and '.join(sorted(missing))}; "
-            f"{type(recipe.loss).__name__} with base {recipe.loss.base!r} is not. Use another step for this loss."
+            f"{type(recipe.solver).__name__} cannot be used with {type(recipe.loss).__name__} (base "
+            f"{recipe.loss.base!r}) and {type(recipe.family).__name__}: it requires {', '.join(sorted(missing))}. Use "
+            f"another step, or a loss and learners that offer it."
         )
 
 

@@ -22,6 +22,7 @@ from minrisk.validation import Choice, Features, Flag, Number, Rule, check_param
 if TYPE_CHECKING:
     from minrisk.binning import Binner
     from minrisk.boosting import Progress, Recipe
+    from minrisk.costs import CostMatrix
     from minrisk.model import AdditiveModel
     from minrisk.rows.base import RowCosts
     from minrisk.rows.local import LocalRows
@@ -55,6 +56,17 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     random_state: Any
     verbose: int
+
+    classes_: Labels
+    decisions_: Labels
+    cost_: CostMatrix | None
+    model_: AdditiveModel
+    n_iter_: int
+    train_loss_: FloatArray
+    train_risk_: FloatArray
+    validation_risk_: FloatArray | None
+    _seed: int
+    _log_scale: float
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_estimators": Number(int, 1),
@@ -141,15 +153,15 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         recipe = self._recipe(rows.costs, thresholds)
         start = None
         if goes_on:
-            start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_)
+            start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_.tolist())
             for part in (rows, data.validation):
                 if part is not None:
                     _replay(part, start)
-        history = RiskHistory(self.train_risk_ if goes_on else ())
+        history = RiskHistory(self.train_risk_.tolist() if goes_on else ())
         monitors: list[Any] = [history]
         stopping = None
         if data.validation is not None:
-            known = self.validation_risk_ if goes_on and self.validation_risk_ is not None else ()
+            known = self.validation_risk_.tolist() if goes_on and self.validation_risk_ is not None else ()
             stopping = EarlyStopping(data.validation, self.n_iter_no_change, known)
             monitors.append(stopping)
         with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
@@ -158,7 +170,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert progress.intercept is not None
         vectors = np.array(progress.vectors[:n]).reshape(n, rows.n_outputs)
         link = recipe.loss.link(rows.costs)
-        self.model_: AdditiveModel = AdditiveModel(
+        self.model_ = AdditiveModel(
             pack(progress.trees[:n]), vectors, progress.intercept, self.n_features_in_, link
         )
         self.n_iter_ = n

@@ -210,7 +210,9 @@ def cost_confusion_matrix(
         by = _sums(samples.truth, weight, shape[0])[:, None]
     else:
         by = _sums(samples.decided, weight, shape[1])[None, :]
-    return np.divide(total, by, out=np.zeros(shape), where=by > 0)
+    share = np.zeros(shape)
+    np.divide(total, by, out=share, where=by > 0)
+    return share
 
 
 def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[..., float]:

@@ -33,7 +33,9 @@ class Number(NamedTuple):
             return self.optional
         if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
             return False
-        return (value > self.low if self.open_low else value >= self.low) and value <= self.high
+        value = float(value)
+        above = value > self.low if self.open_low else value >= self.low
+        return above and value <= self.high
 
     def __str__(self) -> str:
         noun = "a whole number" if self.kind is int else "a number"
@@ -46,7 +48,7 @@ class Flag(NamedTuple):
     """True or False."""
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, (bool, Integral)) and int(value) in (0, 1)  # type: ignore[call-overload,no-any-return]
+        return isinstance(value, (bool, Integral)) and int(value) in (0, 1)
 
     def __str__(self) -> str:
         return "True or False"
@@ -58,7 +60,7 @@ class Features(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Real):
             return False
-        return value >= 1 if isinstance(value, Integral) else 0 < value <= 1
+        return float(value) >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1
 
     def __str__(self) -> str:
         return "a share of the features above 0 and at most 1.0, or a whole number of them"

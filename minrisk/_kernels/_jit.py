@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 from numba.core import event
 
 logger = logging.getLogger("minrisk")
 
-F = TypeVar("F", bound=Callable[..., Any])
+Kernel = Callable[..., Any]
 
 
 class _FirstCompilation(event.Listener):
@@ -42,7 +42,7 @@ class _FirstCompilation(event.Listener):
 event.register("numba:compile", _FirstCompilation())
 
 
-def kernel(function: F) -> F:
+def kernel(function: Kernel) -> Kernel:
     """Compile `function` on first call, with the machine code cached on disk where a cache folder can be written."""
     try:
         return numba.njit(function, cache=True, nogil=True, error_model="numpy")  # type: ignore[no-any-return]

@@ -1,5 +1,5 @@
 """One file per paper. `ALGORITHMS` drives tests and documentation: a new algorithm is a file and a line here."""
 
-from minrisk.algorithms.rebel import REBELClassifier
+from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
 
 ALGORITHMS = (REBELClassifier,)

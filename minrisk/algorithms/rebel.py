@@ -31,7 +31,102 @@ from minrisk.validation import Choice, Flag, Number, Rule
 
 
 class REBELClassifier(BoostedClassifier):
-    """REBEL."""
+    """Boosting of shared binary trees that estimates the decision of least expected cost directly.
+
+    H(x) = a_0 + sum_t f_t(x) a_t with f_t(x) in {-1, +1} and a_t in R^D; the decision is the largest entry of H. Each
+    round chooses the tree f_t, shared by all decisions, and the free vector a_t that together lower
+
+        L(H) = 1/W sum_n w_n [ beta_n + 1/2 sum_k ( c+_nk F(H_nk) + c-_nk F(-H_nk) ) ]
+
+    most, where c is the row's cost, c+ = c - beta and c- = max c - c. In plain words: the score of a cheap decision is
+    pushed up and that of a dear one down, each as hard as it matters.
+
+    Parameters
+    ----------
+    cost : optional
+        What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
+        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
+    n_estimators : int, default=200
+        Largest number of rounds.
+    learning_rate : float, default=1.0
+        Factor on every a_t; 1 is the paper's, smaller values need more rounds.
+    weak_learner : {"tree", "stump"}, default="tree"
+        Greedily grown trees of `max_depth`, or trees of depth 1.
+    max_depth : int, default=4
+        Depth of the trees; the paper uses up to 4.
+    loss : {"exponential", "logistic", "squared"}, default="exponential"
+        F(x) = e^x (a_t in closed form), log2(1 + e^x) or (1 + x)^2 (a_t by Newton's method).
+    offset : {"paper", "tight"}, default="paper"
+        beta = sum c - (D - 1) max c, with which L bounds the risk from above, or beta = min c. The two agree for 0/1
+        costs.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Thresholds that divide the rows evenly, or 200 evenly spaced ones (the paper's footnote 1).
+    max_bins : int, optional
+        2 to 256; default 256 for "quantile", 201 for "uniform".
+    smoothing : float, default=0.001
+        Weight of two phantom rows per decision that no tree can tell apart, as a share of what can still be lost in
+        that decision. Without it a_t is infinite where a tree separates a class perfectly.
+    fit_intercept : bool, default=True
+        Start from the best constant a_0; False starts from 0 as the paper does.
+    subsample : float, default=1.0
+        Share of the rows drawn, without replacement, for each round.
+    max_features : float or int, default=1.0
+        Share or number of the features drawn for each round.
+    early_stopping : bool, default=False
+        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
+    validation_fraction : float, default=0.1
+        Share of the rows set apart.
+    n_iter_no_change : int, default=20
+        Stop after this many rounds without a new minimum.
+    warm_start : bool, default=False
+        Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
+    n_jobs : int, optional
+        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+    random_state : int or RandomState, optional
+        For `subsample`, `max_features` and the validation part.
+    verbose : int, default=0
+        1 draws a progress bar (with rich).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Class labels.
+    decisions_ : ndarray of shape (D,)
+        What `predict` answers: the classes, then other decisions that the costs name.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given per row.
+    model_ : AdditiveModel
+        H.
+    n_iter_ : int
+        Rounds kept.
+    train_loss_, train_risk_ : ndarray of shape (n_iter_ + 1,)
+        L and the mean cost of the training rows before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the validation rows, likewise, over all rounds that were run.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Their names, if X had names that are all strings.
+
+    References
+    ----------
+    .. [1] R. Appel, X. Burgos-Artizzu and P. Perona, "Improved Multi-Class Cost-Sensitive Boosting via Estimation of
+       the Minimum-Risk Class", NIPS 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from minrisk import REBELClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> cost = [[0, 1, 1], [1, 0, 1], [10, 10, 0]]  # class 2 must not be missed
+    >>> model = REBELClassifier(cost, n_estimators=20).fit(X[::2], y[::2])
+    >>> model.predict(X[1::2])[:5]
+    array([0, 0, 0, 0, 0])
+    >>> round(model.score(X[1::2], y[1::2]), 2)  # 1 less the mean cost
+    0.94
+    """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **BoostedClassifier._rules,

@@ -68,6 +68,8 @@ def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = N
         )
     if raw.dtype.kind in "biuf":
         return np.ascontiguousarray(raw, dtype=np.float64)
+    if raw.dtype.kind in "US" and not isinstance(cost, np.ndarray):
+        raw = np.asarray(cost, dtype=object)  # among strings NumPy writes the numbers as strings too
     values = np.empty(raw.shape)
     for i, j in np.ndindex(*raw.shape):
         values[i, j] = _number(raw[i, j], i, j, rows, columns)
@@ -145,7 +147,8 @@ def _number(value: Any, i: int, j: int, rows: Labels | None, columns: Labels | N
             return float(value)
         except (TypeError, ValueError):
             pass
-    raise ValueError(f"{cell(i, j, rows, columns)} must be a number, got {value!r}: {hint}.")
+    shown = value.item() if isinstance(value, np.generic) else value
+    raise ValueError(f"{cell(i, j, rows, columns)} must be a number, got {shown!r}: {hint}.")
 
 
 def _from_mapping(cost: Mapping[Any, Any]) -> Table:

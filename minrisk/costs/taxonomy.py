@@ -123,7 +123,10 @@ def _members(group: Any) -> Iterator[Any]:
     "members."""
     if isinstance(group, Mapping):
         for name, below in group.items():
-            yield name if below is None or (_is_group(below) and not below) else below
+            if below is None or (_is_group(below) and not below):
+                yield name
+            else:
+                yield below if _is_group(below) else [below]  # a single leaf is a group of one
         return
     for member in group:
         if isinstance(member, Mapping):  # names inside a list are named parts of the list's own group

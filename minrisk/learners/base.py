@@ -40,7 +40,9 @@ class Packed(Protocol):
 class LearnerFamily(Protocol):
     """Finds the learner of a round."""
 
-    traits: frozenset[str]  # "signs": responses are -1 or +1
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that steps may rely on; "signs": responses are -1 or +1."""
 
     def fit(self, round_: Round) -> Found | None:
         """The best learner, its response left in the rows; None when no learner separates anything."""

@@ -10,6 +10,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Found, Round
 from minrisk.learners.tree import Tree
+from minrisk.losses.base import SIGNS
 from minrisk.rows.base import LeafSplits
 
 LEAF_BIN = 255
@@ -89,7 +90,7 @@ class GreedyTrees:
 
     max_depth: int
     thresholds: Sequence[FloatArray]
-    traits: frozenset[str] = frozenset({"signs"})
+    traits: frozenset[str] = frozenset({SIGNS})
 
     def fit(self, round_: Round) -> Found | None:
         """The best stump, then deeper trees; see `LearnerFamily.fit`."""

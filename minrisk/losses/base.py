@@ -9,6 +9,7 @@ from minrisk.losses.links import Link
 from minrisk.rows.base import RowCosts, RowLoss
 
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
+SIGNS = "signs"  # a learner that answers -1 or +1
 EXPONENTIAL = "exponential"  # c+ e^h + c- e^-h per entry: closed forms, mass = loss
 
 
@@ -28,9 +29,12 @@ class Loss(RowLoss, Protocol):
         Name of the function F.
     """
 
-    traits: frozenset[str]
-    gain: int
-    base: str
+    @property
+    def traits(self) -> frozenset[str]: ...
+    @property
+    def gain(self) -> int: ...
+    @property
+    def base(self) -> str: ...
 
     def constant(self, costs: RowCosts) -> float:
         """Mean over rows of the part of the loss that scores cannot change."""

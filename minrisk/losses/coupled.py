@@ -6,7 +6,7 @@ Class", NIPS 2016, Eq. (2) and S.3-S.5.
 =====================  ==================================  ===========================================
 paper                  here                                where
 =====================  ==================================  ===========================================
-c_y, row of C          ``RowCosts.table[index]``           `minrisk.rows.base`
+c_y, row of C          ``RowCosts.table[row]``           `minrisk.rows.base`
 beta_y, phi_y          ``beta``, ``phi``                   `CoupledLoss`
 c+ = c - beta          ``plus``                            `minrisk._kernels.losses`
 c- = max c - c         ``minus``                           `minrisk._kernels.losses`
@@ -70,11 +70,11 @@ class CoupledLoss:
 
     def constant(self, costs: RowCosts) -> float:
         """Weighted mean of beta."""
-        return float(np.average(self.beta[costs.index], weights=costs.weight))
+        return float(np.average(self.beta[costs.row], weights=costs.weight))
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """Sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
-        per_row = np.bincount(costs.index, weights=costs.weight, minlength=len(costs.table))
+        per_row = np.bincount(costs.row, weights=costs.weight, minlength=len(costs.table))
         total = np.zeros(costs.table.shape[1])
         for first in range(0, len(costs.table), 4096):
             part = slice(first, first + 4096)
@@ -103,10 +103,11 @@ class CoupledLoss:
         edge: FloatArray, mass: FloatArray,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Edge and mass of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
-        return kernels.coupled_gradients(  # type: ignore[no-any-return]
-            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.index, costs.weight, scores, log_scale,
+        found: tuple[FloatArray, FloatArray, IntArray] = kernels.coupled_gradients(
+            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, log_scale,
             value_factor, start, stop, edge, mass,
         )
+        return found
 
     def contrast(
         self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
@@ -114,7 +115,7 @@ class CoupledLoss:
     ) -> float:
         """Half the loss at scores - vector less half of it at scores + vector, per row."""
         return float(kernels.coupled_contrast(
-            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.index, costs.weight, scores, edge, vector,
+            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, edge, vector,
             start, stop, out,
         ))
 
@@ -123,10 +124,11 @@ class CoupledLoss:
         factors: FloatArray, start: int, stop: int,
     ) -> IntArray:
         """Value, slope and curvature along the response, in fixed point."""
-        return kernels.coupled_slopes(  # type: ignore[no-any-return]
-            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.index, costs.weight, scores, response,
+        sums: IntArray = kernels.coupled_slopes(
+            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, response,
             in_bag, vector, factors, start, stop,
         )
+        return sums
 
     def entry_bounds(self, bound: float) -> FloatArray:
         """Bounds of value, slope and curvature of one entry of unit cost while |score| <= bound (inf: not bounded)."""

@@ -12,14 +12,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 
 
 class RowCosts(NamedTuple):
-    """What each row's mistakes cost: row i pays weight[i] * table[index[i], k] for decision k."""
+    """What each row's mistakes cost: row i pays weight[i] * table[row[i], k] for decision k."""
 
-    table: FloatArray  # (K, D) with index = y, or (n, D) with index = row number for costs per row
-    index: np.ndarray  # (n,) int32
+    table: FloatArray  # (K, D) with row = y, or (n, D) with row = 0, 1, ... for costs per row
+    row: Int32Array  # (n,)
     weight: FloatArray  # (n,) sample weights
 
 

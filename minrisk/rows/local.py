@@ -184,8 +184,8 @@ class LocalRows:
         factor = float(fixed_factor(np.array(self._top_cost), self._sum_bits))
         if factor == 0.0 or self._weight_sum == 0.0:
             return 0.0
-        table, index, weight = self.costs
-        parts = self._over_blocks(lambda a, b: decision_costs(self.scores, table, index, weight, factor, a, b))
+        table, row, weight = self.costs
+        parts = self._over_blocks(lambda a, b: decision_costs(self.scores, table, row, weight, factor, a, b))
         return sum(int(p) for p in parts) / factor / self._weight_sum
 
     # -- histograms: threads over features -----------------------------------------------------------------------
@@ -313,4 +313,5 @@ class LocalRows:
 
 def _divide(numerator: np.ndarray, denominator: FloatArray) -> FloatArray:
     """numerator / denominator, 0 where the denominator is 0 (an output that nothing is left to gain in)."""
-    return np.divide(numerator, denominator, out=np.zeros(np.shape(numerator)), where=denominator > 0)
+    quotient: FloatArray = np.divide(numerator, denominator, out=np.zeros(np.shape(numerator)), where=denominator > 0)
+    return quotient

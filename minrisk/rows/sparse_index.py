@@ -60,7 +60,7 @@ class SparseIndex:
         def write(j: int) -> None:
             index_rows(X_binned, j, frequent[j], offsets, ends[j] - outside[j], rows)
 
-        workers.map(write, np.flatnonzero(indexed))
+        workers.map(write, np.flatnonzero(indexed).tolist())
         return cls(indexed, frequent, offsets, rows)
 
     def chunks(self, features: IntArray, width: int) -> list[IntArray]:

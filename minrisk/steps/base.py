@@ -40,7 +40,9 @@ class Step(NamedTuple):
 class StepSolver(Protocol):
     """Finds the vector."""
 
-    requires: frozenset[str]  # traits that the loss must have
+    @property
+    def requires(self) -> frozenset[str]:
+        """Traits that the loss and the learners must have together."""
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response."""
@@ -48,4 +50,5 @@ class StepSolver(Protocol):
 
 def clip_step(vector: FloatArray) -> FloatArray:
     """Cut infinite and enormous steps."""
-    return np.clip(np.nan_to_num(vector, nan=0.0, posinf=LARGEST_STEP, neginf=-LARGEST_STEP), -LARGEST_STEP, LARGEST_STEP)
+    finite = np.nan_to_num(vector, nan=0.0, posinf=LARGEST_STEP, neginf=-LARGEST_STEP)
+    return np.clip(finite, -LARGEST_STEP, LARGEST_STEP)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk.losses.base import EXPONENTIAL
+from minrisk.losses.base import EXPONENTIAL, SIGNS
 from minrisk.steps.base import Step, StepProblem, clip_step
 
 
@@ -18,7 +18,7 @@ class ClosedFormStep:
     s+ e^a + s- e^-a + ridge (e^a + e^-a); the loss after it is T cosh a - E sinh a.
     """
 
-    requires: frozenset[str] = frozenset({EXPONENTIAL})
+    requires: frozenset[str] = frozenset({EXPONENTIAL, SIGNS})
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in one pass over the rows."""

@@ -1,0 +1,1 @@
+"""Every figure the documentation quotes, each from one command: ``python -m benchmarks.NAME``."""

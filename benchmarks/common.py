@@ -1,0 +1,176 @@
+"""What the benchmarks share: data sets, cost matrices, timing, and CSV files that say how each figure came about."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk.costs import CostMatrix, ordinal, random_normal, random_symmetric, uniform
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("MINRISK_DATA", ROOT.parent / "shared" / "data"))
+RESULTS = ROOT / "benchmarks" / "results"
+COSTS = ("0/1", "symmetric", "normal", "ordinal", "lognormal")
+
+
+# -- data ----------------------------------------------------------------------------------------------------------
+class Dataset(NamedTuple):
+    """Features (n, d), class codes (n,), and which rows the official split trains on (None without one)."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    training: np.ndarray | None
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.y.max()) + 1
+
+    def official(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """X and y of the training part, X and y of the test part."""
+        if self.training is None:
+            raise ValueError(f"{self.name} has no official split: draw one.")
+        rest = ~self.training
+        return self.X[self.training], self.y[self.training], self.X[rest], self.y[rest]
+
+
+@lru_cache(maxsize=4)
+def load(name: str) -> Dataset:
+    """A data set by the name of its file; ``"mnist"`` is the raw pixels, uint8."""
+    if not DATA.is_dir():
+        sys.exit(f"No data sets at {DATA}: set MINRISK_DATA to the folder that holds them.")
+    if name == "mnist":
+        return _mnist()
+    import pandas as pd
+
+    frame = pd.read_csv(DATA / f"{name}.csv.gz")
+    y = np.unique(frame.pop("target").to_numpy().astype(str), return_inverse=True)[1]
+    training = (frame.pop("split") == "train").to_numpy() if "split" in frame else None
+    return Dataset(name, np.ascontiguousarray(frame.to_numpy(dtype=np.float64)), y, training)
+
+
+def _mnist() -> Dataset:
+    def read(part: str, kind: str, header: int) -> np.ndarray:
+        with gzip.open(DATA / "mnist" / f"{part}-{kind}-ubyte.gz") as file:
+            return np.frombuffer(file.read(), dtype=np.uint8, offset=header)
+
+    X = np.concatenate([read(part, "images-idx3", 16).reshape(-1, 784) for part in ("train", "t10k")])
+    y = np.concatenate([read(part, "labels-idx1", 8) for part in ("train", "t10k")]).astype(np.int64)
+    return Dataset("mnist", X, y, np.arange(len(y)) < 60_000)
+
+
+def costs(kind: str, n_classes: int, seed: int = 0) -> CostMatrix:
+    """One of `COSTS`; ``"lognormal"`` spreads over orders of magnitude (sigma 1.2)."""
+    if kind == "0/1":
+        return uniform(n_classes)
+    if kind == "ordinal":
+        return ordinal(n_classes)
+    if kind == "symmetric":
+        return random_symmetric(n_classes, random_state=seed)
+    if kind == "normal":
+        return random_normal(n_classes, random_state=seed)
+    drawn = np.random.default_rng(seed).lognormal(sigma=1.2, size=(n_classes, n_classes))
+    return CostMatrix(drawn * (1.0 - np.eye(n_classes)))
+
+
+def mean_cost(table: CostMatrix | np.ndarray, y: np.ndarray, decisions: np.ndarray) -> float:
+    """Mean of C[y, decision]; codes, not labels."""
+    return float(np.asarray(table)[y, decisions].mean())
+
+
+def least_expected(probabilities: np.ndarray, table: CostMatrix | np.ndarray) -> np.ndarray:
+    """The posterior rule: argmin_k sum_j p_j C_jk."""
+    return np.asarray((probabilities @ np.asarray(table)).argmin(axis=1))
+
+
+# -- timing --------------------------------------------------------------------------------------------------------
+def seconds(function: Callable[[], Any]) -> float:
+    """Wall time of one call."""
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def interleaved(functions: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
+    """Median of what each function measures, called in turn so that a busy spell of the machine hits all of them."""
+    measured: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            measured[name].append(function())
+    return {name: float(np.median(values)) for name, values in measured.items()}
+
+
+# -- results -------------------------------------------------------------------------------------------------------
+def settings() -> dict[str, str]:
+    """When, on what and with what a figure was made."""
+    def git(*arguments: str) -> str:
+        try:
+            done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return ""
+        return done.stdout.strip()
+
+    changed = bool(git("status", "--porcelain", "--untracked-files=no", "--", "minrisk/*.py"))
+    packages = {name: version(name) for name in ("numpy", "numba", "scikit-learn", "lightgbm")}
+    module = sys.modules["__main__"].__spec__
+    name = f"-m {module.name}" if module else Path(sys.argv[0]).name
+    return {
+        "date": date.today().isoformat(),
+        "commit": git("rev-parse", "--short", "HEAD") + ("+changes" if changed else ""),
+        "python": platform.python_version(),
+        **packages,
+        "cpus": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "command": shlex.join(["python", *name.split(), *sys.argv[1:]]),
+    }
+
+
+def save(name: str, rows: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Path:
+    """Write rows of figures, each with the settings behind it, to ``benchmarks/results/NAME.csv``.
+
+    Quick runs are tries: they go to a file of their own, which is not kept.
+    """
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = RESULTS / (f"{name}.quick.csv" if quick else f"{name}.csv")
+    context = settings()
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=[*rows[0], *context])
+        writer.writeheader()
+        writer.writerows({**{key: _plain(value) for key, value in row.items()}, **context} for row in rows)
+    return path
+
+
+def _plain(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else value
+
+
+def show(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None) -> None:
+    """Print rows as a table."""
+    names = list(columns or rows[0])
+    cells = [names] + [[f"{row[n]:.4g}" if isinstance(row[n], float | np.floating) else str(row[n]) for n in names]
+                       for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    for line in cells:
+        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)), flush=True)
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """The options that every benchmark has."""
+    made = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    made.add_argument("--quick", action="store_true", help="a few minutes' try on less data; results not kept")
+    made.add_argument("--jobs", type=int, default=2, help="threads, or processes where fits are many and small")
+    return made

@@ -1,0 +1,56 @@
+"""Small data and parts for tests of the core."""
+
+import numpy as np
+
+from minrisk._workers import Workers
+from minrisk.binning import fit_binner
+from minrisk.boosting import Recipe
+from minrisk.learners.greedy_tree import GreedyTrees
+from minrisk.losses.coupled import coupled_loss
+from minrisk.rows.base import RowCosts
+from minrisk.rows.local import LocalRows
+from minrisk.steps.closed_form import ClosedFormStep
+from minrisk.steps.newton import NewtonStep
+
+
+def random_costs(rng, K, D=None, kind="general"):
+    """A cost table (K, D) with zeros where class i is decided as i."""
+    D = D or K
+    table = {
+        "01": np.ones((K, D)),
+        "general": rng.uniform(0.1, 10, (K, D)),
+        "lognormal": np.exp(2 * rng.normal(size=(K, D))),
+    }[kind]
+    np.fill_diagonal(table, 0)
+    return table
+
+
+def make_data(rng, n=200, d=4, K=3):
+    """Features with a dense, a sparse (mostly one value), a coarse and a constant column among them."""
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
+    X = rng.normal(size=(n, d)) + 0.8 * y[:, None] * rng.normal(size=d)
+    if d > 1:
+        X[:, 1] = np.where(rng.random(n) < 0.85, 0.0, X[:, 1])
+    if d > 2:
+        X[:, 2] = np.round(X[:, 2])
+    if d > 3:
+        X[:, 3] = 7.0
+    return X, y
+
+
+def make_rows(X, table, row, weight=None, blocks=None, n_threads=1):
+    """LocalRows of raw data, and the binner."""
+    weight = np.ones(len(X)) if weight is None else weight
+    binner = fit_binner(X)
+    costs = RowCosts(np.ascontiguousarray(table, dtype=float), row.astype(np.int32), weight)
+    return LocalRows(binner.transform(X), binner.n_bins, costs, Workers(n_threads), blocks), binner
+
+
+def make_recipe(rows, binner, base="exponential", offset="paper", max_depth=2, **other):
+    """REBEL's parts."""
+    return Recipe(
+        coupled_loss(rows.costs, base, offset),
+        GreedyTrees(max_depth, binner.thresholds),
+        ClosedFormStep() if base == "exponential" else NewtonStep(),
+        **{"smoothing": 1e-3, **other},
+    )

@@ -1,0 +1,50 @@
+"""Steps against numerical minimisation, on responses of random stumps."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from minrisk.boosting import _problem, check_recipe
+from minrisk.steps.closed_form import ClosedFormStep
+from minrisk.steps.newton import NewtonStep
+from tests.helpers import make_data, make_recipe, make_rows, random_costs
+from tests.test_losses import BASES, value
+
+CASES = [("exponential", ClosedFormStep()), ("logistic", NewtonStep()), ("squared", NewtonStep())]
+
+
+@pytest.mark.parametrize(("base", "solver"), CASES, ids=lambda c: c if isinstance(c, str) else type(c).__name__)
+@pytest.mark.parametrize("smoothing", [1e-6, 1e-2])
+def test_step_is_the_numerical_minimum(base, solver, smoothing):
+    rng = np.random.default_rng(3)
+    X, y = make_data(rng, n=80)
+    rows, binner = make_rows(X, random_costs(rng, 3), y, rng.uniform(0.5, 2, 80))
+    recipe = make_recipe(rows, binner, base, smoothing=smoothing)._replace(solver=solver)
+    rows.scores[:] = rng.normal(size=rows.scores.shape)
+    rows.response[:] = np.where(X[:, 0] > 0, 1, -1)
+    bound = float(np.abs(rows.scores).max()) + (20.0 if base != "exponential" else 0.0)
+    totals = rows.gradients(recipe.loss, 0.0, bound)
+    problem = _problem(rows, recipe, totals, recipe.loss.floors(rows.costs), None, bound)
+    step = recipe.solver.solve(problem)
+    F, f = BASES[base], rows.response[:, None].astype(float)
+    after = value(base, recipe.loss, rows.costs, rows.scores + f * step.vector).sum()
+    assert step.value == pytest.approx(after, rel=1e-9)
+    excess = value(base, recipe.loss, rows.costs, rows.scores).sum(axis=0) - recipe.loss.floors(rows.costs)
+    for k in range(3):
+
+        def along(a, k=k):
+            data = value(base, recipe.loss, rows.costs, rows.scores + f * a)[:, k].sum()
+            return data + smoothing * excess[k] * (F(a) + F(-a))
+
+        found = minimize_scalar(along, bounds=(-10, 10), method="bounded", options={"xatol": 1e-11})
+        assert step.vector[k] == pytest.approx(found.x, abs=1e-6)
+        assert along(step.vector[k]) <= found.fun * (1 + 1e-12)
+
+
+def test_check_recipe_names_what_is_missing():
+    rng = np.random.default_rng(0)
+    X, y = make_data(rng)
+    rows, binner = make_rows(X, random_costs(rng, 3), y)
+    recipe = make_recipe(rows, binner, "logistic")._replace(solver=ClosedFormStep())
+    with pytest.raises(ValueError, match="ClosedFormStep cannot be used with CoupledLoss .* requires exponential"):
+        check_recipe(recipe)
