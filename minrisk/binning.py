@@ -125,8 +125,8 @@ def _thresholds(values: FloatArray, weight: FloatArray | None, strategy: str, ma
         ordered = ordered[: np.searchsorted(ordered, np.nan)]
     room = max_bins - 1 - missing
     if len(ordered) == 0:
-        found = np.empty(0)
-    elif strategy == "uniform":
+        return np.empty(0)
+    if strategy == "uniform":
         low, high = ordered[0], ordered[-1]
         found = np.linspace(low, high, room + 2)[1:-1] if low < high else np.empty(0)
         found = np.unique(found[(found >= low) & (found < high)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -45,6 +46,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Behaviour common to all algorithms; see a subclass for the parameters."""
 
     n_estimators: int
+    subsample: float
     max_features: float
     cost: Any
     binning: str
@@ -127,11 +129,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         codes = self._encode(y, goes_on)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.sum() > 0:
-            raise ValueError("sample_weight must be positive for at least one row, got zeros only.")
         table, index = self._resolve_cost(cost, codes)
         if not goes_on:
-            self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            self._seed = self._draw_seed()
         training, validating = self._split_rows(codes) if self.early_stopping else (None, None)
         binner = fit_binner(X, self.binning, self.max_bins, training, None if sample_weight is None else weight, workers)
 
@@ -141,6 +141,13 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         rows = rows_of(training, True)
         return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
+
+    def _draw_seed(self) -> int:
+        """Seed of everything that is drawn; 0 where nothing is, so that equal models are equal files."""
+        everything = self.max_features == 1 and not isinstance(self.max_features, Integral)
+        if self.subsample == 1 and everything and not self.early_stopping:
+            return 0
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _boost(self, data: Prepared, goes_on: bool) -> None:
         """Run the rounds and keep what they made."""

@@ -86,7 +86,7 @@ def random_problem(seed):
             "loss": LOSSES[seed % 3],
             "offset": OFFSETS[seed // 3 % 2],
             "max_depth": 1 + seed // 6 % 3,
-            "smoothing": float(rng.choice([0.1, 1e-2, 1e-4])),
+            "smoothing": float(rng.choice([0.1, 1e-2, 1e-4, 0.0])),
             "learning_rate": float(rng.choice([1.0, 1.0, 0.3])),
             "fit_intercept": bool(rng.random() < 0.5),
         },
@@ -124,8 +124,8 @@ def shape(tree):
 
 
 def close(got, want, scale):
-    """Equal to RTOL of `scale`, the size of what is compared."""
-    return np.all(np.abs(np.asarray(got) - want) <= RTOL * scale)
+    """Equal to RTOL of `scale`, the size of what is compared (1e-15 where that is nothing)."""
+    return np.all(np.abs(np.asarray(got) - want) <= np.maximum(RTOL * scale, 1e-15))
 
 
 @pytest.mark.parametrize("seed", range(N_PROBLEMS))
@@ -169,3 +169,12 @@ def test_two_classes_are_adaboost(seed):
         assert close(stage / 2, margin, np.abs(margin).max())
     scores, largest = model.model_.scores(X), np.abs(margins[-1]).max()
     assert close(scores[:, 1], margins[-1], largest) and close(scores[:, 0], -margins[-1], largest)
+
+
+def test_equal_stumps_take_the_lowest_threshold():
+    """After two rounds the rows weigh 1, 3, 3, 3, 3, 3, 1, 1: cuts at 0.5, 2.5 and 4.5 are equally good."""
+    X, y = np.arange(8.0)[:, None], np.array([0, 1, 0, 1, 1, 0, 1, 1])
+    want = naive.rebel(X, 1 - np.eye(2)[y], None, naive.midpoint_edges(X), 3)
+    got = REBELClassifier(n_estimators=3, weak_learner="stump", smoothing=0.0, fit_intercept=False).fit(X, y)
+    assert [this.learner.threshold for this in want.rounds] == [0.5, 5.5, 0.5]
+    assert [tree.threshold[0] for tree in got.model_.learners] == [0.5, 5.5, 0.5]

@@ -174,8 +174,7 @@ class CostMatrix:
 
 
 def _labelled(values: FloatArray, classes: Any, decisions: Any) -> Table:
-    """Give a bare table its labels: the decisions are by default the classes and then the "refer" "
-    "decisions."""
+    """Give a bare table its labels: decisions are by default the classes, then "refer" ones."""
     n_classes, n_decisions = values.shape
     if classes is None and decisions is not None:
         raise ValueError(

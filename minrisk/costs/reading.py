@@ -15,7 +15,7 @@ from minrisk.costs.tables import as_numbers, check_cells, is_frame, is_labelled,
 
 
 def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> CostMatrix:
-    """Read costs from a CSV file, in the file's own order of rows and columns.
+    r"""Read costs from a CSV file, in the file's own order of rows and columns.
 
     The header is ``true,<decision>,<decision>,…`` (its first cell is not read), every further line
     ``<class>,<cost>,<cost>,…``. Blank lines and blanks around a cell do not count.
@@ -43,7 +43,7 @@ def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> 
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "cost.csv")
-    >>> _ = path.write_text("true,1,2\\n1,0,1\\n2,5,0\\n")
+    >>> _ = path.write_text("true,1,2\n1,0,1\n2,5,0\n")
     >>> read_cost(path)
     CostMatrix: 2 true classes (rows) x 2 decisions (columns)
        1  2
@@ -264,8 +264,7 @@ def _aligned(matrix: CostMatrix, classes: Labels, trusted: bool, hint: str) -> C
 
 
 def _column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -> tuple[list[int], Labels]:
-    """Return the columns to keep and their labels: those of ``classes`` first, then those that no row is "
-    "named after."""
+    """Return the columns to keep and their labels: ``classes`` first, then those no row is named after."""
     of_class = match_labels(classes, given)
     extra = [j for j, row in enumerate(match_labels(given, rows)) if row < 0]
     without = [label for label, column in zip(classes, of_class, strict=True) if column < 0]

@@ -58,16 +58,17 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         values = 1.0 - np.eye(len(classes))
     else:
         values, classes, decisions = _class_costs(cost, given, occurring)
-    everywhere_first = np.zeros(n, dtype=np.int64)
+    rows = _positions(truth, classes, "y_true", "classes (rows)")
+    columns = np.zeros(n, dtype=np.int64)
+    if decided is not None:
+        columns = _positions(decided, decisions, "y_pred", "decisions")
     return Samples(
         values=values,
         per_row=per_row,
         classes=classes,
         decisions=decisions,
-        truth=_positions(truth, classes, "y_true", "classes (rows)"),
-        decided=everywhere_first
-        if decided is None
-        else _positions(decided, decisions, "y_pred", "decisions"),
+        truth=rows,
+        decided=columns,
         weight=_weight(sample_weight, n),
     )
 
@@ -92,8 +93,7 @@ def _class_costs(cost: Any, given: Labels | None, occurring: Labels) -> tuple[Fl
 
 
 def _classes_of_columns(cost: Any, truth: _Coded, occurring: Labels) -> Labels:
-    """Return the classes for a table with one row per sample, or ask for ``labels`` where they cannot be "
-    "known."""
+    """Return the classes for one row of costs per sample, or ask for ``labels`` where they are unclear."""
     found = tuple(sorted(truth.labels, key=occurring.index))
     if column_labels(cost, found) is not None:
         return found

@@ -52,8 +52,7 @@ def parse(cost: Any) -> Table:
 
 
 def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = None) -> FloatArray:
-    """Return ``cost`` as a 2-d C-contiguous float64 array, not copied if it is one, or say which cell is no "
-    "number."""
+    """Return ``cost`` as a C-ordered float64 table, itself if it is one, or say which cell is no number."""
     try:
         raw = np.asarray(cost)
     except ValueError:
@@ -90,8 +89,7 @@ def cell(i: int, j: int, rows: Labels | None = None, columns: Labels | None = No
 
 
 def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None) -> None:
-    """Raise a ValueError that names the first cell that is not finite or is negative, or the first row all "
-    "zero."""
+    """Raise a ValueError that names the first cell not finite or below zero, or the first row all zero."""
     if values.size == 0:
         return
     largest = values.max(axis=1)  # nan and inf survive the maximum, -inf and negative numbers the minimum
@@ -145,7 +143,7 @@ def _number(value: Any, i: int, j: int, rows: Labels | None, columns: Labels | N
     if not isinstance(value, (str, bytes, complex)):
         try:
             return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
     shown = value.item() if isinstance(value, np.generic) else value
     raise ValueError(f"{cell(i, j, rows, columns)} must be a number, got {shown!r}: {hint}.")

@@ -119,8 +119,7 @@ def _is_group(held: Any) -> bool:
 
 
 def _members(group: Any) -> Iterator[Any]:
-    """Yield everything directly below a group: what its names hold (or the name that holds nothing), its "
-    "members."""
+    """Yield what is directly below a group: its members, or what its names hold (else the name itself)."""
     if isinstance(group, Mapping):
         for name, below in group.items():
             if below is None or (_is_group(below) and not below):

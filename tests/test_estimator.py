@@ -1,0 +1,327 @@
+"""Every algorithm as a scikit-learn estimator: the full checks, labels, costs, routing, stopping, and kind errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import minrisk
+from minrisk import ALGORITHMS, CostMatrix, REBELClassifier, costs, metrics
+
+COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
+
+
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": "the validation part is drawn from rows, repeated ones too",
+}
+
+
+@parametrize_with_checks(
+    [algorithm(n_estimators=10) for algorithm in ALGORITHMS]
+    + [REBELClassifier(n_estimators=10, weak_learner="stump", loss="logistic", early_stopping=True)]
+    + [REBELClassifier(n_estimators=10, loss="squared", binning="uniform", n_jobs=2)],
+    expected_failed_checks=lambda estimator: EXPECTED if estimator.early_stopping else {},
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+# -- labels and inputs -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [10, 20, 30], [1.0, 2.0, 3.0]])
+def test_labels_of_any_kind(wine, labels):
+    X, y = wine
+    model = REBELClassifier(n_estimators=10).fit(X, np.array(labels)[y])
+    plain = REBELClassifier(n_estimators=10).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), np.array(labels)[plain.predict(X)])
+    assert list(model.classes_) == labels
+
+
+def test_data_frames(wine):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = REBELClassifier(n_estimators=5).fit(X, y.map({0: "x", 1: "y", 2: "z"}))
+    assert list(model.feature_names_in_) == list(X.columns) and set(model.predict(X)) <= {"x", "y", "z"}
+
+
+@pytest.mark.parametrize("weak_learner", ["stump", "tree"])
+def test_degenerate_inputs(weak_learner):
+    model = REBELClassifier(n_estimators=5, weak_learner=weak_learner)
+    one_feature = model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    assert list(one_feature.predict([[-5], [9]])) == [0, 1]
+    assert one_feature.predict([[0.0]]).shape == (1,)  # one row
+    constant = model.fit(np.ones((5, 2)), [0, 1, 1, 1, 0])
+    assert constant.n_iter_ == 0 and list(constant.predict(np.zeros((2, 2)))) == [1, 1]
+    assert constant.decision_function(np.zeros((2, 2))).shape == (2,)
+    assert np.all(constant.feature_importances_ == 0)
+    two_rows = model.fit([[0.0, 1.0], [1.0, 1.0]], ["n", "y"])
+    assert list(two_rows.predict([[0, 0], [1, 0]])) == ["n", "y"]
+
+
+def test_missing_values_separate_classes():
+    X = np.array([[np.nan], [1.0], [np.nan], [2.0]] * 5)
+    y = np.isnan(X[:, 0]).astype(int)
+    assert REBELClassifier(n_estimators=3).fit(X, y).score(X, y) == 1.0
+
+
+def test_small_integers_are_not_converted_up_front():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 255, (300, 10), dtype=np.uint8)
+    y = (X[:, 0] > 100).astype(int)
+    a, b = REBELClassifier(n_estimators=5).fit(X, y), REBELClassifier(n_estimators=5).fit(X.astype(float), y)
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X.astype(np.float32)))
+
+
+# -- costs -----------------------------------------------------------------------------------------------------------
+def test_costs_by_constructor_and_by_fit_agree(wine):
+    X, y = wine
+    a = REBELClassifier(COST, n_estimators=10).fit(X, y)
+    b = REBELClassifier(n_estimators=10).fit(X, y, cost=COST)
+    c = REBELClassifier(n_estimators=10).fit(X, y, cost=COST[y])  # the same costs, row by row
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+    np.testing.assert_allclose(a.decision_function(X), c.decision_function(X), rtol=1e-9)
+    assert a.cost_ == b.cost_ and c.cost_ is None
+    assert a.score(X, y) == pytest.approx(1 - metrics.expected_cost(y, a.predict(X), COST))
+    assert c.score(X, y, cost=COST[y]) == pytest.approx(c.score(X, y, cost=COST))
+    with pytest.raises(ValueError, match="pass cost= to score"):
+        c.score(X, y)
+
+
+def test_costs_change_the_decisions(wine):
+    X, y = wine
+    X = X[:, :2]
+    rng = np.random.default_rng(0)
+    half = rng.random(len(y)) < 0.5
+    dear = np.array([[0, 1, 1], [1, 0, 1], [30, 30, 0.0]])
+    blind = REBELClassifier(n_estimators=20, max_depth=2).fit(X[half], y[half])
+    aware = REBELClassifier(dear, n_estimators=20, max_depth=2).fit(X[half], y[half])
+    missed = [np.sum((y[~half] == 2) & (m.predict(X[~half]) != 2)) for m in (blind, aware)]
+    assert missed[1] < missed[0]
+
+
+def test_scale_of_the_costs_does_not_matter(wine):
+    X, y = wine
+    a = REBELClassifier(COST, n_estimators=10).fit(X, y)
+    for scale in (1e-100, 2.0**-20, 7.3, 1e100):
+        b = REBELClassifier(COST * scale, n_estimators=10).fit(X, y)
+        np.testing.assert_array_equal(a.predict(X), b.predict(X))
+        assert b.train_loss_[-1] == pytest.approx(a.train_loss_[-1] * scale)
+
+
+def test_permuting_the_classes_permutes_everything(wine):
+    X, y = wine
+    order = np.array([2, 0, 1])  # class k is called order[k]
+    a = REBELClassifier(COST, n_estimators=8).fit(X, y)
+    b = REBELClassifier(COST[np.ix_(np.argsort(order), np.argsort(order))], n_estimators=8).fit(X, order[y])
+    np.testing.assert_allclose(a.decision_function(X), b.decision_function(X)[:, order], rtol=1e-7, atol=1e-9)
+
+
+def test_refer_decision(wine):
+    X, y = wine
+    names = np.array(["a", "b", "c"])[y]
+    cheap, dear = (costs.with_reject(costs.uniform(["a", "b", "c"]), price) for price in (0.02, 0.99))
+    model = REBELClassifier(cheap, n_estimators=20, weak_learner="stump").fit(X[::2, :2], names[::2])
+    assert list(model.decisions_) == ["a", "b", "c", "refer"]
+    assert model.decision_function(X[:, :2]).shape == (178, 4)
+    assert np.mean(model.predict(X[1::2, :2]) == "refer") > 0.3
+    assert np.mean(REBELClassifier(dear, n_estimators=20).fit(X, names).predict(X) == "refer") < 0.05
+    numbered = REBELClassifier(np.c_[1 - np.eye(3), [0.1, 0.1, 0.1]], n_estimators=3).fit(X, y)
+    assert list(numbered.decisions_) == [0, 1, 2, "refer"] and numbered.decisions_.dtype == object
+
+
+def test_weights_are_repetitions(wine):
+    X, y = wine
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    a = REBELClassifier(COST, n_estimators=10).fit(X, y, sample_weight=weight)
+    b = REBELClassifier(COST, n_estimators=10).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), rtol=1e-8)
+    np.testing.assert_allclose(a.train_risk_, b.train_risk_, rtol=1e-9, atol=1e-12)
+
+
+def test_row_order_does_not_matter(wine):
+    X, y = wine
+    order = np.random.default_rng(0).permutation(len(y))
+    a, b = REBELClassifier(COST, n_estimators=10).fit(X, y), REBELClassifier(COST, n_estimators=10).fit(X[order], y[order])
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+
+
+# -- scikit-learn around it --------------------------------------------------------------------------------------------
+def test_cost_is_routed_metadata(wine):
+    X, y = wine
+    rows = COST[y]
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = REBELClassifier(n_estimators=5).set_fit_request(cost=True).set_score_request(cost=True)
+        result = cross_validate(model, X, y, params={"cost": rows}, cv=3, error_score="raise")
+        pipeline = make_pipeline(StandardScaler(), model)
+        search = GridSearchCV(pipeline, {"rebelclassifier__max_depth": [1, 2]}, cv=3).fit(X, y, cost=rows)
+    assert np.all(result["test_score"] > 0) and search.best_score_ > 0
+
+
+def test_grid_search_over_costs_and_clone(wine):
+    X, y = wine
+    model = REBELClassifier(costs.ordinal(3), n_estimators=5)
+    search = GridSearchCV(model, {"max_depth": [1, 2], "offset": ["paper", "tight"]}, cv=3, n_jobs=2).fit(X, y)
+    assert search.best_score_ <= 1
+    twin = clone(model)
+    assert twin.cost == model.cost and twin.get_params().keys() == model.get_params().keys()
+
+
+def test_probabilities_where_there_is_a_link(wine):
+    X, y = wine
+    model = REBELClassifier(n_estimators=10).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
+    np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], p)
+    aware = REBELClassifier(COST, n_estimators=10).fit(X, y)
+    assert not hasattr(aware, "predict_proba")
+    with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
+        aware.predict_proba(X)
+    assert CalibratedClassifierCV(aware, cv=3).fit(X, y).predict_proba(X).shape == (178, 3)
+
+
+def test_stages(wine):
+    X, y = wine
+    model = REBELClassifier(COST, n_estimators=7).fit(X, y)
+    stages = list(model.staged_decision_function(X))
+    assert len(stages) == model.n_iter_ == len(model.train_loss_) - 1
+    np.testing.assert_array_equal(stages[-1], model.decision_function(X))
+    short = REBELClassifier(COST, n_estimators=3).fit(X, y)
+    np.testing.assert_array_equal(stages[2], short.decision_function(X))
+
+
+@pytest.mark.parametrize("extra", [{}, {"subsample": 0.6, "max_features": 0.5}, {"loss": "logistic"}, {"early_stopping": True}])
+def test_warm_start_goes_on_bit_for_bit(wine, extra):
+    X, y = wine
+    settings = {"cost": COST, "random_state": 3, "n_iter_no_change": 50, **extra}
+    whole = REBELClassifier(n_estimators=12, **settings).fit(X, y)
+    parts = REBELClassifier(n_estimators=5, warm_start=True, **settings).fit(X, y)
+    if not extra.get("early_stopping"):
+        parts.set_params(n_estimators=9).fit(X, y)
+    parts.set_params(n_estimators=12).fit(X, y)
+    assert parts.n_iter_ <= 12
+    if extra.get("early_stopping"):
+        return  # rounds after the best one are forgotten, so the two may differ; that both work is the point
+    np.testing.assert_array_equal(whole.train_loss_, parts.train_loss_)
+    np.testing.assert_array_equal(whole.train_risk_, parts.train_risk_)
+    np.testing.assert_array_equal(whole.decision_function(X), parts.decision_function(X))
+
+
+def test_warm_start_refuses_other_data(wine):
+    X, y = wine
+    model = REBELClassifier(n_estimators=5, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="must be at least n_iter_=5"):
+        clone(model).fit(X, y).set_params(n_estimators=2).fit(X, y)
+    with pytest.raises(ValueError, match="same classes"):
+        model.fit(X, y + 1)
+    with pytest.raises(ValueError, match="features"):
+        model.fit(X[:, :4], y)
+
+
+def test_early_stopping_is_on_risk_and_keeps_the_best_round(wine):
+    X, y = wine
+    rng = np.random.default_rng(0)
+    noisy = np.where(rng.random(len(y)) < 0.3, rng.integers(0, 3, len(y)), y)
+    model = REBELClassifier(COST, n_estimators=300, early_stopping=True, n_iter_no_change=5, random_state=0).fit(X, noisy)
+    risks = model.validation_risk_
+    assert model.n_iter_ == np.argmin(risks) == len(model.model_) and len(risks) == model.n_iter_ + 6
+    assert len(model.train_loss_) == model.n_iter_ + 1
+
+
+def test_early_stopping_with_rare_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.r_[np.zeros(58, int), 1, 2]  # single members cannot be on both sides
+    for seed in range(5):
+        model = REBELClassifier(n_estimators=5, early_stopping=True, random_state=seed).fit(X, y)
+        assert list(model.classes_) == [0, 1, 2]
+        model.predict(X)
+    with pytest.raises(ValueError, match="too few"):
+        REBELClassifier(early_stopping=True, validation_fraction=0.9).fit(X[[0, 58]], y[[0, 58]])
+
+
+def test_subsampling_depends_on_the_seed_only(wine):
+    X, y = wine
+    fits = [REBELClassifier(n_estimators=5, subsample=0.5, random_state=s).fit(X, y).decision_function(X) for s in (0, 0, 1)]
+    assert np.array_equal(fits[0], fits[1]) and not np.array_equal(fits[0], fits[2])
+    drawn = REBELClassifier(n_estimators=40, max_features=1, max_depth=3).fit(X, y)
+    assert all(len(set(t.feature[t.threshold < np.inf])) == 1 for t in drawn.model_.learners)
+
+
+def test_importances_find_the_feature_that_matters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    model = REBELClassifier(n_estimators=10).fit(X, X[:, 3] > 0)
+    assert model.feature_importances_.argmax() == 3 and model.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_verbose_draws_on_stderr_only(wine, capsys):
+    X, y = wine
+    REBELClassifier(n_estimators=3, verbose=1).fit(X, y)
+    out, err = capsys.readouterr()
+    assert out == "" and "3/3" in err
+
+
+# -- kind errors -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be a whole number at least 1, got 0"),
+        ({"n_estimators": 2.5}, "n_estimators must be a whole number"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0, got 0"),
+        ({"weak_learner": "forest"}, "weak_learner must be one of 'stump', 'tree', got 'forest'"),
+        ({"loss": "hinge"}, "loss must be one of 'exponential', 'logistic', 'squared'"),
+        ({"offset": None}, "offset must be one of"),
+        ({"max_bins": 257}, "max_bins must be a whole number at least 2 and at most 256, or None, got 257"),
+        ({"subsample": 1.5}, "subsample must be a number above 0 and at most 1, got 1.5"),
+        ({"max_features": 0}, "max_features must be a share"),
+        ({"smoothing": -1}, "smoothing must be a number at least 0"),
+        ({"early_stopping": "yes"}, "early_stopping must be True or False"),
+    ],
+)
+def test_parameters_are_checked_at_fit(wine, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        REBELClassifier(**parameters).fit(*wine)
+
+
+def test_data_errors(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="at least two classes, got 1 class"):
+        REBELClassifier().fit(X[:3], [1, 1, 1])
+    with pytest.raises(ValueError, match="one row per class"):
+        REBELClassifier(np.ones((4, 4)) - np.eye(4)).fit(X, y)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        REBELClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(NotFittedError):
+        REBELClassifier().predict(X)
+    with pytest.raises(ValueError, match="could not convert string"):
+        REBELClassifier().fit(np.array([["red"], ["blue"]], dtype=object), [0, 1])
+
+
+def test_labelled_costs_are_aligned_by_label():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    order = ["virginica", "setosa", "versicolor"]
+    frame = pd.DataFrame(COST, index=["setosa", "versicolor", "virginica"], columns=["setosa", "versicolor", "virginica"])
+    a = REBELClassifier(frame, n_estimators=5).fit(X, names)
+    b = REBELClassifier(frame.loc[order, order], n_estimators=5).fit(X, names)
+    np.testing.assert_array_equal(a.cost_.values, COST)
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+    assert isinstance(a.cost_, CostMatrix)
+
+
+def test_public_names():
+    assert set(minrisk.__all__) >= {"REBELClassifier", "CostMatrix", "save", "load", "ModelFileError", "costs", "metrics"}
+    assert all(hasattr(minrisk, name) for name in minrisk.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'absent'"):
+        minrisk.absent  # noqa: B018

@@ -1,0 +1,226 @@
+"""Model files: the same bits back, or a ModelFileError; never a crash, a hang or a wrong answer."""
+
+import io
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+
+import minrisk
+from minrisk.io import model_file
+from minrisk.io.model_file import MAGIC, ModelFileError
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])
+    cost = minrisk.costs.with_reject(minrisk.costs.ordinal(list(names)), 0.4)
+    return minrisk.REBELClassifier(cost, n_estimators=12, max_depth=3, early_stopping=True, random_state=0).fit(X, names[y])
+
+
+@pytest.fixture(scope="module")
+def written(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.minrisk"
+    minrisk.save(fitted, path)
+    return path.read_bytes()
+
+
+def same(a, b, X):
+    return np.array_equal(a.decision_function(X), b.decision_function(X)) and np.array_equal(a.predict(X), b.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["int", "float", "str", "object", "bool", "mixed"])
+@pytest.mark.parametrize("D", [2, 3])
+def test_round_trip(iris, tmp_path, kind, D):
+    X, y = iris[0][:100], iris[1][:100]
+    labels = {
+        "int": np.array([3, 5]), "float": np.array([1.0, 2.0]), "str": np.array(["a", "b"]), "bool": np.array([False, True]),
+        "object": np.array(["a", "b"], dtype=object), "mixed": np.array([3, 5]),
+    }[kind]  # fmt: skip
+    cost = None if D == 2 else np.array([[0, 1, 0.3], [4, 0, 0.3]])
+    model = minrisk.REBELClassifier(cost, n_estimators=5, weak_learner="stump").fit(X, labels[y])
+    minrisk.save(model, tmp_path / "m")
+    loaded = minrisk.load(tmp_path / "m")
+    assert same(model, loaded, X)
+    assert loaded.classes_.dtype == model.classes_.dtype and loaded.decisions_.dtype == model.decisions_.dtype
+    assert loaded.cost_ == model.cost_
+    assert loaded.get_params()["n_estimators"] == 5 and loaded.n_iter_ == model.n_iter_
+    np.testing.assert_array_equal(loaded.train_loss_, model.train_loss_)
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    if cost is None:
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    minrisk.save(loaded, tmp_path / "again")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_feature_names_come_back(iris, tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = minrisk.REBELClassifier(n_estimators=3).fit(X, y)
+    minrisk.save(model, tmp_path / "m")
+    loaded = minrisk.load(tmp_path / "m")
+    assert list(loaded.feature_names_in_) == list(X.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(X.rename(columns={X.columns[0]: "other"}))
+
+
+def test_per_row_costs_and_training_on(iris, tmp_path):
+    X, y = iris
+    rows = (1.0 - np.eye(3))[y] * np.linspace(1, 2, 150)[:, None]
+    model = minrisk.REBELClassifier(n_estimators=4, warm_start=True, subsample=0.8, random_state=1).fit(X, y, cost=rows)
+    minrisk.save(model, tmp_path / "m")
+    loaded = minrisk.load(tmp_path / "m").set_params(warm_start=True, n_estimators=9)
+    model.set_params(n_estimators=9).fit(X, y, cost=rows)
+    loaded.fit(X, y, cost=rows)
+    assert same(model, loaded, X)
+
+
+def test_threads_do_not_change_a_byte(iris, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 60)), rng.integers(0, 4, 3000)  # enough work for both threads
+    for n_jobs in (1, 2):
+        minrisk.save(minrisk.REBELClassifier(n_estimators=4, n_jobs=n_jobs).fit(X, y), tmp_path / str(n_jobs))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_two_thousand_mutations(written, fitted, iris, tmp_path):
+    """Any byte changed, any length: the same model or a clear error."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "mutant"
+    n = len(written)
+    header = len(MAGIC) + 44
+    places = [*range(header + 60), *rng.integers(0, n, 1500), *range(n - 40, n)]
+    mutants = [written[:p] + bytes([written[p] ^ int(rng.integers(1, 256))]) + written[p + 1 :] for p in places]
+    lengths = [*range(header + 20), *rng.integers(0, n, 400), *range(n - 20, n)]
+    mutants += [written[:length] for length in lengths]
+    mutants += [written + b"x", written + written, b"", b"minrisk\n", bytes(200)]
+    assert len(mutants) >= 2000
+    for mutant in mutants:
+        path.write_bytes(mutant)
+        with pytest.raises(ModelFileError):
+            minrisk.load(path)
+    path.write_bytes(written)
+    assert same(minrisk.load(path), fitted, iris[0])
+
+
+def forged(written, change):
+    """A file with a valid checksum whose payload was changed on purpose."""
+    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
+    with np.load(io.BytesIO(written[start:])) as archive:
+        arrays = {name: archive[name].copy() for name in archive.files}
+    header = json.loads(arrays["header"].tobytes())
+    change(arrays, header)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return envelope(buffer.getvalue())
+
+
+def envelope(payload, version=model_file.VERSION):
+    import hashlib
+
+    head = model_file.HEAD.pack(version, len(payload))
+    return MAGIC + head + hashlib.sha256(head + payload).digest() + payload
+
+
+def put(name, value, at=0):
+    def change(arrays, header):
+        arrays[name][at] = value
+
+    return change
+
+
+def put_header(name, value):
+    def change(arrays, header):
+        header[name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("feature", 4), put("feature", -1), put("left", 10**6), put("left", -5), put("left", 2), put("offsets", 1),
+        put("offsets", 10**9, -1), put("depth", 60), put("depth", 0), put("depth", -1), put("threshold", np.nan),
+        put("vectors", np.nan), put("intercept", np.inf), put("value", np.nan), put("cost", -1.0), put("cost", np.nan),
+        lambda a, h: a.pop("left"), lambda a, h: a.update(left=a["left"].astype(np.int64)),
+        lambda a, h: a.update(vectors=a["vectors"][:-1]), lambda a, h: a.update(vectors=a["vectors"][:, :-1]),
+        lambda a, h: a.update(train_loss=a["train_loss"][:-1]), lambda a, h: h.pop("classes"),
+        put_header("n_features", 2), put_header("algorithm", "os.system"), put_header("link", "eval"),
+        put_header("feature_names", ["a"]), put_header("parameters", {"n_estimators": -1}),
+        put_header("parameters", {"unknown": 1}), put_header("classes", {"dtype": "O8", "values": [[1], [2], [3]]}),
+        put_header("classes", {"dtype": "<i8", "values": [1, 1, 2]}), put_header("log_scale", "x"),
+    ],
+)  # fmt: skip
+def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, change):
+    path = tmp_path / "forged"
+    path.write_bytes(forged(written, change))
+    with pytest.raises(ModelFileError):
+        minrisk.load(path)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**9), st.integers(0, 255))
+def test_forged_payload_bytes_never_crash(written, fitted, iris, tmp_path, place, byte):
+    """Payload bytes changed under a checksum made anew: refused, or a model that predicts without a crash."""
+    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
+    payload = bytearray(written[start:])
+    payload[place % len(payload)] = byte
+    path = tmp_path / "forged"
+    path.write_bytes(envelope(bytes(payload)))
+    try:
+        model = minrisk.load(path)
+    except ModelFileError:
+        return
+    model.predict(iris[0])
+
+
+def test_a_newer_format_says_so(written, tmp_path):
+    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
+    (tmp_path / "new").write_bytes(envelope(written[start:], version=7))
+    with pytest.raises(ModelFileError, match="format 7.*reads format 1: upgrade"):
+        minrisk.load(tmp_path / "new")
+
+
+def test_other_files_and_other_objects(tmp_path, iris):
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(ModelFileError, match="not a minrisk model file"):
+        minrisk.load(tmp_path / "text")
+    with pytest.raises(FileNotFoundError):
+        minrisk.load(tmp_path / "absent")
+    with pytest.raises(NotFittedError):
+        minrisk.save(minrisk.REBELClassifier(), tmp_path / "m")
+    with pytest.raises(TypeError, match="Only minrisk estimators can be saved, got dict"):
+        minrisk.save({}, tmp_path / "m")
+    assert sorted(os.listdir(tmp_path)) == ["text"]
+
+
+def test_a_failed_write_leaves_the_earlier_file(fitted, tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    minrisk.save(fitted, path)
+    before = path.read_bytes()
+
+    def full(*arguments):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        minrisk.save(fitted, path)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["m"]
+
+
+def test_files_are_as_readable_as_any_other(fitted, tmp_path):
+    minrisk.save(fitted, tmp_path / "m")
+    (tmp_path / "plain").write_text("")
+    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
