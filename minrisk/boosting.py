@@ -1,4 +1,4 @@
-"""The loop over rounds: the only one in the package. An algorithm is a `Recipe`; what does not fit changes this file."""
+"""The loop over rounds: the only one in the package. An algorithm is a `Recipe`; what does not fit changes this."""
 
 from __future__ import annotations
 

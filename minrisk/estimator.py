@@ -133,7 +133,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not goes_on:
             self._seed = self._draw_seed()
         training, validating = self._split_rows(codes) if self.early_stopping else (None, None)
-        binner = fit_binner(X, self.binning, self.max_bins, training, None if sample_weight is None else weight, workers)
+        counted = None if sample_weight is None else weight
+        binner = fit_binner(X, self.binning, self.max_bins, training, counted, workers)
 
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
             costs = RowCosts(table, index, weight) if part is None else RowCosts(table, index[part], weight[part])

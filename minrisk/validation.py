@@ -34,8 +34,8 @@ class Number(NamedTuple):
         if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
             return False
         value = float(value)
-        above = value > self.low if self.open_low else value >= self.low
-        return above and value <= self.high
+        above: bool = value > self.low if self.open_low else value >= self.low
+        return above and bool(value <= self.high)
 
     def __str__(self) -> str:
         noun = "a whole number" if self.kind is int else "a number"

@@ -16,6 +16,7 @@ threshold; ``a`` is smoothed by ``smoothing`` times what a column can still lose
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -180,7 +181,7 @@ def solve_step(s, H, f, eps):
             a[k] = LARGEST_STEP
         else:  # the slope of a convex function has one root
             bracket = (-LARGEST_STEP, LARGEST_STEP)
-            a[k] = brentq(lambda v: step_slope(s, H, f, eps, k, v), *bracket, xtol=1e-15, rtol=1e-15)  # noqa: B023
+            a[k] = brentq(lambda v: step_slope(s, H, f, eps, k, v), *bracket, xtol=1e-15, rtol=1e-15)
     return np.clip(a, -LARGEST_STEP, LARGEST_STEP)
 
 
@@ -359,7 +360,7 @@ def midpoint_edges(X):
     edges = []
     for column in X.T:
         values = np.unique(column[~np.isnan(column)])
-        edges.append(np.array([a + (b - a) / 2 for a, b in zip(values[:-1], values[1:], strict=True)]))
+        edges.append(np.array([a + (b - a) / 2 for a, b in pairwise(values)]))
     return edges
 
 

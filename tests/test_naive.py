@@ -114,7 +114,7 @@ def test_floor(loss):
 
 @pytest.mark.parametrize(("loss", "offset"), SETTINGS)
 def test_loss_value(loss, offset):
-    X, costs, weights, H = problem(2)
+    _, costs, weights, H = problem(2)
     s = naive.surrogate(costs, weights, loss, offset)
     assert naive.loss_value(s, H) == pytest.approx(loss_by_hand(s, H), rel=1e-13)
     # at H = 0 every F is 1 and an entry counts (c+ + c-) / 2 = (phi - beta) / 2

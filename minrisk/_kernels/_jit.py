@@ -1,4 +1,4 @@
-"""How kernels are compiled: ``kernel`` is ``numba.njit(cache=True, nogil=True)`` that also works without a cache folder.
+"""How kernels are compiled: ``kernel`` is ``numba.njit(cache=True, nogil=True)``, cache folder or not.
 
 Rules for the files beside this one: module-level functions on arrays and scalars only; no jitclass, no closures, no
 function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
@@ -21,7 +21,7 @@ logger = logging.getLogger("minrisk")
 Kernel = Callable[..., Any]
 
 
-class _FirstCompilation(event.Listener):
+class _FirstCompilation(event.Listener):  # type: ignore[misc]
     """Says once per process that kernels are being compiled; a kernel loaded from the cache is silent."""
 
     def __init__(self) -> None:

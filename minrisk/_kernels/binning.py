@@ -5,7 +5,7 @@ from minrisk._kernels._jit import kernel
 
 @kernel
 def bin_column(values, thresholds, out):
-    """out[i] = number of thresholds < values[i]; a missing value (NaN) is below all, hence bin 0. `thresholds` ascend."""
+    """out[i] = number of thresholds < values[i]; NaN is below all, hence bin 0. `thresholds` ascend."""
     n = thresholds.shape[0]
     for i in range(values.shape[0]):
         x = values[i]

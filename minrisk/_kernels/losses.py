@@ -1,7 +1,7 @@
 """Row loops of the coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
 
-    c+ = cost - beta    c- = phi - cost     (rows of `cost`, picked by `index`; `weight` is the sample weight)
-    F: EXPONENTIAL e^x, LOGISTIC log2(1 + e^x), SQUARED (1 + x)^2
+c+ = cost - beta    c- = phi - cost     (rows of `cost`, picked by `index`; `weight` is the sample weight)
+F: EXPONENTIAL e^x, LOGISTIC log2(1 + e^x), SQUARED (1 + x)^2
 """
 
 import math
@@ -96,7 +96,7 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, v
 
 @kernel
 def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector, start, stop, contrast):
-    """contrast[i] = half the loss at scores - vector less half the loss at scores + vector; returns the largest modulus.
+    """contrast[i] = half the loss at scores - vector less half the loss at scores + vector; returns the largest.
 
     Holding the vector, the loss of any f in {-1, +1} is a constant less the sum of f * contrast (REBEL, Sec. 4 step 2).
     For the exponential that is <edge, sinh(vector)>.
@@ -133,7 +133,7 @@ def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector,
 
 @kernel
 def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_bag, vector, factors, start, stop):
-    """Value, slope and curvature in a of sum_n loss(scores + response * a) per column, in fixed point; rows start..stop."""
+    """Value, slope and curvature in a of sum_n loss(scores + response * a) per column, in fixed point, of rows."""
     n_outputs = scores.shape[1]
     sums = np.zeros((3, n_outputs), dtype=np.int64)
     for i in range(start, stop):

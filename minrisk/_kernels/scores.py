@@ -1,4 +1,4 @@
-"""Updates of the rows: scores, responses of trees on binned data, leaves of the tree that is being grown, costs of decisions."""
+"""Updates of the rows: scores, responses of trees, leaves of the tree that is being grown; costs of decisions."""
 
 import numpy as np
 
@@ -28,9 +28,9 @@ def tree_response(X_binned, feature, bin_, left, value, depth, start, stop, resp
 
 @kernel
 def split_leaves(X_binned, feature, bin_, child, sign, start, stop, leaf, response):
-    """Move each row to a child of its leaf: child[l] for bins up to bin_[l] (f = -sign[l]), child[l] + 1 above (f = +sign[l]).
+    """Move each row to a child of its leaf: child[l] for bins up to bin_[l] (f = -sign[l]), child[l] + 1 above.
 
-    A leaf with feature[l] < 0 is not split: its rows go to child[l] with f = sign[l].
+    Above, f = sign[l]. A leaf with feature[l] < 0 is not split: its rows go to child[l] with f = sign[l].
     """
     for i in range(start, stop):
         node = leaf[i]

@@ -29,7 +29,6 @@ from minrisk.estimator import BoostedClassifier
 from minrisk.validation import Choice, Flag, Number, Rule
 
 
-
 class REBELClassifier(BoostedClassifier):
     """Boosting of shared binary trees that estimates the decision of least expected cost directly.
 

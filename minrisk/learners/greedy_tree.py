@@ -47,7 +47,8 @@ class GrowingTree:
                 tree.leaves.append(node)
                 continue
             first = len(tree.feature)
-            tree.feature[node], tree.bin[node], tree.left[node] = int(splits.feature[number]), int(splits.bin[number]), first
+            tree.feature[node], tree.bin[node] = int(splits.feature[number]), int(splits.bin[number])
+            tree.left[node] = first
             tree.gain[node] = float(splits.gain[number])
             tree.feature += [0, 0]
             tree.bin += [LEAF_BIN, LEAF_BIN]

@@ -19,7 +19,13 @@ from minrisk._kernels._dtypes import (
     SUM_BITS,
 )
 from minrisk._kernels.fixed import column_sums, fix_edges, fix_vector, response_sums
-from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse, leaf_histogram, leaf_histogram_sparse, leaf_sums
+from minrisk._kernels.histogram import (
+    edge_histogram,
+    edge_histogram_sparse,
+    leaf_histogram,
+    leaf_histogram_sparse,
+    leaf_sums,
+)
 from minrisk._kernels.scores import add_response, decision_costs, split_leaves, tree_response
 from minrisk._kernels.split import scan_edges, scan_leaves
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
