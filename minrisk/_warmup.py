@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
+
+from minrisk._kernels._dtypes import EXACT_ROWS
 
 
 def warmup() -> None:
@@ -20,8 +20,9 @@ def warmup() -> None:
     from minrisk.algorithms import REBELClassifier
 
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
-    X[:, 2] = rng.random(60) < 0.1  # mostly one value: the sparse kernels
-    for loss, dtype in itertools.product(("exponential", "logistic"), (np.float64, np.float32)):
-        model = REBELClassifier(n_estimators=2, max_depth=2, loss=loss).fit(X.astype(dtype), y)
-        model.predict(X.astype(dtype))
+    for n, loss in ((60, "exponential"), (60, "logistic"), (EXACT_ROWS + 1, "exponential")):
+        X, y = rng.normal(size=(n, 3)), np.arange(n) % 3
+        X[:, 2] = rng.random(n) < 0.1  # mostly one value: the sparse kernels
+        model = REBELClassifier(n_estimators=2, max_depth=2, loss=loss).fit(X, y)
+        for dtype in (np.float64, np.float32):
+            model.predict(X.astype(dtype))

@@ -11,7 +11,7 @@ import numpy as np
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.learners.base import LearnerFamily, Round
 from minrisk.learners.tree import Tree
-from minrisk.losses.base import Loss
+from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.model import AdditiveModel
 from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import Rows, Totals
@@ -41,7 +41,6 @@ class Progress:
     vectors: list[FloatArray] = field(default_factory=list)
     intercept: FloatArray | None = None
     log_scale: float = 0.0
-    score_bound: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
 
 
@@ -50,11 +49,8 @@ class Progress:
         cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float]
     ) -> Progress:
         """The progress that made a model, to go on from."""
-        score_bound = float(np.abs(model.intercept).max())
-        for vector in model.vectors:
-            score_bound += float(np.abs(vector).max())
         trees = [model.packed.tree(t, thresholds) for t in range(len(model))]
-        return cls(trees, list(model.vectors), model.intercept, log_scale, score_bound, list(losses))
+        return cls(trees, list(model.vectors), model.intercept, log_scale, list(losses))
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -111,15 +107,14 @@ def boost(
         return constant + float(np.exp(totals.log_scale)) * float(totals.value.sum()) / (2.0 * weight)  # Eq. (2)
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
-    totals = rows.gradients(loss, progress.log_scale, progress.score_bound)
+    totals = rows.gradients(loss, progress.log_scale)
     if progress.intercept is None:
         progress.intercept = np.zeros(rows.n_outputs)
         if recipe.fit_intercept:
-            problem = _problem(rows, recipe, totals, floors, None, progress.score_bound)
+            problem = _problem(rows, recipe, totals, floors, None)
             progress.intercept = recipe.solver.solve(problem).vector
             rows.shift(progress.intercept)
-            progress.score_bound += float(np.abs(progress.intercept).max())
-            totals = rows.gradients(loss, totals.next_log_scale, progress.score_bound)
+            totals = rows.gradients(loss, totals.next_log_scale)
             progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
         before = RoundInfo(0, n_rounds, None, progress.intercept, progress.losses[-1], rows)
@@ -127,7 +122,7 @@ def boost(
             monitor.before_rounds(before)
     for t in range(len(progress.trees), n_rounds):
         in_bag, features = _draw(rows, recipe, np.random.default_rng([seed, t]))
-        problem = _problem(rows, recipe, totals, floors, in_bag, progress.score_bound)
+        problem = _problem(rows, recipe, totals, floors, in_bag)
         found = recipe.family.fit(Round(rows, problem, recipe.solver, features)) if problem.value > 0 else None
         if found is None or not found.step.value < problem.value * (1.0 - STALLED):
             break
@@ -135,8 +130,7 @@ def boost(
         rows.advance(step.vector)
         progress.trees.append(found.learner)
         progress.vectors.append(step.vector)
-        progress.score_bound += float(np.abs(step.vector).max())
-        totals = rows.gradients(loss, totals.next_log_scale, progress.score_bound)
+        totals = rows.gradients(loss, totals.next_log_scale)
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
         info = RoundInfo(t + 1, n_rounds, found.learner, step.vector, progress.losses[-1], rows)
@@ -159,7 +153,7 @@ def _draw(rows: Rows, recipe: Recipe, rng: np.random.Generator) -> tuple[Bag | N
 
 
 def _problem(
-    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray, in_bag: Bag | None, score_bound: float
+    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray, in_bag: Bag | None
 ) -> StepProblem:
     """The step problem of this round; smoothing is relative to what can still be lost."""
     mass = rows.weigh(in_bag)
@@ -167,11 +161,11 @@ def _problem(
     floors = floors * (np.exp(-totals.log_scale) if np.any(floors > 0) else 0.0)
     excess = np.maximum(value - floors, 0.0)
     if in_bag is not None:
-        if "exponential" in recipe.loss.traits:
+        if EXPONENTIAL in recipe.loss.traits:
             value = mass
         else:
-            value = rows.slopes(recipe.loss, np.zeros(rows.n_outputs), score_bound)[0]
+            value = rows.slopes(recipe.loss, np.zeros(rows.n_outputs))[0]
         excess *= np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
     return StepProblem(
-        rows, recipe.loss, mass, float(value.sum()), recipe.smoothing * excess, score_bound, totals.log_scale
+        rows, recipe.loss, mass, float(value.sum()), recipe.smoothing * excess, totals.log_scale
     )

@@ -32,7 +32,7 @@ def example(rng, K, D, n=30, kind="general"):
 
 def gradients(loss, costs, scores, log_scale=0.0):
     edge, mass = np.empty_like(scores), np.empty_like(scores)
-    loss.gradients(costs, scores, log_scale, 0.0, 0, len(scores), edge, mass)
+    loss.gradients(costs, scores, log_scale, 0, len(scores), edge, mass)
     return edge, mass
 
 

@@ -65,7 +65,7 @@ def test_base_functions(loss):
     assert np.allclose((up - down) / (2 * h), slope, rtol=1e-7, atol=1e-9)
     up, down = naive.base_slope(loss, x + h), naive.base_slope(loss, x - h)
     assert np.allclose((up - down) / (2 * h), curvature, rtol=1e-7, atol=1e-9)
-    assert np.all(F >= (x >= 0)) and naive.base_function(loss, 0.0) == pytest.approx(1.0)  # S.1
+    assert np.all((x >= 0) <= F) and naive.base_function(loss, 0.0) == pytest.approx(1.0)  # S.1
 
 
 def test_logistic_does_not_overflow():
@@ -433,7 +433,7 @@ def test_stops_when_nothing_lowers_the_loss():
     model = naive.rebel(X, costs, weights, edges, 50, loss="squared", fit_intercept=True)
     assert 0 < len(model.rounds) < 20
     longer = naive.rebel(X, costs, weights, edges, 50, loss="squared", fit_intercept=True, learning_rate=0.3)
-    assert 20 < len(longer.rounds) and longer.losses[-1] == pytest.approx(model.losses[-1], rel=1e-10)
+    assert len(longer.rounds) > 20 and longer.losses[-1] == pytest.approx(model.losses[-1], rel=1e-10)
 
 
 # --- two classes: S.8 -------------------------------------------------------------------------------------

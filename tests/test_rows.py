@@ -15,7 +15,7 @@ def prepared(rng, n=300, K=4, blocks=None, n_threads=1, d=5, base="exponential")
     rows, binner = make_rows(X, random_costs(rng, K), y, rng.uniform(0.5, 2, n), blocks, n_threads)
     loss = coupled_loss(rows.costs, base, "paper")
     rows.scores[:] = rng.normal(size=rows.scores.shape)
-    rows.gradients(loss, 0.0, 10.0)
+    rows.gradients(loss, 0.0)
     return X, rows, binner, loss
 
 
@@ -52,7 +52,7 @@ def test_ties_go_to_the_lowest_feature_then_the_lowest_bin():
     y = (x > 0).astype(int)
     X = np.column_stack([rng.normal(size=60), x, x, -x])
     rows, _ = make_rows(X, 1 - np.eye(2), y)
-    rows.gradients(coupled_loss(rows.costs, "exponential", "paper"), 0.0, 1.0)
+    rows.gradients(coupled_loss(rows.costs, "exponential", "paper"), 0.0)
     mass = rows.weigh(None)
     assert rows.best_stump(EXPONENTIAL, mass, np.arange(4)).feature == 1
     assert rows.best_stump(EXPONENTIAL, mass, np.array([0, 2, 3])).feature == 2
@@ -107,7 +107,7 @@ def test_sums_do_not_depend_on_the_division_of_the_rows(base):
         rng = np.random.default_rng(7)
         X, rows, binner, loss = prepared(rng, blocks=blocks, n_threads=n_threads, base=base)
         with rows.workers:
-            totals = rows.gradients(loss, 0.0, 10.0)
+            totals = rows.gradients(loss, 0.0)
             mass = rows.weigh(rng.random(300) < 0.7)
             split = rows.best_stump(loss.gain, mass, np.arange(5))
             rows.response[:] = np.where(rows.X_binned[split.feature] > split.bin, 1, -1)
@@ -115,7 +115,7 @@ def test_sums_do_not_depend_on_the_division_of_the_rows(base):
             rows.contrast(loss, edges / 100)
             rows.leaf[:] = rows.response > 0
             splits = rows.best_leaf_splits(np.array([-1, 1]), np.arange(5))
-            slopes = rows.slopes(loss, edges / 100, 10.0) if base != "exponential" else edges
+            slopes = rows.slopes(loss, edges / 100) if base != "exponential" else edges
             results.append([*totals[:1], mass, split, edges, *splits, slopes, rows.risk()])
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):

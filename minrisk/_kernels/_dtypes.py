@@ -5,11 +5,13 @@ import numpy as np
 BIN = np.uint8  # bins: hence at most 256 of them, and one byte per value of X
 SCORE = np.float64  # scores, edges, masses: weights span many orders of magnitude within a round
 FIXED_EDGE = np.int32  # edges in fixed point for the histograms: half the bytes of the row pass, and integer sums
+EXACT_EDGE = np.int64  # the same of few rows, where ties are common and must not be broken by rounding
 FIXED = np.int64  # sums of fixed-point numbers: exact, hence equal in any order of summation
 RESPONSE = np.int8  # f(x) in {-1, +1}
 LEAF = np.int32  # leaf number of a row in the tree that is being grown
 ROW = np.uint16  # row number within a block of 65 536 rows (sparse index)
 
 MAX_BINS = 256
+EXACT_ROWS = 8192  # at most this many rows are few
 EDGE_BITS = 30  # |fixed edge| <= 2**30, so that int32 never overflows and 2**33 rows fit an int64 sum
 SUM_BITS = 62  # |fixed-point sum| <= 2**62

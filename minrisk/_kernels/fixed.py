@@ -14,7 +14,7 @@ def fix_edges(edge, in_bag, factor, start, stop, fixed):
         if in_bag[i]:
             for k in range(n_outputs):
                 value = np.rint(edge[i, k] * factor[k])
-                fixed[i, k] = np.int32(value)
+                fixed[i, k] = value
                 total[k] += np.int64(value)
         else:
             for k in range(n_outputs):

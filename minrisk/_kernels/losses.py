@@ -46,16 +46,13 @@ def bound(base, x):
 
 
 @kernel
-def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, value_factor, start, stop, edge, mass):
+def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, start, stop, edge, mass):
     """edge = -d/dh, mass = the weights' sum (exponential) or d2/dh2, both times e^-log_scale; rows start..stop.
 
-    Returns the column maxima of |edge| and mass, and the column sums of the loss in fixed point (0 for the
-    exponential, where the mass is the loss).
+    Returns the column maxima of |edge|, mass and value (of the exponential the mass is the value).
     """
     n_outputs = scores.shape[1]
-    top_edge = np.zeros(n_outputs)
-    top_mass = np.zeros(n_outputs)
-    value = np.zeros(n_outputs, dtype=np.int64)
+    top = np.zeros((3, n_outputs))
     for i in range(start, stop):
         row = index[i]
         w = weight[i]
@@ -75,23 +72,22 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, v
                     down = w * minus * math.exp(-h - log_scale)  # w-
                 e = down - up
                 m = up + down
+                value = m
             elif base == LOGISTIC:
-                p = sigmoid(h)
-                e = w * (minus * (1.0 - p) - plus * p) / LN2
-                m = w * (plus + minus) * p * (1.0 - p) / LN2
-                value[k] += np.int64(np.rint(w * (plus * softplus2(h) + minus * softplus2(-h)) * value_factor))
+                p, q = sigmoid(h), sigmoid(-h)
+                e = w * (minus * q - plus * p) / LN2
+                m = w * (plus + minus) * p * q / LN2
+                value = w * (plus * softplus2(h) + minus * softplus2(-h))
             else:
                 e = 2.0 * w * (minus * (1.0 - h) - plus * (1.0 + h))
                 m = 2.0 * w * (plus + minus)
-                value[k] += np.int64(
-                    np.rint(w * (plus * (1.0 + h) * (1.0 + h) + minus * (1.0 - h) * (1.0 - h)) * value_factor))
+                value = w * (plus * (1.0 + h) * (1.0 + h) + minus * (1.0 - h) * (1.0 - h))
             edge[i, k] = e
             mass[i, k] = m
-            if abs(e) > top_edge[k]:
-                top_edge[k] = abs(e)
-            if m > top_mass[k]:
-                top_mass[k] = m
-    return top_edge, top_mass, value
+            top[0, k] = max(top[0, k], abs(e))
+            top[1, k] = max(top[1, k], m)
+            top[2, k] = max(top[2, k], value)
+    return top
 
 
 @kernel
@@ -133,7 +129,10 @@ def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector,
 
 @kernel
 def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_bag, vector, factors, start, stop):
-    """Value, slope and curvature in a of sum_n loss(scores + response * a) per column, in fixed point, of rows."""
+    """Value, slope and curvature in a of sum_n loss(scores + response * a) per column, in fixed point, of rows.
+
+    For the losses without a closed form: logistic and squared.
+    """
     n_outputs = scores.shape[1]
     sums = np.zeros((3, n_outputs), dtype=np.int64)
     for i in range(start, stop):
@@ -150,21 +149,15 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
                 plus = 0.0
             h = scores[i, k] + f * vector[k]
             if base == LOGISTIC:
-                p = sigmoid(h)
+                p, q = sigmoid(h), sigmoid(-h)
                 value = plus * softplus2(h) + minus * softplus2(-h)
-                slope = (plus * p - minus * (1.0 - p)) / LN2
-                curvature = (plus + minus) * p * (1.0 - p) / LN2
-            elif base == SQUARED:
+                slope = (plus * p - minus * q) / LN2
+                curvature = (plus + minus) * p * q / LN2
+            else:
                 value = plus * (1.0 + h) * (1.0 + h) + minus * (1.0 - h) * (1.0 - h)
                 slope = 2.0 * (plus * (1.0 + h) - minus * (1.0 - h))
                 curvature = 2.0 * (plus + minus)
-            else:
-                up = plus * math.exp(h)
-                down = minus * math.exp(-h)
-                value = up + down
-                slope = up - down
-                curvature = value
-            sums[0, k] += np.int64(np.rint(w * value * factors[0]))
-            sums[1, k] += np.int64(np.rint(w * f * slope * factors[1]))
-            sums[2, k] += np.int64(np.rint(w * curvature * factors[2]))
+            sums[0, k] += np.int64(np.rint(w * value * factors[0, k]))
+            sums[1, k] += np.int64(np.rint(w * f * slope * factors[1, k]))
+            sums[2, k] += np.int64(np.rint(w * curvature * factors[2, k]))
     return sums

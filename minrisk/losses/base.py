@@ -6,11 +6,11 @@ from typing import Protocol
 
 from minrisk._typing import FloatArray
 from minrisk.losses.links import Link
+from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.base import RowCosts, RowLoss
 
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 SIGNS = "signs"  # a learner that answers -1 or +1
-EXPONENTIAL = "exponential"  # c+ e^h + c- e^-h per entry: closed forms, mass = loss
 
 
 class Loss(RowLoss, Protocol):
@@ -29,8 +29,6 @@ class Loss(RowLoss, Protocol):
         Name of the function F.
     """
 
-    @property
-    def traits(self) -> frozenset[str]: ...
     @property
     def gain(self) -> int: ...
     @property

@@ -99,15 +99,15 @@ class CoupledLoss:
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, value_factor: float, start: int, stop: int,
-        edge: FloatArray, mass: FloatArray,
-    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray:
         """Edge and mass of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
-        found: tuple[FloatArray, FloatArray, IntArray] = kernels.coupled_gradients(
+        top: FloatArray = kernels.coupled_gradients(
             self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, log_scale,
-            value_factor, start, stop, edge, mass,
+            start, stop, edge, mass,
         )
-        return found
+        return top
 
     def contrast(
         self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
@@ -130,19 +130,16 @@ class CoupledLoss:
         )
         return sums
 
-    def entry_bounds(self, bound: float) -> FloatArray:
-        """Bounds of value, slope and curvature of one entry of unit cost while |score| <= bound (inf: not bounded)."""
-        spread = self._spread
-        if self.base == "exponential":
-            return np.full(3, np.inf)
-        if self.base == "logistic":
-            return spread * np.array([2.0 * (bound + 1.0) / np.log(2.0), 1.0 / np.log(2.0), 0.5 / np.log(2.0)])
-        return spread * np.array([2.0 * (1.0 + bound) ** 2, 4.0 * (1.0 + bound), 4.0])
+    def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray:
+        """Bounds (3, D) of value, slope and curvature of any entry after a step, from the largest value before it.
 
-    @property
-    def _spread(self) -> float:
-        """Largest c+ or c- in units of the largest cost."""
-        return float(np.max(self.phi - self.beta) / np.max(self.phi))
+        Logistic: ln(1 + e^(x + a)) <= e^|a| ln(1 + e^x), and F'' <= F' <= F. Squared: (x + a)^2 <= 2 x^2 + 2 a^2.
+        """
+        if self.base == "logistic":
+            return np.tile(top_value * np.exp(np.abs(vector)), (3, 1))
+        cost = 2.0 * top_cost * float(np.max(self.phi - self.beta) / np.max(self.phi))  # of c+ + c-, weights included
+        value = 2.0 * top_value + 2.0 * cost * vector**2
+        return np.array([value, 2.0 * np.sqrt(cost * value), np.full_like(value, 2.0 * cost)])
 
 
 def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:

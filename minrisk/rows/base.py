@@ -48,13 +48,16 @@ class LeafSplits(NamedTuple):
     gain: FloatArray  # (L,) by how much the loss falls, the vector held; 0 where nothing changes
 
 
+EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
+
+
 class RowLoss(Protocol):
     """What rows ask of a loss: see `minrisk.losses.base.Loss`."""
 
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, value_factor: float, start: int, stop: int,
-        edge: FloatArray, mass: FloatArray,
-    ) -> tuple[FloatArray, FloatArray, IntArray]: ...
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray: ...
 
     def contrast(
         self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
@@ -66,7 +69,10 @@ class RowLoss(Protocol):
         factors: FloatArray, start: int, stop: int,
     ) -> IntArray: ...
 
-    def entry_bounds(self, bound: float) -> FloatArray: ...
+    def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray: ...
+
+    @property
+    def traits(self) -> frozenset[str]: ...
 
 
 class TreeLike(Protocol):
@@ -92,7 +98,7 @@ class Rows(Protocol):
     n_outputs: int
     costs: RowCosts
 
-    def gradients(self, loss: RowLoss, log_scale: float, score_bound: float) -> Totals:
+    def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass at the present scores."""
 
     def weigh(self, in_bag: Bag | None) -> FloatArray:
@@ -104,7 +110,7 @@ class Rows(Protocol):
     def edges(self) -> FloatArray:
         """Sum over rows of response * edge, (D,)."""
 
-    def slopes(self, loss: RowLoss, vector: FloatArray, score_bound: float) -> FloatArray:
+    def slopes(self, loss: RowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector."""
 
     def contrast(self, loss: RowLoss, vector: FloatArray) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import (
     EDGE_BITS,
+    EXACT_EDGE,
+    EXACT_ROWS,
     FIXED,
     FIXED_EDGE,
     LEAF,
@@ -30,7 +32,7 @@ from minrisk._kernels.scores import add_response, decision_costs, split_leaves, 
 from minrisk._kernels.split import scan_edges, scan_leaves
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.rows.base import LeafSplits, RowCosts, RowLoss, Split, Totals, TreeLike
+from minrisk.rows.base import EXPONENTIAL, LeafSplits, RowCosts, RowLoss, Split, Totals, TreeLike
 from minrisk.rows.sparse_index import SparseIndex
 
 Result = TypeVar("Result")
@@ -91,7 +93,9 @@ class LocalRows:
         if trainable:
             self.edge = np.empty((n, D), dtype=SCORE)
             self.mass = np.empty((n, D), dtype=SCORE)
-            self.fixed_edge = np.empty((n, D), dtype=FIXED_EDGE)
+            exact = n <= EXACT_ROWS
+            self._edge_bits = self._sum_bits if exact else EDGE_BITS
+            self.fixed_edge = np.empty((n, D), dtype=EXACT_EDGE if exact else FIXED_EDGE)
             self.leaf = np.zeros(n, dtype=LEAF)
             self._contrast = np.empty(n, dtype=SCORE)
             self._fixed_contrast = np.empty(n, dtype=FIXED)
@@ -102,30 +106,21 @@ class LocalRows:
     def _over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
         return self.workers.map(lambda block: task(*block), self._blocks)
 
-    def gradients(self, loss: RowLoss, log_scale: float, score_bound: float) -> Totals:
+    def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
-        value_factor = float(self._entry_factors(loss, score_bound)[0])
-        parts = self._over_blocks(
-            lambda a, b: loss.gradients(self.costs, self.scores, log_scale, value_factor, a, b, self.edge, self.mass)
+        tops = self._over_blocks(
+            lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
         )
-        self._top_edge = np.max([p[0] for p in parts], axis=0)
-        self._top_mass = np.max([p[1] for p in parts], axis=0)
-        if value_factor > 0:
-            value = np.sum([p[2] for p in parts], axis=0) / value_factor
-            return Totals(value, log_scale, log_scale)
-        everything = np.ones(self.n_samples, dtype=np.bool_) if not self._in_bag.all() else self._in_bag
-        value = self._mass_sums(everything)
+        self._top_edge, self._top_mass, self._top_value = np.max(tops, axis=0)
+        self._in_bag[:] = True
+        if EXPONENTIAL not in loss.traits:
+            return Totals(self.slopes(loss, np.zeros(self.n_outputs))[0], log_scale, log_scale)
         top = float(self._top_mass.max())
-        return Totals(value, log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
+        return Totals(self._mass_sums(), log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
 
-    def _entry_factors(self, loss: RowLoss, score_bound: float) -> FloatArray:
-        """Fixed-point factors for value, slope and curvature of single entries, from their a-priori bounds."""
-        bounds = loss.entry_bounds(score_bound) * self._top_cost
-        return np.where(np.isfinite(bounds), fixed_factor(bounds, self._sum_bits), 0.0)
-
-    def _mass_sums(self, in_bag: Bag) -> FloatArray:
+    def _mass_sums(self) -> FloatArray:
         factor = fixed_factor(self._top_mass, self._sum_bits)
-        sums = np.sum(self._over_blocks(lambda a, b: column_sums(self.mass, in_bag, factor, a, b)), axis=0)
+        sums = np.sum(self._over_blocks(lambda a, b: column_sums(self.mass, self._in_bag, factor, a, b)), axis=0)
         return _divide(sums, factor)
 
     def weigh(self, in_bag: Bag | None) -> FloatArray:
@@ -134,10 +129,10 @@ class LocalRows:
             self._in_bag[:] = True
         else:
             self._in_bag[:] = in_bag
-        factor = self._edge_factor = fixed_factor(self._top_edge, EDGE_BITS)
+        factor = self._edge_factor = fixed_factor(self._top_edge, self._edge_bits)
         parts = self._over_blocks(lambda a, b: fix_edges(self.edge, self._in_bag, factor, a, b, self.fixed_edge))
         self._edge_total: IntArray = np.sum(parts, axis=0)
-        return self._mass_sums(self._in_bag)
+        return self._mass_sums()
 
     def edges(self) -> FloatArray:
         """Sum of response * edge; see `Rows.edges`."""
@@ -147,15 +142,15 @@ class LocalRows:
         )
         return _divide(np.sum(parts, axis=0), factor)
 
-    def slopes(self, loss: RowLoss, vector: FloatArray, score_bound: float) -> FloatArray:
+    def slopes(self, loss: RowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
-        factors = self._entry_factors(loss, score_bound)
+        factors = fixed_factor(loss.entry_bounds(self._top_value, vector, self._top_cost), self._sum_bits)
         parts = self._over_blocks(
             lambda a, b: loss.slopes(
                 self.costs, self.scores, self.response, self._in_bag, vector, factors, a, b
             )
         )
-        return _divide(np.sum(parts, axis=0), factors[:, None])
+        return _divide(np.sum(parts, axis=0), factors)
 
     def contrast(self, loss: RowLoss, vector: FloatArray) -> None:
         """Fill the contrast, in fixed point; see `Rows.contrast`."""

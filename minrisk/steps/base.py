@@ -26,7 +26,6 @@ class StepProblem(NamedTuple):
     mass: FloatArray  # (D,) sum of the mass over the bag
     value: float  # loss over the bag at a = 0
     ridge: FloatArray  # (D,)
-    score_bound: float  # no |score| is larger
     log_scale: float  # sums are times exp(-log_scale)
 
 

@@ -28,10 +28,9 @@ class NewtonStep:
         D = len(problem.mass)
         low, high = np.full(D, -LARGEST_STEP), np.full(D, LARGEST_STEP)
         vector = np.zeros(D)
-        bound = problem.score_bound + LARGEST_STEP
         value = np.zeros(D)
         for _ in range(MAX_ITERATIONS):
-            value, slope, curvature = problem.rows.slopes(problem.loss, vector, bound)
+            value, slope, curvature = problem.rows.slopes(problem.loss, vector)
             ridge_slope, ridge_curvature = _phantom(problem.loss.base, vector)
             slope = slope + problem.ridge * ridge_slope
             curvature = curvature + problem.ridge * ridge_curvature
@@ -44,7 +43,7 @@ class NewtonStep:
             vector = following
             if np.all(change <= TOLERANCE * np.maximum(1.0, np.abs(vector))):
                 break
-        value = problem.rows.slopes(problem.loss, vector, bound)[0]
+        value = problem.rows.slopes(problem.loss, vector)[0]
         return Step(vector, float(value.sum()))
 
 
