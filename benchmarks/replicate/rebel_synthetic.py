@@ -20,7 +20,7 @@ from minrisk import REBELClassifier
 from minrisk.costs import random_normal
 
 CLASSES, CLUSTERS, TRAINING, TEST = 4, 20, 1000, 500
-SPREADS = (0.03, 0.12)  # of the first and the last data set, in sides of the square
+SPREADS = (0.03, 0.25)  # of the first and the last data set, in sides of the square
 SETTINGS: dict[str, dict[str, Any]] = {
     "paper": {"binning": "uniform", "max_bins": 201, "fit_intercept": False, "smoothing": 1e-6},
     "default": {},
@@ -109,7 +109,8 @@ def trials_on(number: int, spread: float, matrices: int, setting: str) -> list[d
         cost = random_normal(CLASSES, random_state=1000 * number + draw)
         row: dict[str, Any] = {"setting": setting, "data": number, "spread": spread, "matrix": draw}
         for offset in ("paper", "tight"):
-            row[f"trained_{offset}"] = mean_cost(cost, y_test, booster(cost=cost, offset=offset).fit(X, y).predict(X_test))
+            decided = booster(cost=cost, offset=offset).fit(X, y).predict(X_test)
+            row[f"trained_{offset}"] = mean_cost(cost, y_test, decided)
         row["blind"] = mean_cost(cost, y_test, scores.argmax(axis=1))
         row |= {name: mean_cost(cost, y_test, least_expected(p, cost)) for name, p in posteriors.items()}
         rows.append(row)
@@ -147,8 +148,9 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
     shown = [name for name in POSTERIORS if name != "true"]
     every = [row[name] for row in rows for name in (*shown, "trained_paper", "trained_tight")]
     limit = 1.04 * max(every)
+    ticks = np.arange(0.0, limit, 0.2)
     plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
-    figure, axes = plt.subplots(2, len(shown), figsize=(13, 5.9), sharex=True, sharey=True, layout="constrained")
+    figure, axes = plt.subplots(2, len(shown), figsize=(13, 5.55), sharex=True, sharey=True, layout="constrained")
     for line, offset in zip(axes, ("paper", "tight"), strict=True):
         trained = np.array([row[f"trained_{offset}"] for row in rows])
         for axis, name in zip(line, shown, strict=True):
@@ -158,15 +160,15 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             axis.plot([0, limit], [0, limit], color="0.35", linewidth=0.8)
             for chosen, colour in ((better, "#0072b2"), (~better, "#d55e00")):
                 axis.scatter(corrected[chosen], trained[chosen], s=13, color=colour, alpha=0.65, linewidths=0)
-            axis.text(0.96 * limit, 0.06 * limit, f"trained on costs\nbetter in {better.mean():.0%}",
+            axis.text(0.96 * limit, 0.06 * limit, f"trained on costs\nbetter in {100 * better.mean():.0f} %",
                       ha="right", va="bottom", color="#0072b2", fontweight="bold")
-            axis.set(xlim=(0, limit), ylim=(0, limit), aspect="equal")
+            axis.set(xlim=(0, limit), ylim=(0, limit), aspect="equal", xticks=ticks, yticks=ticks)
             axis.tick_params(length=2)
     for axis, name in zip(axes[0], shown, strict=True):
         axis.set_title(POSTERIORS[name], fontsize=10, fontweight="bold")
     for line, offset in zip(axes, ("paper", "tight"), strict=True):
         line[0].set_ylabel(f'REBEL trained on the costs,\noffset="{offset}"')
-    figure.supxlabel("test cost of the same booster trained without costs, then corrected by this posterior", fontsize=10)
+    figure.supxlabel("test cost of the same booster trained without costs, then corrected by this posterior")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
@@ -178,7 +180,7 @@ def main() -> None:
     sets, matrices = (3, 5) if arguments.quick else (10, 20)
     settings = tuple(SETTINGS) if arguments.setting == "both" else (arguments.setting,)
     tasks = [(number, spread, matrices, setting) for setting in settings
-             for number, spread in enumerate(np.linspace(*SPREADS, sets).tolist())]
+             for number, spread in enumerate(np.geomspace(*SPREADS, sets).tolist())]
     done = Parallel(n_jobs=arguments.jobs)(delayed(trials_on)(*task) for task in tasks)
     rows = [row for made in done for row in made]
     table = summary(rows)

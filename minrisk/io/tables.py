@@ -85,7 +85,7 @@ def column_names(path: str | Path) -> list[str]:
 
 
 def read_table(path: str | Path, labels: str | None = None) -> pd.DataFrame:
-    """Read a table with one row or more.
+    r"""Read a table with one row or more.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def read_table(path: str | Path, labels: str | None = None) -> pd.DataFrame:
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "cars.csv")
-    >>> _ = path.write_text("doors,grade\\n2,NA\\n4,B\\n")
+    >>> _ = path.write_text("doors,grade\n2,NA\n4,B\n")
     >>> read_table(path, labels="grade")["grade"].tolist()
     ['NA', 'B']
     """
@@ -118,12 +118,14 @@ def read_table(path: str | Path, labels: str | None = None) -> pd.DataFrame:
     else:
         import pandas as pd
 
+        # the same bits as in Parquet: pandas 3 reads so by itself, and warns when asked to
+        exact: Any = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
         missing = {name: [""] if name == labels else list(MISSING) for name in names}
         frame = _guarded(
             path,
             lambda: pd.read_csv(
                 path, header=0, names=names, index_col=False, na_values=missing, keep_default_na=False,
-                low_memory=False, float_precision="round_trip", encoding="utf-8-sig",
+                low_memory=False, encoding="utf-8-sig", **exact,
             ),
         )  # fmt: skip
     if len(frame) == 0:
@@ -188,19 +190,19 @@ def take_labels(column: pd.Series[Any], path: str | Path) -> Labels:
             f"missing (the first in row {absent[0] + 1}): fill in or remove these rows."
         )
     if pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(dtype=bool)
+        return np.asarray(column, dtype=bool)
     if not pd.api.types.is_numeric_dtype(column):
         return np.array([str(label) for label in column])
     if pd.api.types.is_integer_dtype(column):
-        return column.to_numpy()
-    values = column.to_numpy(dtype=np.float64)
+        return np.asarray(column.to_numpy())
+    values = np.asarray(column, dtype=np.float64)
     broken = np.flatnonzero(~np.isfinite(values) | (values != np.round(values)))
     if len(broken):
         raise TableError(
             f"column {name!r} of {path} must hold class labels, but row {broken[0] + 1} holds the number "
             f"{values[broken[0]]:g}: name another target, or divide the numbers into classes."
         )
-    return values.astype(np.int64)
+    return np.asarray(values.astype(np.int64))
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
@@ -244,7 +246,7 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
         column = converted
     if pd.api.types.is_complex_dtype(column):
         raise TableError(f"{where} holds complex numbers: {advice}.")
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise TableError(f"{where} holds an infinite number in row {infinite[0] + 1}: correct it, or leave it empty.")

@@ -1,0 +1,20 @@
+"""The command `minrisk`. Importing this package costs nothing; click, rich and pandas come with `minrisk[cli]`."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+NEEDED = ("click", "rich", "pandas")
+
+
+def main() -> None:
+    """Run the command line with the arguments of this process; exits with 0, or with 2 on bad input."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        what = " and ".join(missing)
+        sys.stderr.write(f"minrisk: the command line needs {what}, not installed here: pip install 'minrisk[cli]'\n")
+        sys.exit(2)
+    from minrisk.cli.app import app
+
+    app(prog_name="minrisk")

@@ -1,0 +1,78 @@
+"""The group of commands, and the one place where errors become a line on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+import minrisk
+from minrisk.cli.demo import demo
+from minrisk.cli.evaluate import evaluate
+from minrisk.cli.fit import fit
+from minrisk.cli.predict import predict
+from minrisk.cli.show import show
+from minrisk.cli.warmup import warmup
+
+BAD_INPUT, INTERRUPTED = 2, 130  # 130 is what shells report for Ctrl-C
+
+
+class OneLineErrors(click.Group):
+    """A group of commands whose errors are one line on stderr beginning "minrisk: ", and exit code 2."""
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run, and leave with the exit code."""
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(*args, **extra)
+            sys.stdout.flush()
+        except click.UsageError as error:
+            command = "minrisk" if error.ctx is None else error.ctx.command_path
+            fail(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
+        except click.ClickException as error:
+            fail(error.format_message())
+        except click.Abort:
+            fail("stopped.", INTERRUPTED)
+        except BrokenPipeError:  # the reader of our output has left, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        except OSError as error:
+            name = f"{error.filename}: " if error.filename else ""
+            fail(f"{name}{error.strerror or error}")
+        except MemoryError:
+            fail("there is not enough memory for this.")
+        except ValueError as error:  # what the package raises on bad input, in clear words
+            fail(str(error))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
+    """Say in one line what is wrong, and leave."""
+    click.echo("minrisk: " + " ".join(message.split()), err=True)
+    sys.exit(code)
+
+
+@click.group(cls=OneLineErrors, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(minrisk.__version__, message="minrisk %(version)s")
+@click.pass_context
+def app(context: click.Context) -> None:
+    r"""Multi-class boosting for the decision of least expected cost.
+
+    \b
+    A table is a .csv, .csv.gz or .parquet file with one row per case.
+    A costs file is a CSV: rows are the true classes, columns the decisions.
+
+    \b
+      minrisk demo
+      minrisk fit train.csv --target grade --costs costs.csv --out grade.minrisk
+      minrisk evaluate grade.minrisk test.csv
+      minrisk predict grade.minrisk new.csv --out decisions.csv
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for command in (fit, predict, evaluate, show, demo, warmup):
+    app.add_command(command)

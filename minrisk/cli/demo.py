@@ -1,0 +1,74 @@
+"""minrisk demo: cost-blind against cost-trained on real data, with a table, a model and two pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from minrisk.cli.common import note
+
+if TYPE_CHECKING:
+    from minrisk.demo import Study
+
+
+@click.command(short_help="Compare cost-blind and cost-trained on real data.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("minrisk-demo"), show_default=True,
+              metavar="FOLDER", help="Where to put the model and the pictures.")
+def demo(out: Path) -> None:
+    """Train on real data with a cost matrix, and compare with methods blind to costs.
+
+    Reads the digits of amounts on cheques (scikit-learn's handwritten digits; nothing is downloaded).
+    """
+    _check_folder(out)
+    from minrisk.cli.report import print_demo, progress
+    from minrisk.demo import METHODS, SPLITS, cheque_costs, compare, load_cheques
+
+    X, y = load_cheques()
+    with progress("comparing", SPLITS * len(METHODS)) as advance:
+        study = compare(X, y, cheque_costs(), after_each=advance)
+    print_demo(study, [str(path) for path in _save(study, out)])
+
+
+def _check_folder(out: Path) -> None:
+    """Make the folder, before any work."""
+    from minrisk.cli.common import check_writable
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "it is a file" if out.is_file() else error.strerror or str(error)
+        raise click.ClickException(f"the folder {out} cannot be made: {reason}.") from None
+    check_writable(out / "digits.minrisk")
+
+
+def _save(study: Study, out: Path) -> list[Path]:
+    """Write the model and, where matplotlib is installed, the pictures."""
+    from minrisk import save
+
+    files = [out / "digits.minrisk", out / "risk-per-round.png", out / "costly-confusions.png"]
+    save(study.model, files[0])
+    try:
+        import matplotlib
+    except ImportError:
+        note("no pictures, because matplotlib is not installed: pip install 'minrisk[plots]'")
+        return files[:1]
+    matplotlib.use("Agg")  # draws into files; needs no screen
+    from minrisk.inspection.plotting import CostConfusionDisplay, RiskCurveDisplay
+
+    curve = RiskCurveDisplay.from_estimator(study.model)
+    confusion = CostConfusionDisplay.from_predictions(study.y_test, study.decided, study.model.cost_)
+    for display, path in ((curve, files[1]), (confusion, files[2])):
+        _save_picture(display.figure_, path)
+    return files
+
+
+def _save_picture(figure: Any, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    from minrisk.io.atomic import write_beside
+
+    with write_beside(path) as beside:
+        figure.savefig(beside, format="png", dpi=150, bbox_inches="tight")
+    plt.close(figure)

@@ -1,0 +1,305 @@
+"""Facts for machines (`describe_…`, plain dicts) and for people (`print_…`, tables by rich)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from minrisk._typing import FloatArray, Labels
+    from minrisk.costs import CostMatrix
+    from minrisk.demo import Study
+
+CONFUSIONS, FEATURES, MATRIX = 10, 10, 12  # lines shown to people, and the largest matrix
+BARS, BLOCKS = "▁▂▃▄▅▆▇█", 20
+
+
+# -- facts ---------------------------------------------------------------------------------------------------------
+def describe_fit(
+    model: Any, X: pd.DataFrame, y: Labels, seconds: float, data: Path, target: str, costs: str | None, out: Path
+) -> dict[str, Any]:
+    """What a training was and gave."""
+    from minrisk.metrics import best_constant_cost
+
+    stopped = model.validation_risk_
+    return {
+        "data": str(data),
+        "target": target,
+        "rows": len(y),
+        "features": X.shape[1],
+        "classes": model.classes_.tolist(),
+        "costs": costs or "uniform",
+        "rounds": model.n_iter_,
+        "train_risk": float(model.train_risk_[-1]),
+        "validation_risk": None if stopped is None else float(np.min(stopped)),
+        "best_constant_cost": best_constant_cost(y, model.cost_),
+        "seconds": round(seconds, 3),
+        "model": str(out),
+        "bytes": out.stat().st_size,
+    }
+
+
+def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix) -> dict[str, Any]:
+    """Risk, error, regret and every confusion that cost something, the costliest first."""
+    from minrisk.costs.labels import match_labels
+    from minrisk.metrics import best_constant_cost, expected_cost
+
+    assert cost.classes is not None
+    assert cost.decisions is not None
+    counts = np.zeros(cost.shape, dtype=np.int64)
+    truth = np.array(match_labels(y.tolist(), cost.classes))
+    column = np.array(match_labels(decided.tolist(), cost.decisions))
+    np.add.at(counts, (truth, column), 1)
+    totals = counts * cost.values
+    constant = int((counts.sum(axis=1) @ cost.values).argmin())
+    risk, best = expected_cost(y, decided, cost), best_constant_cost(y, cost)
+    total = float(totals.sum())
+    right = np.array([cost.classes[i] == cost.decisions[j] for i, j in zip(truth, column, strict=True)])
+    order = sorted(np.argwhere(totals > 0).tolist(), key=lambda cell: (-totals[tuple(cell)], cell))
+    return {
+        "rows": len(y),
+        "risk": risk,
+        "error": float(1 - right.mean()),
+        "best_constant": {"decision": cost.decisions[constant], "cost": best},
+        "regret": risk - best,
+        "total_cost": total,
+        "confusions": [
+            {
+                "true": cost.classes[i], "decided": cost.decisions[j], "count": int(counts[i, j]),
+                "cost_each": float(cost.values[i, j]), "cost": float(totals[i, j]),
+                "share": float(totals[i, j] / total),
+            }
+            for i, j in order
+        ],
+    }  # fmt: skip
+
+
+def describe_model(model: Any, path: Path) -> dict[str, Any]:
+    """What a model file holds."""
+    names = getattr(model, "feature_names_in_", np.array([f"column {j + 1}" for j in range(model.n_features_in_)]))
+    importance = model.feature_importances_
+    order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
+    hidden = ("cost", "n_jobs", "random_state", "verbose", "warm_start")
+    validated = model.validation_risk_
+    return {
+        "model": str(path),
+        "bytes": path.stat().st_size,
+        "algorithm": type(model).__name__,
+        "parameters": {name: value for name, value in model.get_params().items() if name not in hidden},
+        "classes": model.classes_.tolist(),
+        "decisions": model.decisions_.tolist(),
+        "costs": None if model.cost_ is None else model.cost_.values.tolist(),
+        "features": model.n_features_in_,
+        "rounds": model.n_iter_,
+        "train_loss": model.train_loss_.tolist(),
+        "train_risk": model.train_risk_.tolist(),
+        "validation_risk": None if validated is None else validated.tolist(),
+        "importance": [{"feature": str(names[j]), "share": float(importance[j])} for j in order],
+    }
+
+
+# -- for people ----------------------------------------------------------------------------------------------------
+def print_fit(facts: dict[str, Any]) -> None:
+    """The summary of a training."""
+    classes = facts["classes"]
+    lines = [
+        ("data", f"{facts['data']}: {facts['rows']} rows, {facts['features']} features"),
+        ("classes", f"{len(classes)} in {facts['target']!r}: {_listed(classes)}"),
+        ("costs", facts["costs"]),
+        ("rounds", str(facts["rounds"])),
+        ("mean cost", f"{_number(facts['train_risk'])} on the training rows"),
+    ]
+    if facts["validation_risk"] is not None:
+        lines.append(("", f"{_number(facts['validation_risk'])} on the rows set apart"))
+    lines += [
+        ("", f"{_number(facts['best_constant_cost'])} for the best constant decision"),
+        ("time", f"{facts['seconds']:.1f} s"),
+        ("model", f"{facts['model']} ({_size(facts['bytes'])})"),
+    ]
+    _section(_console(), "Trained", _facts(lines))
+
+
+def print_evaluation(facts: dict[str, Any]) -> None:
+    """Two tables: the numbers, and where the cost comes from."""
+    constant, console = facts["best_constant"], _console()
+    risk, best = facts["risk"], constant["cost"]
+    if best > 0:
+        versus = f"{_number(abs(facts['regret']) / best * 100)} % {'less' if facts['regret'] <= 0 else 'more'}"
+    else:
+        versus = "no less" if risk == 0 else "more"
+    lines = [
+        ("model", facts["model"]),
+        ("data", f"{facts['data']}: {facts['rows']} rows, classes in {facts['target']!r}"),
+        ("costs", facts["costs"]),
+        ("mean cost", _number(risk)),
+        ("error", f"{100 * facts['error']:.2f} %"),
+        ("best constant", f"{_number(best)}, by deciding {constant['decision']!r} always"),
+        ("regret", f"{facts['regret']:+.4g} ({versus} than the best constant)"),
+    ]
+    _section(console, "Evaluation", _facts(lines))
+    confusions = facts["confusions"]
+    if not confusions:
+        console.print("\nNo decision cost anything.")
+        return
+    table = _table(("true", "left"), ("decided", "left"), ("count", "right"), ("cost each", "right"),
+                   ("cost", "right"), ("share", "right"), ("", "left"))
+    for row in confusions[:CONFUSIONS]:
+        table.add_row(
+            _text(row["true"]), _text(row["decided"]), str(row["count"]), _number(row["cost_each"]),
+            _number(row["cost"]), f"{100 * row['share']:.1f} %", _bar(row["share"], confusions[0]["share"]),
+        )  # fmt: skip
+    rest = confusions[CONFUSIONS:]
+    if rest:
+        cost, share = sum(row["cost"] for row in rest), sum(row["share"] for row in rest)
+        table.add_row(Text(f"{len(rest)} more", style="dim"), "", str(sum(row["count"] for row in rest)), "",
+                      _number(cost), f"{100 * share:.1f} %", "")
+    _section(console, "Costliest confusions", table)
+
+
+def print_model(facts: dict[str, Any]) -> None:
+    """What a model is, its costs and its features."""
+    console = _console()
+    loss, risk, validated = facts["train_loss"], facts["train_risk"], facts["validation_risk"]
+    extra = facts["decisions"][len(facts["classes"]):]
+    parameters = (f"{name} {value}" for name, value in facts["parameters"].items() if value is not None)
+    lines = [
+        ("model", f"{facts['model']} ({_size(facts['bytes'])})"),
+        ("algorithm", facts["algorithm"]),
+        ("parameters", ", ".join(parameters)),
+        ("classes", f"{len(facts['classes'])}: {_listed(facts['classes'])}"),
+        *([("more decisions", _listed(extra))] if extra else []),
+        ("features", f"{facts['features']}, of which {len(facts['importance'])} are used"),
+        ("rounds", str(facts["rounds"])),
+        ("loss", f"{_spark(loss)}  {_number(loss[0])} → {_number(loss[-1])}"),
+        ("training cost", f"{_spark(risk)}  {_number(risk[0])} → {_number(risk[-1])}"),
+    ]
+    if validated is not None:
+        lines.append(("validated cost", f"{_spark(validated)}  {_number(validated[0])} → {_number(min(validated))}"))
+    _section(console, "Model", _facts(lines))
+    _print_costs(console, facts)
+    if facts["importance"]:
+        table = _table(("feature", "left"), ("share", "right"), ("", "left"))
+        top = facts["importance"][0]["share"]
+        for row in facts["importance"][:FEATURES]:
+            table.add_row(_text(row["feature"]), f"{100 * row['share']:.1f} %", _bar(row["share"], top))
+        _section(console, "Most important features", table)
+
+
+def _print_costs(console: Console, facts: dict[str, Any]) -> None:
+    costs, decisions = facts["costs"], facts["decisions"]
+    if costs is None:
+        console.print("\nThe training had costs of its own for every row.")
+    elif len(costs) > MATRIX or len(decisions) > MATRIX:
+        console.print(f"\nCosts: {len(costs)} true classes x {len(decisions)} decisions; --json shows them.")
+    else:
+        table = _table(("", "left"), *((str(decision), "right") for decision in decisions))
+        for label, row in zip(facts["classes"], costs, strict=True):
+            cells = (Text("·", style="dim") if cost == 0 else f"{cost:g}" for cost in row)
+            table.add_row(Text(str(label), style="cyan"), *cells)
+        _section(console, "Costs (row: the truth, column: the decision)", table)
+
+
+def print_demo(study: Study, files: Sequence[str]) -> None:
+    """The table of methods, what it says, and where the files are."""
+    from minrisk.demo import TOO_HIGH, conclusion
+
+    console = _console()
+    console.print(
+        "\nReading the digits of amounts on cheques: a mistake costs the difference of the digits, "
+        f"{TOO_HIGH:g} times as much when the digit is read too high."
+    )
+    splits = len(study.results[0].cost)
+    best = min(study.results, key=lambda result: float(result.cost.mean()))
+    table = _table(("method", "left"), ("error", "right"), ("mean cost", "right"), ("seconds", "right"))
+    for result in study.results:
+        style = "bold green" if result is best else ""
+        table.add_row(result.method, f"{100 * result.error.mean():.2f} %", f"{result.cost.mean():.3f}",
+                      f"{result.seconds.mean():.2f}", style=style)
+    title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {splits} splits"
+    _section(console, title, table)
+    console.print("\n" + conclusion(study.results) + "\n")
+    for file in files:
+        console.print(Text("saved ", style="dim") + Text(file))
+
+
+@contextmanager
+def progress(what: str, steps: int) -> Iterator[Callable[[], None]]:
+    """A bar on stderr where that is a terminal; the value is to be called after every step."""
+    bar = Progress(
+        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty(),
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task(what, total=steps)
+        yield lambda: bar.advance(task)
+
+
+# -- parts ---------------------------------------------------------------------------------------------------------
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _section(console: Console, title: str, table: Table) -> None:
+    """A blank line, a title and a table."""
+    console.print()
+    console.print(Text(title, style="bold"))
+    console.print(table)
+
+
+def _facts(lines: Sequence[tuple[str, str]]) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 1, 0, 1))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in lines:
+        table.add_row(name, Text(value))  # Text: names of files and labels may hold brackets, rich's markup
+    return table
+
+
+def _table(*columns: tuple[str, Any]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, padding=(0, 1, 0, 1))
+    for name, justify in columns:
+        table.add_column(Text(name), justify=justify, no_wrap=justify == "right")
+    return table
+
+
+def _text(label: Any) -> Text:
+    return Text(str(label))
+
+
+def _number(value: float) -> str:
+    """Four digits; large numbers whole, with an exponent only where nobody would read the digits."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def _bar(share: float, largest: float) -> Text:
+    return Text("█" * max(1, round(BLOCKS * share / largest)), style="red")
+
+
+def _spark(values: Sequence[float] | FloatArray, width: int = 30) -> str:
+    """A course as a line of blocks."""
+    at = np.unique(np.linspace(0, len(values) - 1, min(width, len(values))).round().astype(int))
+    chosen = np.asarray(values, dtype=float)[at]
+    low, high = chosen.min(), chosen.max()
+    height = np.zeros(len(chosen)) if high == low else (chosen - low) / (high - low)
+    return "".join(BARS[round(h * (len(BARS) - 1))] for h in height)
+
+
+def _listed(labels: Sequence[Any], most: int = 12) -> str:
+    shown = ", ".join(str(label) for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown}, … ({len(labels)} in all)"
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

@@ -1,0 +1,137 @@
+"""Tables: what is read, and how what cannot be read is said."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from minrisk.io.tables import TableError, column_names, kind_of, read_table, take_features, take_labels, write_table
+
+
+@pytest.fixture()
+def frame():
+    return pd.DataFrame(
+        {"width": [0.1, 1e-17, 1 / 3], "count": [1, 2, 3], "sold": [True, False, True], "kind": ["a", "b", "a"]}
+    )
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "T.CSV", "t.parquet", "t.pq"])
+def test_tables_survive_a_round_trip_bit_for_bit(tmp_path, frame, name):
+    path = tmp_path / name
+    write_table(frame, path)
+    assert column_names(path) == list(frame.columns)
+    back = read_table(path, labels="kind")
+    assert np.array_equal(take_features(back.drop(columns="kind"), path), take_features(frame.iloc[:, :3], path))
+    assert take_labels(back["kind"], path).tolist() == ["a", "b", "a"]
+    assert sorted(tmp_path.iterdir()) == [path]  # nothing left beside it
+
+
+def test_gzipped_tables_do_not_depend_on_the_clock(tmp_path, frame):
+    write_table(frame, tmp_path / "a.csv.gz")
+    assert (tmp_path / "a.csv.gz").read_bytes()[4:8] == bytes(4)  # the time stamp of the header
+
+
+def test_missing_cells_of_features_and_of_labels(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\ufeffx,country\n1,NA\nNA,None\n,DE\n", encoding="utf-8")
+    table = read_table(path, labels="country")
+    assert take_labels(table["country"], path).tolist() == ["NA", "None", "DE"]
+    assert np.isnan(take_features(table[["x"]], path)["x"]).tolist() == [False, True, True]
+
+
+def test_labels_keep_their_kind():
+    assert take_labels(pd.Series([2, 1], name="y"), "t").dtype.kind == "i"
+    assert take_labels(pd.Series([2.0, 1.0], name="y"), "t").tolist() == [2, 1]
+    assert take_labels(pd.Series([True, False], name="y"), "t").dtype.kind == "b"
+    assert take_labels(pd.Series(["b", "a"], name="y").astype("category"), "t").tolist() == ["b", "a"]
+    assert take_labels(pd.Series([1, 2], dtype="Int64", name="y"), "t").tolist() == [1, 2]
+
+
+def test_features_of_other_kinds_become_numbers():
+    odd = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": pd.Series([1, "2"], dtype=object),
+                        "c": pd.array([True, None], dtype="boolean")})
+    expected = [[1, 1, 1], [np.nan, 2, np.nan]]
+    np.testing.assert_array_equal(take_features(odd, "t").to_numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (["red", "blue"], r"column 'colour' of t\.csv holds text \('red' in row 1\).*--drop, or encode"),
+        ([1.0, np.inf], "column 'colour' of t.csv holds an infinite number in row 2"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates or times"),
+        ([1j, 2j], "holds complex numbers"),
+        (["1", "2", "?", "4"], r"\('\?' in row 3\).*leave the cells of missing values empty"),
+        (["x" * 200], "holds text \\('x{29}…' in row 1\\)"),
+    ],
+)  # fmt: skip
+def test_features_that_are_no_numbers(column, message):
+    with pytest.raises(TableError, match=message):
+        take_features(pd.DataFrame({"colour": column}), "t.csv")
+
+
+def test_no_feature_left():
+    with pytest.raises(TableError, match="no column left to learn from"):
+        take_features(pd.DataFrame(index=range(3)), "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (["a", None, None], r"must hold a label in every row, but 2 of 3 are missing \(the first in row 2\)"),
+        ([1.0, 2.5], "must hold class labels, but row 2 holds the number 2.5"),
+        ([1.0, np.inf], "row 2 holds the number inf"),
+    ],
+)
+def test_labels_that_are_none(column, message):
+    with pytest.raises(TableError, match=message):
+        take_labels(pd.Series(column, name="y"), "t.csv")
+
+
+def corrupt(path):
+    """Everything that may be wrong with a file: (name, its bytes, the message)."""
+    whole = gzip.compress(b"a,b\n" + b"1,2\n" * 5000)
+    yield "empty.csv", b"", "is empty"
+    yield "blank.csv", b"\n\n", "is empty"
+    yield "header.csv", b"a,b\n", "holds column names but no rows"
+    yield "twice.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'"
+    yield "long.csv", b"a,b\n1,2,3\n", "more cells than its header"
+    yield "longer.csv", b"a,b\n1,2\n1,2,3\n", "not a table that can be read|more cells than its header"
+    yield "latin.csv", "ä,b\n1,2\n".encode("latin-1"), "must be text in UTF-8"
+    yield "plain.csv.gz", b"a,b\n1,2\n", "not packed by gzip"
+    yield "cut.csv.gz", whole[:-20], "cut short"
+    yield "hurt.csv.gz", whole[:30] + b"\xff\x00\xff" + whole[33:], "damaged"
+    yield "no.parquet", b"PAR1 and then nonsense PAR1", "not a table that can be read"
+    yield "empty.parquet", b"", "is empty"
+    yield "quote.csv", b'a,b\n1,"2\n', "not a table that can be read"
+
+
+@pytest.mark.parametrize("case", list(corrupt(None)), ids=lambda case: case[0])
+def test_files_that_cannot_be_read(tmp_path, case):
+    name, content, message = case
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=message) as caught:
+        read_table(path)
+    assert "\n" not in str(caught.value) and name in str(caught.value)
+
+
+def test_cut_parquet(tmp_path, frame):
+    path = tmp_path / "t.parquet"
+    write_table(frame, path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(TableError, match="not a table that can be read"):
+        read_table(path)
+
+
+def test_paths_that_are_no_tables(tmp_path):
+    with pytest.raises(TableError, match="there is no file .*gone.csv"):
+        read_table(tmp_path / "gone.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(TableError, match="is a folder"):
+        read_table(tmp_path / "folder.csv")
+    with pytest.raises(TableError, match="name ends in .csv, .csv.gz or .parquet"):
+        kind_of("data.xlsx")
+    with pytest.raises(TableError, match="name ends in"):
+        write_table(pd.DataFrame({"a": [1]}), tmp_path / "a.txt")
