@@ -53,15 +53,16 @@ def cost_tables():
 
 def draw_decisions(ax, model, X, y):
     """Decisions in the plane as pale areas, rows as markers, those decided wrongly with a dark rim."""
-    side = np.linspace(-1.2, 1.2, 600)
+    side = np.linspace(-1.3, 1.3, 600)
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     codes = np.searchsorted(model.classes_, model.predict(grid)).reshape(len(side), -1)
     colours = [COLOURS[name] for name in model.classes_]
     ax.contourf(side, side, codes, levels=np.arange(4) - 0.5, colors=colours, alpha=0.28)
     decided = model.predict(X)
-    for name in CLASSES:
-        for rows, rim, width in (((y == name) & (decided == name), "white", 0.5), ((y == name) & (decided != name), "black", 0.9)):
-            ax.scatter(*X[rows].T, s=22, c=COLOURS[name], marker=MARKERS[name], edgecolors=rim, linewidths=width)
+    for right, rim, width in ((True, "white", 0.5), (False, "#1A1A1A", 0.9)):
+        for name in CLASSES:
+            x = X[(y == name) & ((decided == y) == right)].T
+            ax.scatter(*x, s=22, c=COLOURS[name], marker=MARKERS[name], edgecolors=rim, linewidths=width)
     green, red = (((y == name) & (decided != name)).sum() for name in ("green", "red"))
     called = ((y != "red") & (decided == "red")).sum()
     ax.set_xlabel(f"missed: {green} green, {red} red; wrongly called red: {called}")
@@ -69,11 +70,13 @@ def draw_decisions(ax, model, X, y):
 
 
 X, y = three_arms(100, random_state=8)
-regions, axes = plt.subplots(1, 4, figsize=(14, 3.95), layout="constrained")
+regions, axes = plt.subplots(1, 4, figsize=(14, 4.15), layout="constrained")
 for ax, (title, cost) in zip(axes, cost_tables().items(), strict=True):
     model = REBELClassifier(cost, n_estimators=100, max_depth=2, learning_rate=0.2).fit(X, y)
     draw_decisions(ax, model, X, y)
     ax.set_title(title)
+note = "Areas: decisions. Markers: training rows by true class, with a dark rim where the decision is wrong."
+regions.supxlabel(note, fontsize="medium", color="#5F5F5F")
 
 # %%
 # The last model in numbers, on rows it has not seen.
@@ -83,7 +86,7 @@ confusion = CostConfusionDisplay.from_estimator(model, X_new, y_new)
 # %%
 # With early stopping the rounds are kept up to the one at which the validation rows cost least.
 stopped = REBELClassifier(
-    cost, learning_rate=0.1, early_stopping=True, n_iter_no_change=60, validation_fraction=0.4, random_state=0
+    cost, learning_rate=0.3, early_stopping=True, n_iter_no_change=60, validation_fraction=0.4, random_state=1
 ).fit(X_new, y_new)
 curves = RiskCurveDisplay.from_estimator(stopped)
 
