@@ -129,7 +129,9 @@ def test_classes_that_do_not_occur_are_left_out(tmp_path):
 
 def test_fewer_decisions_than_classes_need_labels():
     table = pd.DataFrame([[0, 1], [2, 1], [3, 0.5]], index=list("abc"), columns=["a", "refer"])
-    assert as_cost(table, ["c", "b", "a"]).values.tolist() == [[3, 0.5], [2, 1], [0, 1]]
+    with pytest.raises(ValueError, match=re.escape("names ['refer'] as a decision but has no column for the class")):
+        as_cost(table, ["c", "b", "a"])
+    assert as_cost(CostMatrix(table), ["c", "b", "a"]).values.tolist() == [[3, 0.5], [2, 1], [0, 1]]
     actions = pd.DataFrame([[0, 1, 2], [2, 1, 0]], index=["well", "ill"], columns=["wait", "test", "treat"])
     assert as_cost(actions, ["ill", "well"]).decisions == ("wait", "test", "treat")
 
@@ -202,7 +204,7 @@ def test_a_dict_may_leave_out_correct_decisions():
         (
             pd.DataFrame(VALUES, index=["knife", "bottle", "gun"], columns=["knife", "botle", "gun"]),
             ["bottle", "gun", "knife"],
-            "the decision 'botle' of cost looks like a misspelling of the class 'bottle'",
+            "cost names ['botle'] as a decision but has no column for the class ['bottle']",
         ),
         (
             {"a": {"b": 1, "c": 1}, "b": {"a": 0, "c": 1}, "c": {"a": 1, "b": 1}},
@@ -309,7 +311,7 @@ def test_row_costs_aligns_the_columns_of_a_frame():
     values, decisions = row_costs(table, 2, ["a", "b"])
     assert decisions == ("a", "b", "refer")
     assert values.tolist() == [[3, 2, 1], [6, 5, 4]]
-    assert row_costs(table[["refer", "a"]], 2, ["a", "b"])[1] == ("a", "refer")
+    assert row_costs(table[["a"]].assign(a2=1)[["a2", "a"]].rename(columns={"a2": "b"}), 2, ["a", "b"])[1] == ("a", "b")
     numbered = pd.DataFrame([[1, 2], [4, 5]])
     assert row_costs(numbered, 2, ["a", "b"])[1] == ("a", "b")
     assert row_costs(numbered, 2, [1, 0])[0].tolist() == [[2, 1], [5, 4]]
@@ -334,7 +336,7 @@ def test_row_costs_aligns_the_columns_of_a_frame():
         ),
         (
             pd.DataFrame(np.ones((5, 3)), columns=["a", "b", "C "]),
-            "'C ' of cost looks like a misspelling of the class 'c'",
+            "cost names ['C '] as a decision but has no column for the class ['c']",
         ),
         (pd.DataFrame(np.ones((5, 1)), columns=["a"]), "two decisions (columns) or more, got ['a']"),
     ],

@@ -37,7 +37,7 @@ class OneLineErrors(click.Group):
             fail("stopped.", INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has left, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
+            sys.exit(1)  # as click does where it notices first
         except OSError as error:
             name = f"{error.filename}: " if error.filename else ""
             fail(f"{name}{error.strerror or error}")
@@ -54,7 +54,10 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     sys.exit(code)
 
 
-@click.group(cls=OneLineErrors, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "minrisk", cls=OneLineErrors, invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @click.version_option(minrisk.__version__, message="minrisk %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:

@@ -115,7 +115,7 @@ def read_costs(given: str | None, classes: Labels, source: str) -> CostMatrix | 
             "correct the label, or remove its row and column."
         )
     try:
-        return as_cost(table, labels)
+        return as_cost(Path(given), labels)  # not `table`: a CostMatrix is taken at its word, a file may hold slips
     except ValueError as error:
         raise ValueError(f"{given}: {error}") from None
 

@@ -7,7 +7,6 @@ too.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ import numpy as np
 Labels = tuple[Any, ...]
 
 _SHOWN = 8  # labels listed in a message before "..."
-_CLOSE = 0.8  # difflib ratio from which one label counts as a misspelling of another
 
 
 def as_labels(labels: Any, what: str = "classes") -> Labels:
@@ -105,24 +103,6 @@ def match_labels(wanted: Iterable[Any], given: Sequence[Any]) -> list[int]:
         position = by_value.get(label)
         found.append(by_text.get(label_text(label), -1) if position is None else position)
     return found
-
-
-def misspelt(labels: Sequence[Any], known: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Return the first (label, known label) that differ by what looks like a slip of the pen, or None.
-
-    Examples
-    --------
-    >>> misspelt(["botle", "refer"], ["bottle"])
-    ('botle', 'bottle')
-    >>> misspelt(["refer"], ["bottle"]) is None
-    True
-    """
-    folded = {label_text(label).strip().casefold(): label for label in known}
-    for label in labels:
-        text = label_text(label).strip().casefold()
-        for close in difflib.get_close_matches(text, list(folded), n=1, cutoff=_CLOSE):
-            return label, folded[close]
-    return None
 
 
 def refer_labels(count: int) -> Labels:

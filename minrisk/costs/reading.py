@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.costs.labels import Labels, as_labels, listed, match_labels, misspelt, refer_labels
+from minrisk.costs.labels import Labels, as_labels, listed, match_labels, refer_labels
 from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.tables import as_numbers, check_cells, is_frame, is_labelled, parse
 
@@ -189,7 +189,7 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
     ------
     ValueError
         If the shape does not fit, a cell is not a finite number >= 0, a row is all zero, a column's label
-        occurs twice or looks like a misspelt class, or columns without labels are fewer than the classes.
+        occurs twice or may be a misspelt class, or columns without labels are fewer than the classes.
 
     Examples
     --------
@@ -268,12 +268,11 @@ def _column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -
     of_class = match_labels(classes, given)
     extra = [j for j, row in enumerate(match_labels(given, rows)) if row < 0]
     without = [label for label, column in zip(classes, of_class, strict=True) if column < 0]
-    slip = None if trusted else misspelt([given[j] for j in extra], without)
-    if slip:
+    if extra and 0 < len(without) < len(classes) and not trusted:  # all without: decisions of another kind
         raise ValueError(
-            f"the decision {slip[0]!r} of cost looks like a misspelling of the class {slip[1]!r}, which has "
-            f"no column: correct it, or name the decisions on purpose with CostMatrix(values, classes=..., "
-            "decisions=...)."
+            f"cost names {listed([given[j] for j in extra])} as a decision but has no column for the class "
+            f"{listed(without)}: correct the name, or pass CostMatrix(values, classes=..., decisions=...) if that "
+            f"class is never to be decided."
         )
     order = [column for column in of_class if column >= 0] + extra
     kept = tuple(label for label, column in zip(classes, of_class, strict=True) if column >= 0)

@@ -11,7 +11,7 @@ from minrisk._typing import FloatArray
 
 Lines = tuple[np.ndarray, np.ndarray]
 
-DARK, LIGHT, MUTED = "#1A1A1A", "#FFFFFF", "#5F5F5F"
+DARK, LIGHT, MUTED = "#000000", "#FFFFFF", "#5F5F5F"
 
 _SMALLEST, _LARGEST = 5.5, 12.0  # points; what would be smaller is left out
 _DIGIT = 0.66  # width of a character in units of the font size
@@ -73,10 +73,14 @@ def plain(number: float, digits: int = 3) -> str:
 
 def split_panel(ax: Any) -> tuple[Any, Any]:
     """Divide the place of one panel among two that share the horizontal axis."""
-    from mpl_toolkits.axes_grid1 import make_axes_locatable
+    place = ax.get_subplotspec()
+    if place is None:  # put down by hand
+        from mpl_toolkits.axes_grid1 import make_axes_locatable
 
-    lower = make_axes_locatable(ax).append_axes("bottom", size="66%", pad=0.15, sharex=ax)
-    return ax, lower
+        return ax, make_axes_locatable(ax).append_axes("bottom", size="66%", pad=0.15, sharex=ax)
+    halves = place.subgridspec(2, 1, height_ratios=(3, 2))
+    ax.set_subplotspec(halves[0])
+    return ax, ax.figure.add_subplot(halves[1], sharex=ax)
 
 
 def log_scale(ax: Any, values: FloatArray) -> None:
@@ -97,27 +101,31 @@ def log_scale(ax: Any, values: FloatArray) -> None:
         ax.yaxis.set_minor_locator(NullLocator())
 
 
-def white_reads_better(colours: FloatArray) -> np.ndarray:
-    """Return whether white reads better than black on each sRGB colour, by the contrast ratio of WCAG 2.
+def inks(colours: FloatArray, muted: np.ndarray) -> np.ndarray:
+    """Return what to write in on each colour: black or white, whichever contrasts more, or grey on pale grounds.
+
+    The contrast ratio is that of WCAG 2, (lighter + 0.05) / (darker + 0.05); it is 4.5 or more everywhere.
 
     Parameters
     ----------
-    colours : ndarray of shape (..., 4)
-        Red, green, blue in [0, 1], and alpha, which is not looked at.
+    colours : ndarray of shape (K, D, 4)
+        sRGB in [0, 1], and alpha, which is not looked at.
+    muted : ndarray of bool of shape (K, D)
+        Where grey is wanted.
 
     Returns
     -------
-    ndarray of bool of shape (...)
+    ndarray of str of shape (K, D)
     """
     channels = colours[..., :3]
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ np.array([0.2126, 0.7152, 0.0722])
-    return np.asarray(1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.06)
+    light = linear @ np.array([0.2126, 0.7152, 0.0722]) + 0.05
+    return np.where(1.05 / light > light / 0.05, LIGHT, np.where(muted & (light > 0.75), MUTED, DARK))
 
 
 def cell_size(ax: Any, shape: tuple[int, ...]) -> tuple[float, float]:
     """Return width and height in points of each of rows x columns cells that fill a panel, once laid out."""
-    ax.figure.draw_without_rendering()
+    ax.figure.canvas.figure.draw_without_rendering()  # the canvas knows the whole figure, a subfigure only its part
     box = ax.get_window_extent()
     scale = 72 / ax.figure.dpi
     return box.width * scale / shape[1], box.height * scale / shape[0]
@@ -163,7 +171,7 @@ def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray)
         What was written.
     """
     width, height = cell_size(ax, muted.shape)
-    white = white_reads_better(image.cmap(image.norm(np.asarray(image.get_array()))))
+    ink = inks(image.cmap(image.norm(np.asarray(image.get_array()))), muted)
     written = np.full((2, *muted.shape), None, dtype=object)
     for pair in levels:
         longest = [max(map(len, lines.ravel())) for lines in pair]
@@ -175,10 +183,9 @@ def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray)
         rises = [0.62 * size, -0.72 * size] if longest[1] else [0.0]
         for place, (by, rise) in enumerate(zip(factors, rises, strict=True)):
             for i, j in np.argwhere(pair[place] != ""):
-                colour = LIGHT if white[i, j] else MUTED if muted[i, j] else DARK
                 written[place, i, j] = ax.annotate(
                     pair[place][i, j], (j, i), (0, rise), textcoords="offset points", ha="center", va="center",
-                    fontsize=by * size, color=colour, fontweight="normal" if place or muted[i, j] else "bold",
+                    fontsize=by * size, color=ink[i, j], fontweight="normal" if place or muted[i, j] else "bold",
                 )
         break
     return written[0], written[1]

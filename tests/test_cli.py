@@ -1,0 +1,440 @@
+"""The command line: every command, every error as one line, and three runs as real processes."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import minrisk
+from minrisk import cli
+from minrisk.cli import report
+from minrisk.cli.app import app
+from minrisk.metrics import best_constant_cost, expected_cost
+
+ROOT = Path(__file__).parent.parent
+COSTS = "true,bad,fair,good\ngood,2,1,0\nfair,3,0,1\nbad,0,4,9\n"  # not in the order of the classes
+
+
+def grades(n=90, seed=0):
+    """Features a, b, an identity and a grade of three."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = rng.normal(size=(n, 2)) + y[:, None]
+    return pd.DataFrame({"id": np.arange(n), "a": X[:, 0], "b": X[:, 1], "grade": np.array(["bad", "fair", "good"])[y]})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Tables, costs and trained models, used by all tests and changed by none."""
+    place = tmp_path_factory.mktemp("cli")
+    train = grades()
+    train.to_csv(place / "train.csv", index=False)
+    test = grades(60, seed=1)
+    test.to_csv(place / "test.csv", index=False)
+    test.to_parquet(place / "test.parquet")
+    test[["a", "b", "grade"]].to_csv(place / "plain.csv", index=False)
+    test[["b", "a"]].to_csv(place / "new.csv", index=False)
+    (place / "costs.csv").write_text(COSTS)
+    train.assign(grade=train["grade"].map({"bad": 1, "fair": 2, "good": 3})).to_csv(place / "numbers.csv", index=False)
+    run("fit", place / "train.csv", "--target", "grade", "--drop", "id", "--costs", place / "costs.csv",
+        "--n-estimators", 8, "--out", place / "grade.minrisk")
+    bare = minrisk.REBELClassifier(n_estimators=2).fit(train[["a", "b"]].to_numpy(), train["grade"])
+    minrisk.save(bare, place / "bare.minrisk")
+    refer = [[0, 4, 9, 1], [3, 0, 1, 1], [2, 1, 0, 1]]
+    minrisk.save(minrisk.REBELClassifier(refer, n_estimators=2).fit(train[["a", "b"]], train["grade"]),
+                 place / "refer.minrisk")
+    per_row = np.eye(3)[::-1][np.arange(90) % 3]
+    minrisk.save(minrisk.REBELClassifier(n_estimators=2).fit(train[["a", "b"]], train["grade"], cost=per_row),
+                 place / "per_row.minrisk")
+    return place
+
+
+def invoke(*args):
+    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "100"})
+
+
+def run(*args):
+    """Standard output of a run that must succeed."""
+    result = invoke(*args)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*args):
+    """The one line of a run that must fail."""
+    result = invoke(*args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("minrisk: ") and result.stderr.endswith("\n") and result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+# -- what works ----------------------------------------------------------------------------------------------------
+def test_help_and_version():
+    assert "minrisk fit train.csv" in run() == run("--help")
+    assert run("--version").strip() == f"minrisk {minrisk.__version__}"
+    for command in ("fit", "predict", "evaluate", "show", "demo", "warmup"):
+        assert "--help" in run(command, "--help")
+
+
+def test_fit_equals_the_estimator(folder, tmp_path):
+    frame = grades()
+    expected = minrisk.REBELClassifier(
+        str(folder / "costs.csv"), n_estimators=7, max_depth=2, learning_rate=0.5, loss="logistic", offset="tight",
+        early_stopping=True, random_state=3,
+    ).fit(frame[["a", "b"]], frame["grade"].to_numpy(dtype=str))  # fmt: skip
+    out = tmp_path / "m.minrisk"
+    text = run("fit", folder / "train.csv", "--target", "grade", "--drop", "id", "--costs", folder / "costs.csv",
+               "--n-estimators", 7, "--max-depth", 2, "--learning-rate", 0.5, "--loss", "logistic", "--offset", "tight",
+               "--early-stopping", "--seed", 3, "--n-jobs", 2, "--out", out)
+    minrisk.save(expected, tmp_path / "expected.minrisk")
+    assert out.read_bytes() == (tmp_path / "expected.minrisk").read_bytes()
+    assert "90 rows, 2 features" in text and "bad, fair, good" in text and "on the rows set apart" in text
+
+
+@pytest.mark.parametrize(("costs", "table"), [
+    (None, 1 - np.eye(3)), ("uniform", 1 - np.eye(3)), ("ordinal", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
+    ("ordinal:2", [[0, 1, 4], [1, 0, 1], [4, 1, 0]]),
+])  # fmt: skip
+def test_costs_by_name(folder, tmp_path, costs, table):
+    out = tmp_path / "m.minrisk"
+    given = [] if costs is None else ["--costs", costs]
+    facts = json.loads(run("fit", folder / "numbers.csv", "--target", "grade", *given, "--n-estimators", 2,
+                           "--out", out, "--json"))
+    assert facts["classes"] == [1, 2, 3] and facts["rounds"] == 2 and facts["bytes"] == out.stat().st_size
+    assert np.array_equal(minrisk.load(out).cost_, table)
+
+
+def test_costs_file_finds_labels_that_are_numbers(folder, tmp_path):
+    (tmp_path / "c.csv").write_text("true,3,1,2\n1,5,0,5\n2,1,1,0\n3,0,1,1\n")
+    out = tmp_path / "m.minrisk"
+    run("fit", folder / "numbers.csv", "--target", "grade", "--costs", tmp_path / "c.csv", "--n-estimators", 2,
+        "--out", out)
+    assert minrisk.load(out).cost_.values.tolist() == [[0, 5, 5], [1, 0, 1], [1, 1, 0]]
+
+
+def test_a_refer_decision_comes_through(folder, tmp_path):
+    (tmp_path / "c.csv").write_text("true,bad,fair,good,ask me\nbad,0,40,90,1\nfair,30,0,40,1\ngood,20,10,0,1\n")
+    out = tmp_path / "m.minrisk"
+    run("fit", folder / "plain.csv", "--target", "grade", "--costs", tmp_path / "c.csv", "--n-estimators", 1,
+        "--max-depth", 1, "--out", out)
+    decisions = set(run("predict", out, folder / "new.csv").split("\n")[1:-1])
+    assert "ask me" in decisions <= {"bad", "fair", "good", "ask me"}
+    assert "more decisions" in run("show", out)
+    rows = json.loads(run("evaluate", out, folder / "plain.csv", "--json"))["confusions"]
+    assert any(row["decided"] == "ask me" and row["cost_each"] == 1 for row in rows)
+
+
+@pytest.mark.parametrize("name", [None, "d.csv", "d.csv.gz", "d.parquet"])
+def test_predict(folder, tmp_path, name):
+    expected = minrisk.load(folder / "grade.minrisk").predict(grades(60, seed=1)[["a", "b"]]).tolist()
+    if name is None:
+        lines = run("predict", folder / "grade.minrisk", folder / "new.csv").splitlines()
+        assert lines == ["decision", *expected]
+        return
+    assert run("predict", folder / "grade.minrisk", folder / "new.csv", "--out", tmp_path / name) == ""
+    read = pd.read_parquet if name.endswith("parquet") else pd.read_csv
+    assert read(tmp_path / name)["decision"].tolist() == expected
+
+
+def test_predict_leaves_other_columns_alone_and_says_so(folder):
+    result = invoke("predict", folder / "grade.minrisk", folder / "test.parquet")
+    assert result.exit_code == 0 and "columns" in result.stderr and "'id', 'grade'" in result.stderr
+    assert result.stdout == run("predict", folder / "grade.minrisk", folder / "new.csv")
+    assert len(run("predict", folder / "bare.minrisk", folder / "new.csv").splitlines()) == 61
+
+
+def test_evaluate(folder):
+    frame = grades(60, seed=1)
+    model = minrisk.load(folder / "grade.minrisk")
+    y, decided = frame["grade"].to_numpy(dtype=str), model.predict(frame[["a", "b"]])
+    facts = json.loads(run("evaluate", folder / "grade.minrisk", folder / "plain.csv", "--json"))
+    assert facts["risk"] == expected_cost(y, decided, model.cost_)
+    assert facts["error"] == pytest.approx(np.mean(y != decided))
+    assert facts["best_constant"]["cost"] == best_constant_cost(y, model.cost_)
+    assert facts["regret"] == facts["risk"] - facts["best_constant"]["cost"]
+    costs = [row["cost"] for row in facts["confusions"]]
+    assert costs == sorted(costs, reverse=True) and sum(costs) == pytest.approx(60 * facts["risk"])
+    assert sum(row["share"] for row in facts["confusions"]) == pytest.approx(1)
+    assert sum(row["count"] for row in facts["confusions"]) == (y != decided).sum()
+    assert (facts["rows"], facts["target"], facts["costs"]) == (60, "grade", "the model's")
+    same = json.loads(run("evaluate", folder / "grade.minrisk", folder / "test.parquet", "--target", "grade", "--json"))
+    assert same["confusions"] == facts["confusions"]
+
+
+def test_evaluate_by_other_costs(folder):
+    blind = json.loads(run("evaluate", folder / "grade.minrisk", folder / "plain.csv", "--costs", "uniform", "--json"))
+    assert blind["risk"] == pytest.approx(blind["error"]) and blind["costs"] == "uniform"
+    bare = json.loads(run("evaluate", folder / "bare.minrisk", folder / "plain.csv", "--target", "grade", "--json",
+                          "--costs", folder / "costs.csv"))
+    assert bare["risk"] > 0
+
+
+def test_evaluate_as_tables(folder):
+    text = run("evaluate", folder / "grade.minrisk", folder / "plain.csv")
+    for words in ("mean cost", "error", "best constant", "regret", "Costliest confusions", "cost each", "share", "%"):
+        assert words in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_evaluate_without_a_costly_decision(tmp_path):
+    frame = pd.DataFrame({"x": [0.0, 1] * 10, "y": ["a", "b"] * 10})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    run("fit", tmp_path / "t.csv", "--target", "y", "--n-estimators", 3, "--out", tmp_path / "m")
+    assert "No decision cost anything" in run("evaluate", tmp_path / "m", tmp_path / "t.csv")
+    frame.iloc[::2].to_csv(tmp_path / "one.csv", index=False)  # one class only: the best constant costs nothing
+    assert "no less than the best constant" in run("evaluate", tmp_path / "m", tmp_path / "one.csv")
+
+
+def test_labels_and_names_with_brackets_are_shown_as_they_are(tmp_path):
+    names = {"x [m]": [0.0, 1, 0, 2] * 5, "[red]y": ["[bold]a", "b"] * 10}
+    pd.DataFrame(names).to_csv(tmp_path / "t[1].csv", index=False)
+    text = run("fit", tmp_path / "t[1].csv", "--target", "[red]y", "--n-estimators", 1, "--out", tmp_path / "m")
+    text += run("evaluate", tmp_path / "m", tmp_path / "t[1].csv") + run("show", tmp_path / "m")
+    assert "[bold]a" in text and "[red]y" in text and "x [m]" in text
+
+
+def test_many_classes_are_summed_up(tmp_path):
+    y = np.arange(300) % 15
+    x = np.random.default_rng(0).normal(size=300) + y / 4
+    pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    run("fit", tmp_path / "t.csv", "--target", "y", "--n-estimators", 1, "--out", tmp_path / "m")
+    assert " more " in run("evaluate", tmp_path / "m", tmp_path / "t.csv")
+    text = run("show", tmp_path / "m")
+    assert "15 true classes x 15 decisions; --json" in text and "(15 in all)" in text
+
+
+def test_show(folder):
+    facts = json.loads(run("show", folder / "grade.minrisk", "--json"))
+    model = minrisk.load(folder / "grade.minrisk")
+    assert facts["algorithm"] == "REBELClassifier" and facts["classes"] == ["bad", "fair", "good"]
+    assert facts["costs"] == [[0, 4, 9], [3, 0, 1], [2, 1, 0]] and facts["rounds"] == 8
+    assert facts["train_risk"] == model.train_risk_.tolist() and len(facts["train_loss"]) == 9
+    assert sum(row["share"] for row in facts["importance"]) == pytest.approx(1)
+    assert {row["feature"] for row in facts["importance"]} == {"a", "b"}
+    text = run("show", folder / "grade.minrisk")
+    for words in ("REBELClassifier", "max_depth 4", "bad, fair, good", "Costs (row: the truth", "important features"):
+        assert words in text
+    assert "column 1" in run("show", folder / "bare.minrisk")
+    assert "costs of its own for every row" in run("show", folder / "per_row.minrisk")
+    assert json.loads(run("show", folder / "per_row.minrisk", "--json"))["costs"] is None
+
+
+def test_show_of_validated_rounds(folder, tmp_path):
+    run("fit", folder / "plain.csv", "--target", "grade", "--early-stopping", "--n-estimators", 5, "--out", tmp_path / "m")
+    assert "validated cost" in run("show", tmp_path / "m")
+
+
+def test_warmup():
+    assert "The kernels are compiled" in run("warmup")
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------
+def fit_with(*options, data="train.csv", target="grade", out="new.minrisk"):
+    return ("fit", "{}/" + data, "--target", target, "--n-estimators", "2", "--out", "{}/" + out, *options)
+
+
+REFUSED = {
+    "no command": (["nonsense"], "No such command 'nonsense'. Try 'minrisk --help'"),
+    "no target": (["fit", "{}/train.csv", "--out", "{}/m"], "Missing option '--target'. Try 'minrisk fit --help'"),
+    "no out": (["fit", "{}/train.csv", "--target", "grade"], "Missing option '--out'"),
+    "unknown option": (fit_with("--depth", "3"), "No such option"),
+    "rounds": (fit_with("--n-estimators", "0"), "'--n-estimators': 0 is not in the range"),
+    "rounds word": (fit_with("--n-estimators", "many"), "'many' is not a valid integer"),
+    "depth": (fit_with("--max-depth", "65"), "'--max-depth': 65 is not in the range"),
+    "rate": (fit_with("--learning-rate", "0"), "'--learning-rate': 0.0 is not in the range"),
+    "rate nan": (fit_with("--learning-rate", "nan"), "learning.rate"),
+    "loss": (fit_with("--loss", "hinge"), "'hinge' is not one of"),
+    "offset": (fit_with("--offset", "loose"), "'loose' is not one of"),
+    "seed": (fit_with("--seed", "-1"), "'--seed': -1 is not in the range"),
+    "jobs": (fit_with("--n-jobs", "0"), "'--n-jobs': must be a number of threads"),
+    "no data": (fit_with(data="gone.csv"), "there is no file .*gone.csv"),
+    "folder as data": (fit_with(data=""), "must be a table whose name ends in"),
+    "spreadsheet": (fit_with(data="train.xlsx"), "must be a table whose name ends in .csv, .csv.gz or .parquet"),
+    "empty data": (fit_with(data="empty.csv"), "empty.csv is empty"),
+    "no rows": (fit_with(data="header.csv"), "holds column names but no rows"),
+    "target missing": (fit_with(target="Grade"), r"no column 'Grade', named by --target; its columns are \['id', 'a'"),
+    "semicolons": (fit_with(data="semicolons.csv"), "cells must be separated by commas"),
+    "drop missing": (fit_with("--drop", "x"), "no column 'x', named by --drop"),
+    "two drops missing": (fit_with("--drop", "x", "--drop", "y"), r"no columns \['x', 'y'\], named by --drop"),
+    "target dropped": (fit_with("--drop", "grade"), "would leave out the target"),
+    "nothing left": (fit_with("--drop", "id", "--drop", "a", "--drop", "b"), "no column left to learn from"),
+    "text": (fit_with(data="text.csv"), r"column 'colour' of .*text.csv holds text \('red' in row 1\).*--drop.*encode"),
+    "labels missing": (fit_with(data="holes.csv"), r"column 'grade' .* 1 of 3 are missing \(the first in row 2\)"),
+    "one class": (fit_with(data="same.csv"), "must hold at least two classes, got only 'bad'"),
+    "names as target": (fit_with("--drop", "grade", target="id"), "looks like a name or a measurement"),
+    "numbers as target": (fit_with(target="a"), "must hold class labels, but row 1 holds the number"),
+    "costs missing": (fit_with("--costs", "gone"), "--costs must be a CSV file, 'uniform'.*got 'gone', which is no file"),
+    "costs label": (fit_with("--costs", "{}/label.csv"), "have a row for 'poor', but column 'grade' holds only"),
+    "costs incomplete": (fit_with("--costs", "{}/short.csv"), "cost must have a row for every class, got none for"),
+    "costs misspelt": (fit_with("--costs", "{}/slip.csv"), "'goood' of cost looks like a misspelling"),
+    "costs negative": (fit_with("--costs", "{}/negative.csv"), r"cost\['bad', 'fair'\] must be zero or more"),
+    "costs diagonal": (fit_with("--costs", "{}/diagonal.csv"), "is the cost of a correct decision and must be 0"),
+    "costs word": (fit_with("--costs", "{}/word.csv"), "must be a number, got 'x'"),
+    "costs empty": (fit_with("--costs", "{}/empty.csv"), "must have a header"),
+    "ordinal text": (fit_with("--costs", "ordinal"), "needs classes that are numbers"),
+    "ordinal power": (fit_with("--costs", "ordinal:x", data="numbers.csv"), "the power must be a number above 0"),
+    "ordinal zero": (fit_with("--costs", "ordinal:0", data="numbers.csv"), "the power must be a number above 0"),
+    "ordinal nan": (fit_with("--costs", "ordinal:nan", data="numbers.csv"), "the power must be a number above 0"),
+    "out folder": (fit_with(out="gone/m"), "cannot be written: the folder .*gone does not exist"),
+    "out in file": (fit_with(out="train.csv/m"), "cannot be written: the folder .*train.csv is no folder"),
+    "out is folder": (fit_with(out=""), "cannot be written: it is a folder"),
+    "out is data": (fit_with(out="train.csv"), "would overwrite the data"),
+    "no model": (["predict", "{}/gone", "{}/new.csv"], "the model .*gone does not exist"),
+    "model is folder": (["show", "{}"], "the model .* is a folder"),
+    "model is table": (["show", "{}/train.csv"], "is not a minrisk model file"),
+    "model cut": (["show", "{}/cut.minrisk"], "is damaged: its checksum does not match"),
+    "model cut early": (["predict", "{}/stub.minrisk", "{}/new.csv"], "is not a minrisk model file, or is cut short"),
+    "model hurt": (["evaluate", "{}/hurt.minrisk", "{}/plain.csv"], "is damaged: its checksum does not match"),
+    "no columns": (["predict", "{}/grade.minrisk", "{}/b.csv"], "no column 'a', which the model was trained on"),
+    "bare columns": (["predict", "{}/bare.minrisk", "{}/b.csv"], "must have the 2 feature columns"),
+    "text to predict": (["predict", "{}/grade.minrisk", "{}/words.csv"], r"column 'b' .*holds text \('three' in row 2\)"),
+    "predict to": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/d.txt"], "name ends in .csv, .csv.gz or"),
+    "predict nowhere": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/x/d.csv"], "x does not exist"),
+    "predict over": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/new.csv"], "would overwrite"),
+    "which target": (["evaluate", "{}/grade.minrisk", "{}/test.csv"], r"does not know, \['id', 'grade'\]: choose .*--target"),
+    "no truth": (["evaluate", "{}/grade.minrisk", "{}/new.csv"], "no column besides the features"),
+    "bare target": (["evaluate", "{}/bare.minrisk", "{}/plain.csv"], "trained without column names"),
+    "feature as target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "a"], "is a feature of the model"),
+    "evaluate target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "x"], "no column 'x', named by"),
+    "new class": (["evaluate", "{}/grade.minrisk", "{}/class.csv"], "column 'grade' .*holds 'awful', which is no class"),
+    "evaluate costs": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--costs", "{}/label.csv"], "'poor', but the model"),
+    "evaluate refer": (["evaluate", "{}/refer.minrisk", "{}/plain.csv", "--costs", "{}/costs.csv"],
+                       "nothing about the decision 'refer'"),
+    "evaluate per row": (["evaluate", "{}/per_row.minrisk", "{}/plain.csv"], "trained with costs per row"),
+    "demo in file": (["demo", "--out", "{}/train.csv"], "the folder .*train.csv cannot be made: it is a file"),
+    "demo below file": (["demo", "--out", "{}/train.csv/x"], "cannot be made"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bad(folder):
+    """More files beside the good ones, each wrong in its own way."""
+    table = "true,bad,fair,good\nbad,0,4,9\nfair,3,0,1\ngood,2,1,0\n"
+    whole = (folder / "grade.minrisk").read_bytes()
+    files = {
+        "empty.csv": "", "header.csv": "a,b,grade\n", "semicolons.csv": "a;b;grade\n1;2;bad\n",
+        "text.csv": "a,colour,grade\n1,red,bad\n2,blue,good\n", "holes.csv": "a,grade\n1,bad\n2,\n3,good\n",
+        "same.csv": "a,grade\n1,bad\n2,bad\n", "b.csv": "b\n1\n", "words.csv": "a,b\n1,2\n3,three\n",
+        "class.csv": "a,b,grade\n1,2,awful\n",
+        "label.csv": table + "poor,1,1,1\n", "short.csv": table.replace("good,2,1,0\n", ""),
+        "slip.csv": table.replace("fair,good", "fair,goood"), "negative.csv": table.replace("4", "-4"),
+        "diagonal.csv": table.replace("bad,0", "bad,1"), "word.csv": table.replace("9", "x"),
+        "cut.minrisk": whole[:-9], "stub.minrisk": whole[:20], "hurt.minrisk": whole[:99] + b"?" + whole[100:],
+    }  # fmt: skip
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_is_one_line(bad, case):
+    args, message = REFUSED[case]
+    line = refused(*(str(arg).replace("{}", str(bad)) for arg in args))
+    assert re.search(message, line), line
+    assert not (bad / "new.minrisk").exists() and not list(bad.glob(".*"))
+
+
+def test_an_unwritable_output_is_told_before_any_work(folder, monkeypatch):
+    monkeypatch.setattr("minrisk.io.tables.read_table", lambda *args, **more: pytest.fail("the data were read"))
+    assert "cannot be written" in refused(*(arg.replace("{}", str(folder)) for arg in fit_with(out="gone/m")))
+
+
+def test_a_finished_model_outlives_a_failed_write(folder, tmp_path, monkeypatch):
+    real, place = minrisk.save, tmp_path / "m.minrisk"
+
+    def full_disk(model, path):
+        if Path(path) == place:
+            raise OSError(28, "No space left on device")
+        real(model, path)
+
+    monkeypatch.setattr(minrisk, "save", full_disk)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    line = refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", place)
+    rescued = next(tmp_path.glob("minrisk-*/m.minrisk"))
+    assert f"No space left on device): the model was saved as {rescued} instead" in line
+    assert minrisk.load(rescued).n_iter_ == 2
+
+
+def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch):
+    def broken(facts):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(report, "print_fit", broken)
+    out = tmp_path / "m.minrisk"
+    assert "Input/output error" in refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2,
+                                           "--out", out)
+    assert minrisk.load(out).n_iter_ == 2
+
+
+@pytest.mark.parametrize(("error", "code", "words"), [
+    (KeyboardInterrupt(), 130, "minrisk: stopped."), (MemoryError(), 2, "minrisk: there is not enough memory"),
+])  # fmt: skip
+def test_interruptions(folder, tmp_path, monkeypatch, error, code, words):
+    def stop(*args, **more):
+        raise error
+
+    monkeypatch.setattr("minrisk.algorithms.REBELClassifier.fit", stop)
+    result = invoke("fit", folder / "plain.csv", "--target", "grade", "--out", tmp_path / "m")
+    assert result.exit_code == code and result.stderr.strip().startswith(words) and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["click", "rich", "pandas"])
+def test_missing_extras_are_one_line(monkeypatch, capsys, name):
+    monkeypatch.setattr(cli, "find_spec", lambda module: None if module == name else object())
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2
+    line = capsys.readouterr().err
+    assert line == f"minrisk: the command line needs {name}, not installed here: pip install 'minrisk[cli]'\n"
+
+
+def test_numbers_and_courses_are_readable():
+    assert [report._number(x) for x in (0, 0.25, 1234.56, 12345.6, -1e-7, 1e12)] == [
+        "0", "0.25", "1235", "12,346", "-1e-07", "1e+12"]
+    assert report._spark([3.0, 2.0, 1.0]) == "█▅▁" and report._spark([1.0]) == "▁"
+
+
+# -- real processes ------------------------------------------------------------------------------------------------
+def process(*args, **more):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    command = [sys.executable, "-m", "minrisk", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, **more)
+
+
+def test_process_predicts(folder):
+    done = process("predict", folder / "grade.minrisk", folder / "new.csv")
+    assert done.returncode == 0 and done.stdout == run("predict", folder / "grade.minrisk", folder / "new.csv")
+
+
+def test_process_refuses_bad_input(folder):
+    done = process("fit", "gone.csv", "--target", "y", "--out", "m", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "minrisk: there is no file gone.csv: correct the path.\n"
+
+
+def test_process_shows_help_without_heavy_imports():
+    program = (
+        "import sys; from minrisk.cli.app import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit as leave: assert not leave.code\n"
+        "heavy = {'sklearn', 'numba', 'pandas', 'rich', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Usage:")
+
+
+def test_a_reader_that_leaves_is_no_error(folder):
+    command = f"{sys.executable} -m minrisk show {folder / 'grade.minrisk'} --json | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode in (0, 1) and done.stderr == ""
