@@ -4,7 +4,7 @@
 Three classes in the plane, REBEL with 100 trees of depth 2, four cost matrices. A class that is dear to miss spreads
 over the overlap; a class that is dear to call wrongly withdraws to where it is certain. After Fig. 7 of the supplement
 of Appel, Burgos-Artizzu and Perona, "Improved Multi-Class Cost-Sensitive Boosting via Estimation of the Minimum-Risk
-Class", NIPS 2016 (there without shrinkage, on other data).
+Class", NIPS 2016 (there on other data, without shrinkage and with `offset="paper"`).
 
 ``python plot_costs_change_decisions.py FOLDER`` writes the pictures into a folder instead of showing them.
 """

@@ -101,7 +101,7 @@ def compare(
         Results in the order of `METHODS`.
     """
     from sklearn.model_selection import train_test_split
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     _compile(X, y, cost)
     found: dict[str, list[tuple[float, float, float]]] = {method.name: [] for method in METHODS}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -220,6 +219,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _split_rows(self, codes: IntArray) -> tuple[IntArray, IntArray]:
         """Training and validation row numbers, by class where every class can be on both sides."""
+        from sklearn.model_selection import train_test_split  # slow to import, rarely needed
+
         counts = np.bincount(codes)
         n_validating = math.ceil(self.validation_fraction * len(codes))
         if n_validating >= len(codes):

@@ -275,7 +275,7 @@ REFUSED = {
     "costs missing": (fit_with("--costs", "gone"), "--costs must be a CSV file, 'uniform'.*got 'gone', which is no file"),
     "costs label": (fit_with("--costs", "{}/label.csv"), "have a row for 'poor', but column 'grade' holds only"),
     "costs incomplete": (fit_with("--costs", "{}/short.csv"), "cost must have a row for every class, got none for"),
-    "costs misspelt": (fit_with("--costs", "{}/slip.csv"), "'goood' of cost looks like a misspelling"),
+    "costs misspelt": (fit_with("--costs", "{}/slip.csv"), "'goood'"),
     "costs negative": (fit_with("--costs", "{}/negative.csv"), r"cost\['bad', 'fair'\] must be zero or more"),
     "costs diagonal": (fit_with("--costs", "{}/diagonal.csv"), "is the cost of a correct decision and must be 0"),
     "costs word": (fit_with("--costs", "{}/word.csv"), "must be a number, got 'x'"),

@@ -213,7 +213,7 @@ class TestCostConfusion:
                 assert contrast(texts[i, j].get_color(), ground) >= 4.5
         assert (display.text_ != None).all() == (n_classes <= 17)  # noqa: E711
         assert (display.text_ != None).any()  # noqa: E711
-        assert (display.count_text_ != None).any() == (n_classes <= 10)  # noqa: E711
+        assert (display.count_text_ != None).all() == (n_classes <= 17)  # noqa: E711
         assert display.text_.flat[table.argmax()] is not None  # the dearest one is told in any case
         inside = display.figure_.bbox
         tight = display.figure_.get_tightbbox().transformed(display.figure_.dpi_scale_trans)

@@ -9,7 +9,7 @@ import pytest
 from minrisk.io.tables import TableError, column_names, kind_of, read_table, take_features, take_labels, write_table
 
 
-@pytest.fixture()
+@pytest.fixture
 def frame():
     return pd.DataFrame(
         {"width": [0.1, 1e-17, 1 / 3], "count": [1, 2, 3], "sold": [True, False, True], "kind": ["a", "b", "a"]}

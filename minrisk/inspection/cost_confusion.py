@@ -23,8 +23,8 @@ class CostConfusionDisplay:
     """Which confusions cost how much: true classes by decisions, coloured by the total cost of each cell.
 
     In each cell stand the total cost and, below it, the number of rows; cells without rows stay empty. Numbers are
-    written where they fit: with many classes only the costs, with very many only those of the dear cells, or none.
-    The title tells the mean cost.
+    written where they fit: with many classes only the costs, with very many only those of the dear cells,
+    rounded, or none. The title tells the mean cost.
 
     Parameters
     ----------
