@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 @click.command(short_help="Compare cost-blind and cost-trained on real data.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("minrisk-demo"), show_default=True,
               metavar="FOLDER", help="Where to put the model and the pictures.")
-def demo(out: Path) -> None:
+@click.option("--costs", type=click.Choice(["clerk", "too-high"]), default="clerk", show_default=True,
+              help="The story: unsure digits may go to a clerk, or reading too high is dear.")
+def demo(out: Path, costs: str) -> None:
     """Train on real data with a cost matrix, and compare with methods blind to costs.
 
     Reads the digits of amounts on cheques (scikit-learn's handwritten digits; nothing is downloaded).
@@ -27,8 +29,8 @@ def demo(out: Path) -> None:
 
     X, y = load_cheques()
     with progress("comparing", SPLITS * len(METHODS)) as advance:
-        study = compare(X, y, cheque_costs(), after_each=advance)
-    print_demo(study, [str(path) for path in _save(study, out)])
+        study = compare(X, y, cheque_costs(costs), after_each=advance)
+    print_demo(study, costs, [str(path) for path in _save(study, out)])
 
 
 def _check_folder(out: Path) -> None:

@@ -211,27 +211,33 @@ def _print_costs(console: Console, facts: dict[str, Any]) -> None:
         _section(console, "Costs (row: the truth, column: the decision)", table)
 
 
-def print_demo(study: Study, files: Sequence[str]) -> None:
+def print_demo(study: Study, story: str, files: Sequence[str]) -> None:
     """The table of methods, what it says, and where the files are."""
-    from minrisk.demo import TOO_HIGH, conclusion
+    from minrisk.demo import MISREAD, TOO_HIGH, conclusion
 
-    console = _console()
-    console.print(
-        "\nReading the digits of amounts on cheques: a mistake costs the difference of the digits, "
-        f"{TOO_HIGH:g} times as much when the digit is read too high."
-    )
-    splits = len(study.results[0].cost)
+    console, handed = _console(), story == "clerk"
+    told = {
+        "clerk": f"a misread digit costs {MISREAD:g}, handing the digit to a clerk costs 1.",
+        "too-high": "a mistake costs the difference of the digits, "
+        f"{TOO_HIGH:g} times as much when the digit is read too high.",
+    }
+    console.print(f"\nA machine reads the digits of amounts on cheques: {told[story]}")
     best = min(study.results, key=lambda result: float(result.cost.mean()))
-    table = _table(("method", "left"), ("error", "right"), ("mean cost", "right"), ("seconds", "right"))
+    names = ("misread", *(("to clerk",) if handed else ()), "mean cost", "seconds")
+    table = _table(("method", "left"), *((name, "right") for name in names))
     for result in study.results:
-        style = "bold green" if result is best else ""
-        table.add_row(result.method, f"{100 * result.error.mean():.2f} %", f"{result.cost.mean():.3f}",
-                      f"{result.seconds.mean():.2f}", style=style)
-    title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {splits} splits"
-    _section(console, title, table)
-    console.print("\n" + conclusion(study.results) + "\n")
+        shares = (result.error, result.referred) if handed else (result.error,)
+        cells = [f"{100 * share.mean():.1f} %" for share in shares]
+        cells += [f"{result.cost.mean():.3f}", f"{result.seconds.mean():.1f}"]
+        table.add_row(result.method, *cells, style="bold green" if result is best else "")
+    splits = len(best.cost)
+    _section(console, f"{study.n_train} digits to train on, {len(study.y_test)} to test on, {splits} times", table)
+    console.print("\n" + conclusion(study.results))
+    if handed:
+        console.print(Text("Other costs, another winner: see minrisk demo --costs too-high", style="dim"))
+    console.print()
     for file in files:
-        console.print(Text("saved ", style="dim") + Text(file))
+        console.print(Text("saved ", style="dim") + Text(file), soft_wrap=True)
 
 
 @contextmanager
