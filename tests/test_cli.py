@@ -16,6 +16,7 @@ import minrisk
 from minrisk import cli
 from minrisk.cli import report
 from minrisk.cli.app import app
+from minrisk.cli.fit import fit
 from minrisk.metrics import best_constant_cost, expected_cost
 
 ROOT = Path(__file__).parent.parent
@@ -79,7 +80,8 @@ def refused(*args):
 
 # -- what works ----------------------------------------------------------------------------------------------------
 def test_help_and_version():
-    assert "minrisk fit train.csv" in run() == run("--help")
+    assert run() == run("--help")
+    assert "\n    minrisk demo\n    minrisk fit train.csv --target grade" in run()
     assert run("--version").strip() == f"minrisk {minrisk.__version__}"
     for command in ("fit", "predict", "evaluate", "show", "demo", "warmup"):
         assert "--help" in run(command, "--help")
@@ -98,6 +100,14 @@ def test_fit_equals_the_estimator(folder, tmp_path):
     minrisk.save(expected, tmp_path / "expected.minrisk")
     assert out.read_bytes() == (tmp_path / "expected.minrisk").read_bytes()
     assert "90 rows, 2 features" in text and "bad, fair, good" in text and "on the rows set apart" in text
+
+
+def test_defaults_of_fit_are_those_of_the_estimator():
+    defaults = minrisk.REBELClassifier().get_params()
+    options = {option.name: option.default for option in fit.params if option.name in defaults}
+    assert set(options) == {"n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "n_jobs"}
+    assert options.pop("n_jobs") == -1  # all cores; the model does not depend on it
+    assert options == {name: defaults[name] for name in options}
 
 
 @pytest.mark.parametrize(("costs", "table"), [

@@ -160,8 +160,8 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             axis.plot([0, limit], [0, limit], color="0.35", linewidth=0.8)
             for chosen, colour in ((better, "#0072b2"), (~better, "#d55e00")):
                 axis.scatter(corrected[chosen], trained[chosen], s=13, color=colour, alpha=0.65, linewidths=0)
-            axis.text(0.96 * limit, 0.06 * limit, f"trained on costs\nbetter in {100 * better.mean():.0f} %",
-                      ha="right", va="bottom", color="#0072b2", fontweight="bold")
+            axis.text(0.05 * limit, 0.95 * limit, f"trained on costs\nbetter in {100 * better.mean():.0f} %",
+                      ha="left", va="top", color="#0072b2", fontweight="bold")
             axis.set(xlim=(0, limit), ylim=(0, limit), aspect="equal", xticks=ticks, yticks=ticks)
             axis.tick_params(length=2)
     for axis, name in zip(axes[0], shown, strict=True):

@@ -74,7 +74,8 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--sets", nargs="+", choices=tuple(PUBLISHED), default=[name for name in PUBLISHED if name != "mnist"])
+    small = [name for name in PUBLISHED if name != "mnist"]
+    options.add_argument("--sets", nargs="+", choices=tuple(PUBLISHED), default=small)
     options.add_argument("--splits", type=int, default=5)
     arguments = options.parse_args()
     settings = list(ROLES.values())

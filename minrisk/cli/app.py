@@ -61,7 +61,7 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 @click.version_option(minrisk.__version__, message="minrisk %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
-    r"""Multi-class boosting for the decision of least expected cost.
+    """Multi-class boosting for the decision of least expected cost.
 
     \b
     A table is a .csv, .csv.gz or .parquet file with one row per case.
@@ -72,7 +72,7 @@ def app(context: click.Context) -> None:
       minrisk fit train.csv --target grade --costs costs.csv --out grade.minrisk
       minrisk evaluate grade.minrisk test.csv
       minrisk predict grade.minrisk new.csv --out decisions.csv
-    """
+    """  # noqa: D301 (\b is click's mark for lines to leave as they are)
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -24,12 +24,13 @@ def demo(out: Path, costs: str) -> None:
     Reads the digits of amounts on cheques (scikit-learn's handwritten digits; nothing is downloaded).
     """
     _check_folder(out)
+    from minrisk import demo as study_of
     from minrisk.cli.report import print_demo, progress
-    from minrisk.demo import METHODS, SPLITS, cheque_costs, compare, load_cheques
 
-    X, y = load_cheques()
-    with progress("comparing", SPLITS * len(METHODS)) as advance:
-        study = compare(X, y, cheque_costs(costs), after_each=advance)
+    X, y = study_of.load_cheques()
+    splits, rounds = study_of.SPLITS, study_of.ROUNDS
+    with progress("comparing", splits * len(study_of.METHODS)) as advance:
+        study = study_of.compare(X, y, study_of.cheque_costs(costs), splits, rounds, advance)
     print_demo(study, costs, [str(path) for path in _save(study, out)])
 
 

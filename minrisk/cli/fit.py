@@ -36,9 +36,10 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
               help="Factor on every step; smaller needs more rounds.")
 @click.option("--loss", type=click.Choice(["exponential", "logistic", "squared"]), default="exponential",
               show_default=True, help="Loss that is lowered.")
-@click.option("--offset", type=click.Choice(["paper", "tight"]), default="paper", show_default=True,
-              help="How costs enter the loss: the paper's bound, or one that is tight for cheap mistakes.")
-@click.option("--early-stopping", is_flag=True, help="Keep the rounds of least mean cost on a tenth set apart.")
+@click.option("--offset", type=click.Choice(["tight", "paper"]), default="tight", show_default=True,
+              help="How costs enter the loss: bounding them tightly, or as in the paper.")
+@click.option("--early-stopping", is_flag=True, default=False,
+              help="Keep the rounds of least mean cost on a tenth set apart.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, callback=_not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")

@@ -231,10 +231,11 @@ def print_demo(study: Study, story: str, files: Sequence[str]) -> None:
         cells += [f"{result.cost.mean():.3f}", f"{result.seconds.mean():.1f}"]
         table.add_row(result.method, *cells, style="bold green" if result is best else "")
     splits = len(best.cost)
-    _section(console, f"{study.n_train} digits to train on, {len(study.y_test)} to test on, {splits} times", table)
+    title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {splits} splits"
+    _section(console, title, table)
     console.print("\n" + conclusion(study.results))
     if handed:
-        console.print(Text("Other costs, another winner: see minrisk demo --costs too-high", style="dim"))
+        console.print(Text("It depends on the costs: see minrisk demo --costs too-high.", style="dim"))
     console.print()
     for file in files:
         console.print(Text("saved ", style="dim") + Text(file), soft_wrap=True)

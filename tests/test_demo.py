@@ -1,0 +1,98 @@
+"""The demonstration, on a tiny version of its data."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+import minrisk
+from minrisk import demo
+from minrisk.cli.app import app
+from minrisk.metrics import expected_cost
+
+pytest.importorskip("matplotlib")
+
+
+def tiny():
+    X, y = demo.load_cheques()
+    return X[:160], y[:160]
+
+
+@pytest.fixture(scope="module", params=demo.STORIES)
+def study(request):
+    X, y = tiny()
+    return demo.compare(X, y, demo.cheque_costs(request.param), n_splits=2, rounds=4)
+
+
+def test_every_method_is_judged_on_every_split(study):
+    assert [result.method for result in study.results] == [method.name for method in demo.METHODS]
+    for result in study.results:
+        for numbers in result[2:]:
+            assert numbers.shape == (2,) and np.isfinite(numbers).all() and (numbers >= 0).all()
+        assert (result.error + result.referred <= 1).all()
+        assert result.trained_on in ("0/1", "costs")
+    assert study.n_train == len(study.y_test) == 80
+
+
+def test_the_kept_model_is_the_one_of_the_table(study):
+    result = next(result for result in study.results if result.method == demo.SHOWN)
+    assert study.model.cost_ == study.cost and study.model.n_iter_ == 4
+    assert result.cost[0] == pytest.approx(expected_cost(study.y_test, study.decided, study.cost))
+
+
+def test_costs_can_be_added_up_by_hand(study):
+    if "clerk" in study.cost.decisions:
+        for result in study.results:
+            assert_allclose(result.cost, demo.MISREAD * result.error + result.referred)
+    else:
+        assert all((result.referred == 0).all() for result in study.results)
+
+
+def test_results_repeat(study):
+    X, y = tiny()
+    again = demo.compare(X, y, study.cost, n_splits=1, rounds=4)
+    for old, new in zip(study.results, again.results, strict=True):
+        assert (old.error[0], old.referred[0], old.cost[0]) == (new.error[0], new.referred[0], new.cost[0])
+
+
+def test_only_known_stories():
+    with pytest.raises(ValueError, match="story must be one of"):
+        demo.cheque_costs("banker")
+
+
+def result(name, *costs):
+    zeros = np.zeros(len(costs))
+    return demo.Result(name, "0/1", zeros, zeros, np.array(costs), zeros)
+
+
+def test_the_conclusion_says_who_wins_and_how_surely():
+    results = [result("blind", 4.0, 4.0), result("a", 1.0, 3.0), result("b", 2.0, 2.5)]
+    assert demo.conclusion(results) == (
+        "Cheapest: a, 2.000 per digit, 50 % less than blind; ahead of the second best on 1 of 2 splits."
+    )
+    assert demo.conclusion([result("blind", 1.0), result("a", 2.0)]) == (
+        "Cheapest: blind, 1.000 per digit; ahead of the second best on 1 of 1 splits."
+    )
+    assert "on 0 of 1 splits" in demo.conclusion([result("blind", 0.0), result("a", 0.0)])
+
+
+@pytest.mark.parametrize("story", demo.STORIES)
+def test_the_command_prints_a_table_and_saves_model_and_pictures(tmp_path, monkeypatch, story):
+    monkeypatch.setattr(demo, "load_cheques", tiny_of(tiny()))
+    monkeypatch.setattr(demo, "ROUNDS", 3)
+    monkeypatch.setattr(demo, "SPLITS", 1)
+    out = tmp_path / "new" / "folder"
+    done = CliRunner().invoke(app, ["demo", "--out", str(out), "--costs", story], env={"COLUMNS": "100"})
+    assert done.exit_code == 0, done.output
+    for words in ("cheques", "mean cost", "seconds", "REBEL blind to costs", "tight offset", "Cheapest: ", "saved "):
+        assert words in done.stdout
+    assert ("to clerk" in done.stdout) == (story == "clerk")
+    assert max(map(len, done.stdout.splitlines()[:-3])) <= 100  # the last lines name files
+    assert sorted(path.name for path in out.iterdir()) == [
+        "costly-confusions.png", "digits.minrisk", "risk-per-round.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in out.glob("*.png"))
+    assert minrisk.load(out / "digits.minrisk").n_iter_ == 3
+
+
+def tiny_of(data):
+    return lambda: data
