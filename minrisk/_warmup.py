@@ -8,7 +8,7 @@ from minrisk._kernels._dtypes import EXACT_ROWS
 
 
 def warmup() -> None:
-    """Compile all kernels and leave them in the cache; about ten seconds, once per machine and version.
+    """Compile all kernels and leave them in the cache; a few seconds, once per machine and version.
 
     Tiny fits that reach every kernel with the dtypes of real ones.
 

@@ -9,7 +9,7 @@ import click
 
 @click.command(short_help="Compile ahead of the first fit.")
 def warmup() -> None:
-    """Compile the numerical kernels now (about ten seconds), so that the first fit need not."""
+    """Compile the numerical kernels now (a few seconds), so that the first fit need not."""
     from minrisk._warmup import warmup as compile_all
 
     start = time.perf_counter()
