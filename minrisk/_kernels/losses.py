@@ -19,20 +19,14 @@ TINY = 1e-13  # c+ below TINY * phi is rounding of an exact zero
 
 
 @kernel
-def softplus2(x):
-    """log2(1 + e^x) without overflow."""
-    if x > 0.0:
-        return (x + math.log1p(math.exp(-x))) / LN2
-    return math.log1p(math.exp(x)) / LN2
-
-
-@kernel
-def sigmoid(x):
-    """1 / (1 + e^-x) without overflow."""
+def logistic(x):
+    """log2(1 + e^x), log2(1 + e^-x), sigmoid(x), sigmoid(-x), from one exponential and without overflow."""
+    e = math.exp(-abs(x))
+    rest = math.log1p(e) / LN2
+    more, less = 1.0 / (1.0 + e), e / (1.0 + e)
     if x >= 0.0:
-        return 1.0 / (1.0 + math.exp(-x))
-    e = math.exp(x)
-    return e / (1.0 + e)
+        return rest + x / LN2, rest, more, less
+    return rest, rest - x / LN2, less, more
 
 
 @kernel
@@ -41,7 +35,7 @@ def bound(base, x):
     if base == EXPONENTIAL:
         return math.exp(x)
     if base == LOGISTIC:
-        return softplus2(x)
+        return logistic(x)[0]
     return (1.0 + x) * (1.0 + x)
 
 
@@ -74,10 +68,10 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, s
                 m = up + down
                 value = m
             elif base == LOGISTIC:
-                p, q = sigmoid(h), sigmoid(-h)
+                up, down, p, q = logistic(h)
                 e = w * (minus * q - plus * p) / LN2
                 m = w * (plus + minus) * p * q / LN2
-                value = w * (plus * softplus2(h) + minus * softplus2(-h))
+                value = w * (plus * up + minus * down)
             else:
                 e = 2.0 * w * (minus * (1.0 - h) - plus * (1.0 + h))
                 m = 2.0 * w * (plus + minus)
@@ -149,8 +143,8 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
                 plus = 0.0
             h = scores[i, k] + f * vector[k]
             if base == LOGISTIC:
-                p, q = sigmoid(h), sigmoid(-h)
-                value = plus * softplus2(h) + minus * softplus2(-h)
+                up, down, p, q = logistic(h)
+                value = plus * up + minus * down
                 slope = (plus * p - minus * q) / LN2
                 curvature = (plus + minus) * p * q / LN2
             else:

@@ -37,7 +37,7 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 @click.option("--loss", type=click.Choice(["exponential", "logistic", "squared"]), default="exponential",
               show_default=True, help="Loss that is lowered.")
 @click.option("--offset", type=click.Choice(["tight", "paper"]), default="tight", show_default=True,
-              help="How costs enter the loss: bounding them tightly, or as in the paper.")
+              help="What is subtracted from each row of costs: its minimum, or the paper's offset.")
 @click.option("--early-stopping", is_flag=True, default=False,
               help="Keep the rounds of least mean cost on a tenth set apart.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
