@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before OpenMP loads: spinning threads starve each other on two cores
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # set before OpenMP loads: spinning threads starve two cores
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier

@@ -1,8 +1,9 @@
 """Defaults by measurement: test cost of REBEL for each setting, over data sets x costs x splits.
 
 Every setting's mean test cost on a (data set, kind of cost) is divided by the best setting's; a setting's figure is
-the geometric mean of these ratios, so 1.05 reads "5 % dearer than the best choice for each case". The row `posterior`
-is the 0/1-trained booster whose probabilities meet the costs at test time, with the best smoothing for it.
+the geometric mean of these ratios, so 1.05 reads "5 % dearer than the best choice for each case". The rows `posterior`
+are the 0/1-trained booster whose probabilities meet the costs at test time. The table of effects says what one option
+does, the others averaged out: its ratio to the mean of all its values, with the standard error over data sets.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from benchmarks.common import COSTS, costs, least_expected, load, mean_cost, par
 from minrisk import REBELClassifier
 
 SETS = ("glass", "vehicle", "vowel", "segment", "satimage", "ecoli", "pendigits", "letter")
+GROUPS = (("0/1", "REBEL", False), ("costs", "REBEL", True), ("posterior", "posterior", True))
 ROUNDS = (50, 100, 200)
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "core": {
@@ -65,24 +67,59 @@ def trial(name: str, kind: str, seed: int, setting: dict[str, Any]) -> list[dict
     return made
 
 
-def summary(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Ratio to the best setting of all rounds, geometric mean over data sets; a column per kind of cost."""
-    cells: dict[tuple[str, str], dict[tuple[Any, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
+def cells(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean over the splits."""
+    groups: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    names = [name for name in rows[0] if name not in ("seed", "test_cost")]
     for row in rows:
-        key = (row["method"], row["rounds"], *(row[name] for name in names))
-        cells[row["data"], row["costs"]][key].append(row["test_cost"])
+        groups[tuple(row[name] for name in names)].append(row["test_cost"])
+    return [{**dict(zip(names, key, strict=True)), "splits": len(values), "test_cost": float(np.mean(values))}
+            for key, values in groups.items()]
+
+
+def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each cell with the log of its ratio to the best cost-trained one of its data set and kind of cost."""
+    def case(row: dict[str, Any]) -> tuple[str, str, str]:
+        return row["data"], row["costs"], "REBEL"
+
+    costs_of: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for row in rows:
+        costs_of[row["data"], row["costs"], row["method"]].append(max(row["test_cost"], 1e-9))
+    return [{**row, "log": float(np.log(max(row["test_cost"], 1e-9) / min(costs_of[case(row)])))} for row in rows]
+
+
+def summary(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """A line per setting and number of rounds, a column per kind of cost."""
     logs: dict[tuple[Any, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for (_, kind), settings in cells.items():
-        means = {key: max(float(np.mean(values)), 1e-9) for key, values in settings.items()}
-        best = min(value for key, value in means.items() if key[0] == "REBEL")
-        for key, value in means.items():
-            logs[key][kind].append(np.log(value / best))
+    for row in with_ratios(rows):
+        logs[(row["method"], row["rounds"], *(row[name] for name in names))][row["costs"]].append(row["log"])
     table = []
     for key, kinds in logs.items():
         line = dict(zip(("method", "rounds", *names), key, strict=True))
         line["all"] = float(np.exp(np.mean([x for values in kinds.values() for x in values])))
         table.append({**line, **{kind: float(np.exp(np.mean(kinds[kind]))) for kind in COSTS if kind in kinds}})
     return sorted(table, key=lambda line: (line["method"], line["rounds"], line["all"]))
+
+
+def effects(rows: list[dict[str, Any]], grid: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """What each value of each option does after all rounds; options other than `offset` are judged at "tight"."""
+    last = [row for row in with_ratios(rows) if row["rounds"] == max(ROUNDS)]
+    table = []
+    for option, values in grid.items():
+        for group, method, general in GROUPS:
+            mine = [row for row in last if row["method"] == method and (row["costs"] != "0/1") == general
+                    and (option == "offset" or group != "costs" or row.get("offset", "tight") == "tight")]
+            offsets = {row.get("offset") for row in mine}
+            if option == "offset" and (group != "costs" or len(offsets) < 2):
+                continue
+            by_set = {name: [np.mean([row["log"] for row in mine if row["data"] == name and row[option] == value])
+                             for value in values] for name in {row["data"] for row in mine}}
+            away = np.array([logs - np.mean(logs) for logs in by_set.values()])  # (sets, values)
+            spread = away.std(axis=0, ddof=1) / np.sqrt(len(away)) if len(away) > 1 else np.zeros(len(values))
+            table += [{"option": option, "value": value, "group": group, "ratio": float(np.exp(mean)),
+                       "standard_error": float(error)}
+                      for value, mean, error in zip(values, away.mean(axis=0), spread, strict=True)]
+    return table
 
 
 def main() -> None:
@@ -103,10 +140,12 @@ def main() -> None:
     rows = [row for made in done for row in made]
     if "offset" in grid:
         rows += [{**row, "offset": "tight"} for row in rows if row["costs"] == "0/1" and row["method"] == "REBEL"]
-    table = summary(rows, names)
-    save(f"settings_{arguments.grid}_trials", rows, quick=arguments.quick)
-    save(f"settings_{arguments.grid}", table, quick=arguments.quick)
-    show(table)
+    rows = cells(rows)
+    last = [row for row in rows if row["rounds"] == max(ROUNDS)]
+    save(f"settings_{arguments.grid}_cells", last, quick=arguments.quick)
+    for kind, table in (("", summary(rows, names)), ("_effects", effects(rows, grid))):
+        save(f"settings_{arguments.grid}{kind}", table, quick=arguments.quick)
+        show(table)
 
 
 if __name__ == "__main__":
