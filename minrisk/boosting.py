@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minrisk._kernels.split import SIDES
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.learners.base import LearnerFamily, Round
 from minrisk.learners.tree import Tree
@@ -15,7 +16,7 @@ from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.model import AdditiveModel
 from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import Rows, Totals
-from minrisk.steps.base import Step, StepProblem, StepSolver
+from minrisk.steps.base import StepProblem, StepSolver
 
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
 
@@ -28,7 +29,7 @@ class Recipe(NamedTuple):
     solver: StepSolver
     smoothing: float = 0.0
     learning_rate: float = 1.0
-    fit_intercept: bool = False
+    fit_intercept: bool = False  # start from the best constant
     subsample: float = 1.0
     max_features: int | None = None  # features drawn each round; None: all
 
@@ -39,6 +40,7 @@ class Progress:
 
     trees: list[Tree] = field(default_factory=list)
     vectors: list[FloatArray] = field(default_factory=list)
+    shifts: list[FloatArray] = field(default_factory=list)  # of the constant term, one per round
     intercept: FloatArray | None = None
     log_scale: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
@@ -50,7 +52,7 @@ class Progress:
     ) -> Progress:
         """The progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(len(model))]
-        return cls(trees, list(model.vectors), model.intercept, log_scale, list(losses))
+        return cls(trees, list(model.vectors), list(model.shifts), model.intercept, log_scale, list(losses))
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -112,12 +114,13 @@ def boost(
         progress.intercept = np.zeros(rows.n_outputs)
         if recipe.fit_intercept:
             problem = _problem(rows, recipe, totals, floors, None)
-            progress.intercept = recipe.solver.solve(problem).vector
+            constant_step = recipe.solver.solve(problem)  # f = 1: all rows are above
+            progress.intercept = constant_step.vector + (0.0 if constant_step.shift is None else constant_step.shift)
             rows.shift(progress.intercept)
             totals = rows.gradients(loss, totals.next_log_scale)
             progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        before = RoundInfo(0, n_rounds, None, progress.intercept, progress.losses[-1], rows)
+        before = RoundInfo(0, n_rounds, None, np.zeros(rows.n_outputs), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
     for t in range(len(progress.trees), n_rounds):
@@ -126,14 +129,19 @@ def boost(
         found = recipe.family.fit(Round(rows, problem, recipe.solver, features)) if problem.value > 0 else None
         if found is None or not found.step.value < problem.value * (1.0 - STALLED):
             break
-        step = Step(recipe.learning_rate * found.step.vector, found.step.value)
-        rows.advance(step.vector)
+        vector = recipe.learning_rate * found.step.vector
+        rows.advance(vector)
+        shift = np.zeros(rows.n_outputs)
+        if found.step.shift is not None:
+            shift = recipe.learning_rate * found.step.shift
+            rows.shift(shift)
         progress.trees.append(found.learner)
-        progress.vectors.append(step.vector)
+        progress.vectors.append(vector)
+        progress.shifts.append(shift)
         totals = rows.gradients(loss, totals.next_log_scale)
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        info = RoundInfo(t + 1, n_rounds, found.learner, step.vector, progress.losses[-1], rows)
+        info = RoundInfo(t + 1, n_rounds, found.learner, vector, shift, progress.losses[-1], rows)
         if any([monitor.after_round(info) for monitor in monitors]):
             break
     return progress
@@ -156,7 +164,7 @@ def _problem(
     rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray, in_bag: Bag | None
 ) -> StepProblem:
     """The step problem of this round; smoothing is relative to what can still be lost."""
-    mass = rows.weigh(in_bag)
+    mass = rows.weigh(in_bag, with_mass=recipe.solver.gain == SIDES)
     value = totals.value
     floors = floors * (np.exp(-totals.log_scale) if np.any(floors > 0) else 0.0)
     excess = np.maximum(value - floors, 0.0)

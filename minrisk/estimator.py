@@ -176,9 +176,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = len(progress.trees) if stopping is None else stopping.best_round
         assert progress.intercept is not None
         vectors = np.array(progress.vectors[:n]).reshape(n, rows.n_outputs)
+        shifts = np.array(progress.shifts[:n]).reshape(n, rows.n_outputs)
         link = recipe.loss.link(rows.costs)
         self.model_ = AdditiveModel(
-            pack(progress.trees[:n]), vectors, progress.intercept, self.n_features_in_, link
+            pack(progress.trees[:n]), vectors, progress.intercept, shifts, self.n_features_in_, link
         )
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
@@ -350,6 +351,7 @@ def _replay(rows: LocalRows, start: Progress) -> None:
     """Bring rows to the scores of rounds already done."""
     assert start.intercept is not None
     rows.shift(start.intercept)
-    for tree, vector in zip(start.trees, start.vectors, strict=True):
+    for tree, vector, shift in zip(start.trees, start.vectors, start.shifts, strict=True):
         rows.respond(tree)
         rows.advance(vector)
+        rows.shift(shift)

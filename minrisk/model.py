@@ -27,7 +27,9 @@ class AdditiveModel:
     vectors : ndarray of shape (T, D)
         The vectors a_t.
     intercept : ndarray of shape (D,)
-        a_0.
+        a_0 before the first round.
+    shifts : ndarray of shape (T, D)
+        What each round adds to a_0; zeros unless the constant term is fitted anew in every round.
     n_features : int
         Columns of X.
     link : str, optional
@@ -37,6 +39,7 @@ class AdditiveModel:
     packed: PackedTrees
     vectors: FloatArray
     intercept: FloatArray
+    shifts: FloatArray
     n_features: int
     link: Link | None = None
 
@@ -45,7 +48,8 @@ class AdditiveModel:
 
     def __getitem__(self, part: slice) -> AdditiveModel:
         """A model of consecutive terms; ``model[:t]`` is the model after t rounds."""
-        return AdditiveModel(self.packed[part], self.vectors[part], self.intercept, self.n_features, self.link)
+        shifts = self.shifts[part]
+        return AdditiveModel(self.packed[part], self.vectors[part], self.intercept, shifts, self.n_features, self.link)
 
     @property
     def learners(self) -> tuple[Tree, ...]:
@@ -64,14 +68,22 @@ class AdditiveModel:
         """
         scores = np.tile(self.intercept, (len(X), 1))
         self._add(X, scores, 0, len(self), workers)
+        if self.shifts.any():
+            scores += self._constants[-1]
         return scores
+
+    @property
+    def _constants(self) -> FloatArray:
+        """Sum of the shifts up to each round, (T, D)."""
+        return np.cumsum(self.shifts, axis=0)
 
     def staged_scores(self, X: np.ndarray, workers: Workers | None = None) -> Iterator[FloatArray]:
         """Scores after each round, (n, D) each; a fresh array every time."""
         scores = np.tile(self.intercept, (len(X), 1))
+        shifted, constants = bool(self.shifts.any()), self._constants
         for t in range(len(self)):
             self._add(X, scores, t, t + 1, workers)
-            yield scores.copy()
+            yield scores + constants[t] if shifted else scores.copy()
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Class probabilities by the loss's link, (n, K).

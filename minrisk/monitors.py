@@ -18,6 +18,7 @@ class RoundInfo(NamedTuple):
     planned: int
     learner: Tree | None  # None: the constant f = 1
     vector: FloatArray
+    shift: FloatArray  # of the constant term
     loss: float
     rows: Rows
 
@@ -77,7 +78,7 @@ class EarlyStopping:
 
     def before_rounds(self, info: RoundInfo) -> None:
         """Score the validation rows with the constant term."""
-        self.rows.shift(info.vector)
+        self.rows.shift(info.shift)
         self.risks.append(self.rows.risk())
 
     def after_round(self, info: RoundInfo) -> bool:
@@ -85,6 +86,7 @@ class EarlyStopping:
         assert info.learner is not None
         self.rows.respond(info.learner)
         self.rows.advance(info.vector)
+        self.rows.shift(info.shift)
         self.risks.append(self.rows.risk())
         return len(self.risks) - 1 - self.best_round >= self.patience
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 
 class Choice(NamedTuple):
@@ -66,7 +66,11 @@ class Features(NamedTuple):
         return "a share of the features above 0 and at most 1.0, or a whole number of them"
 
 
-Rule = Choice | Number | Flag | Features
+class Rule(Protocol):
+    """What a parameter may be; its str() says so."""
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the value may be used."""
 
 
 def check_parameters(name: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:

@@ -229,6 +229,28 @@ def test_warm_start_refuses_other_data(wine):
         model.fit(X[:, :4], y)
 
 
+def test_constant_fitted_in_each_round(wine, tmp_path):
+    X, y = wine
+    settings = {"weak_learner": "stump", "fit_intercept": "each round", "cost": COST}
+    model = REBELClassifier(n_estimators=12, **settings).fit(X, y)
+    plain = REBELClassifier(n_estimators=12, weak_learner="stump", cost=COST).fit(X, y)
+    assert np.all(model.train_loss_[1:] < plain.train_loss_[1:])  # a larger choice in each round
+    assert np.all(np.diff(model.train_loss_) < 0)
+    assert model.train_risk_[-1] == pytest.approx(metrics.expected_cost(y, model.predict(X), COST))
+    parts = REBELClassifier(n_estimators=5, warm_start=True, **settings).fit(X, y)
+    parts.set_params(n_estimators=12).fit(X, y)
+    np.testing.assert_array_equal(parts.train_loss_, model.train_loss_)
+    stages = list(model.staged_decision_function(X))
+    np.testing.assert_array_equal(stages[-1], model.decision_function(X))
+    np.testing.assert_array_equal(stages[4], REBELClassifier(n_estimators=5, **settings).fit(X, y).decision_function(X))
+    minrisk.save(model, tmp_path / "m")
+    np.testing.assert_array_equal(minrisk.load(tmp_path / "m").decision_function(X), model.decision_function(X))
+    stopped = REBELClassifier(n_estimators=30, early_stopping=True, random_state=0, **settings).fit(X, y)
+    assert stopped.validation_risk_[stopped.n_iter_] == stopped.validation_risk_.min()
+    with pytest.raises(ValueError, match="fit_intercept='each round' needs loss='exponential' and weak_learner='stump'"):
+        REBELClassifier(fit_intercept="each round").fit(X, y)
+
+
 def test_early_stopping_is_on_risk_and_keeps_the_best_round(wine):
     X, y = wine
     rng = np.random.default_rng(0)
@@ -285,6 +307,7 @@ def test_verbose_draws_on_stderr_only(wine, capsys):
         ({"max_bins": 257}, "max_bins must be a whole number at least 2 and at most 256, or None, got 257"),
         ({"subsample": 1.5}, "subsample must be a number above 0 and at most 1, got 1.5"),
         ({"max_features": 0}, "max_features must be a share"),
+        ({"fit_intercept": "never"}, "fit_intercept must be True, False or 'each round', got 'never'"),
         ({"smoothing": -1}, "smoothing must be a number at least 0"),
         ({"early_stopping": "yes"}, "early_stopping must be True or False"),
     ],

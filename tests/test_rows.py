@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minrisk._kernels.split import EXPONENTIAL, QUADRATIC
+from minrisk._kernels.split import EXPONENTIAL, QUADRATIC, SIDES
 from minrisk.losses.coupled import coupled_loss
 from minrisk.rows import sparse_index
 from minrisk.rows.local import LocalRows, fixed_factor
@@ -44,6 +44,28 @@ def test_best_stump_is_the_best_of_all(gain, indexed, monkeypatch):
         all_drops = drops(rows, gain)
         assert all_drops[split.feature, split.bin] == pytest.approx(max(all_drops.values()), rel=1e-8)
         assert split.drop == pytest.approx(max(all_drops.values()), rel=1e-7)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_best_stump_with_a_vector_for_either_side(indexed, monkeypatch):
+    if not indexed:
+        monkeypatch.setattr(sparse_index, "DENSITY", -1.0)
+    for seed in range(10):
+        _, rows, _, _ = prepared(np.random.default_rng(seed))
+        mass = rows.weigh(None, with_mass=True)
+        split = rows.best_stump(SIDES, mass, np.arange(rows.n_features))
+        best = {}
+        for j in range(rows.n_features):
+            for b in range(rows.n_bins[j] - 1):
+                above = rows.X_binned[j] > b
+                sides = [(rows.edge[s].sum(axis=0), rows.mass[s].sum(axis=0)) for s in (above, ~above)]
+                best[j, b] = sum(np.sum(T - np.sqrt(np.maximum(T**2 - E**2, 0))) for E, T in sides)
+        assert best[split.feature, split.bin] == pytest.approx(max(best.values()), rel=1e-8)
+        rows.response[:] = np.where(rows.X_binned[0] > 3, 1, -1)
+        edge, total = rows.side_sums()
+        for sums, values in ((edge, rows.edge), (total, rows.mass)):
+            np.testing.assert_allclose(sums[0], values[rows.response < 0].sum(axis=0), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(sums[1], values[rows.response > 0].sum(axis=0), rtol=1e-9, atol=1e-12)
 
 
 def test_ties_go_to_the_lowest_feature_then_the_lowest_bin():

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from minrisk.boosting import _problem, check_recipe
-from minrisk.steps.closed_form import ClosedFormStep
+from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.newton import NewtonStep
 from tests.helpers import make_data, make_recipe, make_rows, random_costs
 from tests.test_losses import BASES, value
@@ -47,3 +47,40 @@ def test_check_recipe_names_what_is_missing():
     recipe = make_recipe(rows, binner, "logistic")._replace(solver=ClosedFormStep())
     with pytest.raises(ValueError, match="ClosedFormStep cannot be used with CoupledLoss .* requires exponential"):
         check_recipe(recipe)
+
+
+def test_two_sided_step_is_the_numerical_minimum_on_either_side():
+    rng = np.random.default_rng(5)
+    X, y = make_data(rng, n=80)
+    rows, binner = make_rows(X, random_costs(rng, 3), y, rng.uniform(0.5, 2, 80))
+    recipe = make_recipe(rows, binner, max_depth=1, smoothing=1e-3)._replace(solver=TwoSidedStep())
+    check_recipe(recipe)
+    rows.scores[:] = rng.normal(size=rows.scores.shape)
+    rows.response[:] = np.where(X[:, 0] > 0, 1, -1)
+    totals = rows.gradients(recipe.loss, 0.0)
+    problem = _problem(rows, recipe, totals, recipe.loss.floors(rows.costs), None)
+    step = recipe.solver.solve(problem)
+    f = rows.response[:, None].astype(float)
+    after = value("exponential", recipe.loss, rows.costs, rows.scores + f * step.vector + step.shift).sum()
+    assert step.value == pytest.approx(after, rel=1e-9)
+    excess = value("exponential", recipe.loss, rows.costs, rows.scores).sum(axis=0) - recipe.loss.floors(rows.costs)
+    for side in (-1, 1):
+        inside = rows.response == side
+        for k in range(3):
+
+            def along(a, k=k, inside=inside):
+                data = value("exponential", recipe.loss, rows.costs, rows.scores + a)[inside, k].sum()
+                return data + 1e-3 * excess[k] * np.cosh(a)
+
+            found = minimize_scalar(along, bounds=(-10, 10), method="bounded", options={"xatol": 1e-11})
+            assert step.shift[k] + side * step.vector[k] == pytest.approx(found.x, abs=1e-6)
+
+
+def test_two_sided_step_refuses_trees_and_other_losses():
+    rng = np.random.default_rng(0)
+    X, y = make_data(rng)
+    rows, binner = make_rows(X, random_costs(rng, 3), y)
+    for base, depth, missing in (("exponential", 2, "stumps"), ("logistic", 1, "exponential")):
+        recipe = make_recipe(rows, binner, base, max_depth=depth)._replace(solver=TwoSidedStep())
+        with pytest.raises(ValueError, match=f"TwoSidedStep cannot be used .* requires {missing}"):
+            check_recipe(recipe)

@@ -6,19 +6,19 @@ from minrisk._kernels._jit import kernel
 
 
 @kernel
-def fix_edges(edge, in_bag, factor, start, stop, fixed):
-    """fixed[i, k] = rint(edge[i, k] * factor[k]) for rows in the bag, else 0; returns the column sums."""
-    n_outputs = edge.shape[1]
-    total = np.zeros(n_outputs, dtype=np.int64)
+def fix_columns(values, in_bag, factor, start, stop, fixed, first):
+    """fixed[i, first + k] = rint(values[i, k] * factor[k]) for rows in the bag, else 0; returns the column sums."""
+    n_columns = values.shape[1]
+    total = np.zeros(n_columns, dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
-            for k in range(n_outputs):
-                value = np.rint(edge[i, k] * factor[k])
-                fixed[i, k] = value
+            for k in range(n_columns):
+                value = np.rint(values[i, k] * factor[k])
+                fixed[i, first + k] = value
                 total[k] += np.int64(value)
         else:
-            for k in range(n_outputs):
-                fixed[i, k] = 0
+            for k in range(n_columns):
+                fixed[i, first + k] = 0
     return total
 
 

@@ -1,9 +1,9 @@
-"""Sums per (feature, bin): of the fixed-point edge (one value per output) or of one number per row (one sum per leaf).
+"""Sums per (feature, bin): of fixed-point columns (edges, or edges and masses) or of one number per row and leaf.
 
 Features whose most frequent bin holds most rows have a *sparse index*: the rows outside that bin, in blocks of
 65 536. Only those rows are visited; the frequent bin is the total less the rest, exact because sums are integers.
 
-    X_binned (n_features, n_samples) uint8      fixed_edge (n_samples, n_outputs) int32
+    X_binned (n_features, n_samples) uint8      fixed (n_samples, n_columns) int32 or int64
     offsets  (n_features, n_blocks + 1) int64   rows (n_indexed,) uint16
 """
 
@@ -15,21 +15,21 @@ BLOCK = 65536
 
 
 @kernel
-def edge_histogram(X_binned, features, fixed_edge, start, stop, out):
-    """out[c, b, :] += fixed_edge[i, :] for rows start..stop whose feature features[c] is in bin b."""
-    n_outputs = fixed_edge.shape[1]
+def edge_histogram(X_binned, features, fixed, start, stop, out):
+    """out[c, b, :] += fixed[i, :] for rows start..stop whose feature features[c] is in bin b."""
+    n_columns = fixed.shape[1]
     for c in range(features.shape[0]):
         j = features[c]
         for i in range(start, stop):
             b = X_binned[j, i]
-            for k in range(n_outputs):
-                out[c, b, k] += fixed_edge[i, k]
+            for k in range(n_columns):
+                out[c, b, k] += fixed[i, k]
 
 
 @kernel
-def edge_histogram_sparse(X_binned, features, fixed_edge, offsets, rows, total, frequent, n_bins, out):
+def edge_histogram_sparse(X_binned, features, fixed, offsets, rows, total, frequent, n_bins, out):
     """The same over all rows, for features with a sparse index; the frequent bin is `total` less the rest."""
-    n_outputs = fixed_edge.shape[1]
+    n_columns = fixed.shape[1]
     for c in range(features.shape[0]):
         j = features[c]
         for block in range(offsets.shape[1] - 1):
@@ -37,10 +37,10 @@ def edge_histogram_sparse(X_binned, features, fixed_edge, offsets, rows, total, 
             for p in range(offsets[j, block], offsets[j, block + 1]):
                 i = first + rows[p]
                 b = X_binned[j, i]
-                for k in range(n_outputs):
-                    out[c, b, k] += fixed_edge[i, k]
+                for k in range(n_columns):
+                    out[c, b, k] += fixed[i, k]
         missing = frequent[j]
-        for k in range(n_outputs):
+        for k in range(n_columns):
             rest = total[k]
             for b in range(n_bins[j]):
                 if b != missing:

@@ -9,6 +9,7 @@ from minrisk._kernels._jit import kernel
 
 EXPONENTIAL = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable exponential
 QUADRATIC = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton decrement else
+SIDES = 2  # exponential with a vector for either side: the sum over sides of T - sqrt(T^2 - E^2)
 
 TIE = 1e-12
 
@@ -37,6 +38,43 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                     drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
                 else:
                     drop += 0.5 * mass[k] * r2
+            if drop > best * (1.0 + TIE):
+                best = drop
+                where = b
+        best_drop[c] = best
+        best_bin[c] = where
+
+
+@kernel
+def side_drop(edge, mass):
+    """T - sqrt(T^2 - E^2) without cancellation: what the best constant takes away on one side."""
+    if mass <= 0.0:
+        return 0.0
+    return edge * edge / (mass + np.sqrt(max(mass * mass - edge * edge, 0.0)))
+
+
+@kernel
+def scan_sides(histogram, features, n_bins, total, scale, best_drop, best_bin):
+    """Best split of each feature when either side has its own vector (exponential).
+
+    Columns are D edges, then D masses; scale turns them into numbers. The drop is the sum over sides and outputs of
+    T - sqrt(T^2 - E^2).
+    """
+    n_outputs = histogram.shape[2] // 2
+    left = np.empty(2 * n_outputs, dtype=np.int64)
+    for c in range(features.shape[0]):
+        best = 0.0
+        where = -1
+        for k in range(2 * n_outputs):
+            left[k] = 0
+        for b in range(n_bins[features[c]] - 1):
+            drop = 0.0
+            for k in range(2 * n_outputs):
+                left[k] += histogram[c, b, k]
+            for k in range(n_outputs):
+                m = n_outputs + k
+                drop += side_drop(left[k] * scale[k], left[m] * scale[m])
+                drop += side_drop((total[k] - left[k]) * scale[k], (total[m] - left[m]) * scale[m])
             if drop > best * (1.0 + TIE):
                 best = drop
                 where = b

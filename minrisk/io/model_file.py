@@ -37,7 +37,8 @@ RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # 
 ARRAYS = {
     "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "value": (np.float64, 1),
     "gain": (np.float64, 1), "offsets": (np.int64, 1), "depth": (np.int32, 1), "vectors": (np.float64, 2),
-    "intercept": (np.float64, 1), "train_loss": (np.float64, 1), "train_risk": (np.float64, 1),
+    "shifts": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1),
+    "train_risk": (np.float64, 1),
 }  # fmt: skip
 OPTIONAL = {"validation_risk": (np.float64, 1), "cost": (np.float64, 2)}
 
@@ -132,7 +133,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     check_is_fitted(estimator, "model_")
     model = estimator.model_
     arrays = {name: getattr(model.packed, name) for name in PackedTrees.__dataclass_fields__}
-    arrays |= {"vectors": model.vectors, "intercept": model.intercept}
+    arrays |= {"vectors": model.vectors, "shifts": model.shifts, "intercept": model.intercept}
     arrays |= {"train_loss": estimator.train_loss_, "train_risk": estimator.train_risk_}
     if estimator.validation_risk_ is not None:
         arrays["validation_risk"] = estimator.validation_risk_
@@ -238,11 +239,11 @@ def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outp
     packed = PackedTrees(**{name: arrays[name] for name in PackedTrees.__dataclass_fields__})
     n_features = int(header["n_features"])
     packed.check(n_features)
-    vectors, intercept = arrays["vectors"], arrays["intercept"]
-    if vectors.shape != (len(packed), n_outputs) or intercept.shape != (n_outputs,):
+    vectors, shifts, intercept = arrays["vectors"], arrays["shifts"], arrays["intercept"]
+    if not vectors.shape == shifts.shape == (len(packed), n_outputs) or intercept.shape != (n_outputs,):
         raise ModelFileError("there must be one vector per learner, with one entry per decision.")
-    if not (np.all(np.isfinite(vectors)) and np.all(np.isfinite(intercept))):
+    if not all(np.all(np.isfinite(part)) for part in (vectors, shifts, intercept)):
         raise ModelFileError("a vector is not finite.")
     if header["link"] is not None and header["link"] not in LINKS:
         raise ModelFileError(f"link {header['link']!r} is unknown.")
-    return AdditiveModel(packed, vectors, intercept, n_features, header["link"])
+    return AdditiveModel(packed, vectors, intercept, shifts, n_features, header["link"])

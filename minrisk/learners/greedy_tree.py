@@ -10,7 +10,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Found, Round
 from minrisk.learners.tree import Tree
-from minrisk.losses.base import SIGNS
+from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.rows.base import LeafSplits
 
 LEAF_BIN = 255
@@ -91,12 +91,17 @@ class GreedyTrees:
 
     max_depth: int
     thresholds: Sequence[FloatArray]
-    traits: frozenset[str] = frozenset({SIGNS})
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that steps may rely on."""
+        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
 
     def fit(self, round_: Round) -> Found | None:
         """The best stump, then deeper trees; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
-        split = rows.best_stump(problem.loss.gain, problem.mass, round_.features)
+        gain = problem.loss.gain if round_.solver.gain is None else round_.solver.gain
+        split = rows.best_stump(gain, problem.mass, round_.features)
         if split is None:
             return None
         changes = LeafSplits(*(np.array([v]) for v in (split.feature, split.bin, 1, split.drop)))

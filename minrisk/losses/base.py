@@ -11,6 +11,7 @@ from minrisk.rows.base import RowCosts, RowLoss
 
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 SIGNS = "signs"  # a learner that answers -1 or +1
+STUMPS = "stumps"  # a learner with one split
 
 
 class Loss(RowLoss, Protocol):

@@ -101,14 +101,17 @@ class Rows(Protocol):
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass at the present scores."""
 
-    def weigh(self, in_bag: Bag | None) -> FloatArray:
-        """Restrict the next sums to the bag and fix the edges; returns the column sums of the mass (D,)."""
+    def weigh(self, in_bag: Bag | None, with_mass: bool = False) -> FloatArray:
+        """Restrict the next sums to the bag and fix edges (and masses); returns the column sums of the mass (D,)."""
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """The stump of the largest drop over `features`; ties to the lowest feature, then the lowest bin."""
 
     def edges(self) -> FloatArray:
         """Sum over rows of response * edge, (D,)."""
+
+    def side_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Edge and mass summed over the rows with response -1 and those with +1, (2, D) each."""
 
     def slopes(self, loss: RowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector."""

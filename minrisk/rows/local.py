@@ -20,7 +20,7 @@ from minrisk._kernels._dtypes import (
     SCORE,
     SUM_BITS,
 )
-from minrisk._kernels.fixed import column_sums, fix_edges, fix_vector, response_sums
+from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums
 from minrisk._kernels.histogram import (
     edge_histogram,
     edge_histogram_sparse,
@@ -29,7 +29,7 @@ from minrisk._kernels.histogram import (
     leaf_sums,
 )
 from minrisk._kernels.scores import add_response, decision_costs, split_leaves, tree_response
-from minrisk._kernels.split import scan_edges, scan_leaves
+from minrisk._kernels.split import SIDES, scan_edges, scan_leaves, scan_sides
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import EXPONENTIAL, LeafSplits, RowCosts, RowLoss, Split, Totals, TreeLike
@@ -94,8 +94,8 @@ class LocalRows:
             self.edge = np.empty((n, D), dtype=SCORE)
             self.mass = np.empty((n, D), dtype=SCORE)
             exact = n <= EXACT_ROWS
-            self._edge_bits = self._sum_bits if exact else EDGE_BITS
-            self.fixed_edge = np.empty((n, D), dtype=EXACT_EDGE if exact else FIXED_EDGE)
+            self._fixed_bits = self._sum_bits if exact else EDGE_BITS
+            self.fixed = np.empty((n, D), dtype=EXACT_EDGE if exact else FIXED_EDGE)
             self.leaf = np.zeros(n, dtype=LEAF)
             self._contrast = np.empty(n, dtype=SCORE)
             self._fixed_contrast = np.empty(n, dtype=FIXED)
@@ -123,24 +123,51 @@ class LocalRows:
         sums = np.sum(self._over_blocks(lambda a, b: column_sums(self.mass, self._in_bag, factor, a, b)), axis=0)
         return _divide(sums, factor)
 
-    def weigh(self, in_bag: Bag | None) -> FloatArray:
-        """Restrict to the bag, fix the edges, sum the mass; see `Rows.weigh`."""
+    def weigh(self, in_bag: Bag | None, with_mass: bool = False) -> FloatArray:
+        """Restrict to the bag, fix edges (and masses), sum the mass; see `Rows.weigh`."""
         if in_bag is None:
             self._in_bag[:] = True
         else:
             self._in_bag[:] = in_bag
-        factor = self._edge_factor = fixed_factor(self._top_edge, self._edge_bits)
-        parts = self._over_blocks(lambda a, b: fix_edges(self.edge, self._in_bag, factor, a, b, self.fixed_edge))
-        self._edge_total: IntArray = np.sum(parts, axis=0)
+        columns = [(self.edge, self._top_edge), (self.mass, self._top_mass)][: 1 + with_mass]
+        if self.fixed.shape[1] != len(columns) * self.n_outputs:  # once, before the first round that needs masses
+            self.fixed = np.empty((self.n_samples, len(columns) * self.n_outputs), dtype=self.fixed.dtype)
+        totals, factors = [], []
+        for c, (values, top) in enumerate(columns):
+            factors.append(fixed_factor(top, self._fixed_bits))
+            totals.append(self._fix(values, factors[c], c * self.n_outputs))
+        self._fixed_total: IntArray = np.concatenate(totals)
+        self._fixed_factor: FloatArray = np.concatenate(factors)
         return self._mass_sums()
+
+    def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
+        """Values in fixed point into the columns from `first` on; returns their sums."""
+        parts = self._over_blocks(lambda a, b: fix_columns(values, self._in_bag, factor, a, b, self.fixed, first))
+        total: IntArray = np.sum(parts, axis=0)
+        return total
 
     def edges(self) -> FloatArray:
         """Sum of response * edge; see `Rows.edges`."""
         factor = fixed_factor(self._top_edge, self._sum_bits)
-        parts = self._over_blocks(
-            lambda a, b: response_sums(self.edge, self.response, self._in_bag, factor, a, b)
-        )
-        return _divide(np.sum(parts, axis=0), factor)
+        return _divide(self._response_sums(self.edge, factor), factor)
+
+    def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
+        parts = self._over_blocks(lambda a, b: response_sums(values, self.response, self._in_bag, factor, a, b))
+        total: IntArray = np.sum(parts, axis=0)
+        return total
+
+    def side_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Edge and mass per side of the response; see `Rows.side_sums`."""
+        sides = []
+        for values, top in ((self.edge, self._top_edge), (self.mass, self._top_mass)):
+            factor = fixed_factor(top, self._sum_bits - 1)  # a bit for the sum of two sums
+            whole = np.sum(
+                self._over_blocks(lambda a, b, v=values, f=factor: column_sums(v, self._in_bag, f, a, b)),  # type: ignore[misc]
+                axis=0,
+            )
+            signed = self._response_sums(values, factor)
+            sides.append(_divide(np.array([whole - signed, whole + signed]) // 2, factor))
+        return sides[0], sides[1]
 
     def slopes(self, loss: RowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
@@ -214,25 +241,29 @@ class LocalRows:
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
-        D, total, index = self.n_outputs, self._edge_total, self._index
-        ratio = _divide(_divide(np.ones(D), mass), self._edge_factor)
+        width, total, index = self.fixed.shape[1], self._fixed_total, self._index
+        scale = _divide(np.ones(width), self._fixed_factor)
+        ratio = scale if gain == SIDES else _divide(scale, mass)
 
         def search(chunk: IntArray, memory: np.ndarray) -> tuple[FloatArray, IntArray]:
-            histogram = memory.reshape(len(chunk), MAX_BINS, D)
+            histogram = memory.reshape(len(chunk), MAX_BINS, width)
             if index.indexed[chunk[0]]:
                 edge_histogram_sparse(
-                    self.X_binned, chunk, self.fixed_edge, index.offsets, index.rows, total, index.frequent,
+                    self.X_binned, chunk, self.fixed, index.offsets, index.rows, total, index.frequent,
                     self.n_bins, histogram,
                 )
             else:
                 for start, stop in self._blocks:
-                    edge_histogram(self.X_binned, chunk, self.fixed_edge, start, stop, histogram)
+                    edge_histogram(self.X_binned, chunk, self.fixed, start, stop, histogram)
             drop, where = np.empty(len(chunk)), np.empty(len(chunk), dtype=np.int64)
-            scan_edges(histogram, chunk, self.n_bins, total, ratio, mass, gain, drop, where)
+            if gain == SIDES:
+                scan_sides(histogram, chunk, self.n_bins, total, ratio, drop, where)
+            else:
+                scan_edges(histogram, chunk, self.n_bins, total, ratio, mass, gain, drop, where)
             return drop, where
 
-        work = self.n_samples * len(features) * D
-        order, found = self._over_features(features, MAX_BINS * D * 8, work, search)
+        work = self.n_samples * len(features) * width
+        order, found = self._over_features(features, MAX_BINS * width * 8, work, search)
         drop, where = (np.concatenate(column) for column in zip(*found, strict=True))
         top = drop.max()
         if not top > 0:

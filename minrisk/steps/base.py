@@ -34,10 +34,15 @@ class Step(NamedTuple):
 
     vector: FloatArray
     value: float
+    shift: FloatArray | None = None  # added to all scores: the change of the constant term
 
 
 class StepSolver(Protocol):
     """Finds the vector."""
+
+    @property
+    def gain(self) -> int | None:
+        """The drop that a stump search maximises (`minrisk._kernels.split`); None: the loss's own."""
 
     @property
     def requires(self) -> frozenset[str]:

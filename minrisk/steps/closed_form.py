@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk.losses.base import EXPONENTIAL, SIGNS
+from minrisk._kernels.split import SIDES
+from minrisk._typing import FloatArray
+from minrisk.losses.base import EXPONENTIAL, SIGNS, STUMPS
 from minrisk.steps.base import Step, StepProblem, clip_step
 
 
@@ -19,12 +21,39 @@ class ClosedFormStep:
     """
 
     requires: frozenset[str] = frozenset({EXPONENTIAL, SIGNS})
+    gain: int | None = None
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in one pass over the rows."""
         edge, mass = problem.rows.edges(), problem.mass
-        room = mass + 2.0 * problem.ridge
-        ratio = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0)
-        with np.errstate(divide="ignore"):
-            vector = clip_step(np.arctanh(np.clip(ratio, -1.0, 1.0)))
-        return Step(vector, float(np.sum(mass * np.cosh(vector) - edge * np.sinh(vector))))
+        vector = _minimiser(edge, mass + 2.0 * problem.ridge)
+        return Step(vector, _value(edge, mass, vector))
+
+
+@dataclass(frozen=True)
+class TwoSidedStep:
+    """The constant term is fitted anew in every round: H + f a + b, jointly in a and b.
+
+    Then either side of a stump has a vector of its own, a_- = b - a and a_+ = b + a, each in closed form from the sums
+    over its rows; each side gets half of the smoothing.
+    """
+
+    requires: frozenset[str] = frozenset({EXPONENTIAL, SIGNS, STUMPS})
+    gain: int | None = SIDES
+
+    def solve(self, problem: StepProblem) -> Step:
+        """Minimise on either side, in four passes over the rows."""
+        edge, mass = problem.rows.side_sums()
+        below, above = sides = _minimiser(edge, mass + problem.ridge)
+        return Step((above - below) / 2, _value(edge, mass, sides), (above + below) / 2)
+
+
+def _minimiser(edge: FloatArray, room: FloatArray) -> FloatArray:
+    """The minimiser of T cosh a - E sinh a, atanh(E / T), 0 where T is 0."""
+    ratio = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0)
+    with np.errstate(divide="ignore"):
+        return clip_step(np.arctanh(np.clip(ratio, -1.0, 1.0)))
+
+
+def _value(edge: FloatArray, mass: FloatArray, vector: FloatArray) -> float:
+    return float(np.sum(mass * np.cosh(vector) - edge * np.sinh(vector)))

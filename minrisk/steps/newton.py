@@ -22,6 +22,7 @@ class NewtonStep:
     """
 
     requires: frozenset[str] = frozenset({SEPARABLE})
+    gain: int | None = None
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in a few passes over the rows."""
