@@ -354,6 +354,40 @@ def rebel(X, cost_rows, weights, edges, n_rounds, loss="exponential", offset="pa
     return Model(intercept, rounds, losses, H)
 
 
+def two_sided(X, cost_rows, weights, edges, n_rounds, offset, smoothing):
+    """Exponential REBEL with stumps and a_0 solved anew with every stump: H + f a + b, jointly in a and b.
+
+    Either side of a stump then has a vector of its own, 1/2 ln((s- + eps/2) / (s+ + eps/2)) with the sums of that side.
+    The best constant comes first. Returns it, and of every round the stump, its vectors (below, above) and the loss.
+    """
+    s = surrogate(cost_rows, weights, "exponential", offset)
+    H = np.zeros_like(s.c_plus)
+
+    def best_constant(rows, eps):
+        up, down = w_plus[rows].sum(axis=0) + eps / 2, w_minus[rows].sum(axis=0) + eps / 2
+        return 0.5 * (np.log(down) - np.log(up))
+
+    w_plus, w_minus = multi_class_weights(s, H)
+    intercept = best_constant(slice(None), smoothing_mass(s, H, smoothing))
+    H = H + intercept
+    rounds = []
+    for _ in range(n_rounds):
+        w_plus, w_minus = multi_class_weights(s, H)
+        eps = smoothing_mass(s, H, smoothing)
+        best, least = None, 0.0
+        start = (w_plus + w_minus).sum()
+        for stump in stumps(edges):
+            above = predict(stump, X) > 0
+            after = sum(2.0 * np.sqrt(w_plus[r].sum(axis=0) * w_minus[r].sum(axis=0)).sum() for r in (above, ~above))
+            if best is None or start - after > (start - least) * (1.0 + STUMP_TIE):
+                best, least = stump, after
+        above = predict(best, X) > 0
+        pair = [best_constant(rows, eps) for rows in (~above, above)]
+        H = H + np.where(above[:, None], pair[1], pair[0])
+        rounds.append((best, pair, loss_value(s, H)))
+    return intercept, rounds
+
+
 # --- Thresholds, costs, AdaBoost --------------------------------------------------------------------------
 def midpoint_edges(X):
     """Every midpoint between neighbouring distinct values of each feature: the "unique stumps" of Sec. 4."""

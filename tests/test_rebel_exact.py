@@ -148,6 +148,32 @@ def test_equals_the_twin(seed):
     assert close(got.model_.scores(p.X_new), scores, np.abs(scores).max()), context
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_constant_in_each_round_equals_its_twin(seed):
+    rng = np.random.default_rng(seed)
+    K, n = int(rng.integers(2, 6)), int(rng.integers(20, 61))
+    X = rng.normal(size=(n, 3))
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
+    X[:, 0] += y
+    cost = rng.uniform(0.2, 5.0, (K, K)) * (1 - np.eye(K)) if seed % 2 else 1 - np.eye(K)
+    offset, smoothing = OFFSETS[seed // 2 % 2], float(rng.choice([0.1, 1e-3]))
+    weights = rng.uniform(0.5, 2.0, size=n)
+    intercept, rounds = naive.two_sided(X, cost[y], weights, naive.midpoint_edges(X), N_ROUNDS, offset, smoothing)
+    model = REBELClassifier(
+        cost, n_estimators=N_ROUNDS, weak_learner="stump", smoothing=smoothing, offset=offset, fit_intercept="each round"
+    ).fit(X, y, sample_weight=weights)
+    m = model.model_
+    assert close(m.intercept, intercept, np.abs(intercept).max())
+    assert len(m) == N_ROUNDS
+    for tree, a, b, loss, (stump, (below, above), value) in zip(
+        m.learners, m.vectors, m.shifts, model.train_loss_[1:], rounds, strict=True
+    ):
+        assert (tree.feature[0], tree.threshold[0]) == (stump.feature, stump.threshold)
+        size = max(np.abs(below).max(), np.abs(above).max())
+        assert close(b - a, below, size) and close(b + a, above, size)
+        assert close(loss, value, abs(value))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_two_classes_are_adaboost(seed):
     """With 0/1 costs, no smoothing and no constant term, the scores are discrete AdaBoost's margins (S.8)."""

@@ -29,7 +29,8 @@ STUMPS = {"max_depth": 1, "n_estimators": 200}
 ROLES: dict[str, dict[str, Any]] = {
     "paper": {**PAPER, **STUMPS},
     "default": {**DEFAULT, **STUMPS},
-    "constant each round": {**PAPER, "fit_intercept": "each round", **STUMPS},
+    "constant each round": {**DEFAULT, "fit_intercept": "each round", **STUMPS},
+    "constant each round, hardly smoothed": {**PAPER, "fit_intercept": "each round", **STUMPS},
     "1000 stumps": {**DEFAULT, "max_depth": 1, "n_estimators": 1000},
     "depth 2": {**DEFAULT, "max_depth": 2, "n_estimators": 200},
 }
