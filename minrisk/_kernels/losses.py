@@ -19,6 +19,13 @@ TINY = 1e-13  # c+ below TINY * phi is rounding of an exact zero
 
 
 @kernel
+def split(cost, beta, phi):
+    """c+ = c - beta and c- = phi - c (S.4)."""
+    plus = cost - beta
+    return plus if plus > TINY * phi else 0.0, phi - cost
+
+
+@kernel
 def logistic(x):
     """log2(1 + e^x), log2(1 + e^-x), sigmoid(x), sigmoid(-x), from one exponential and without overflow."""
     e = math.exp(-abs(x))
@@ -51,11 +58,7 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, s
         row = index[i]
         w = weight[i]
         for k in range(n_outputs):
-            c = cost[row, k]
-            plus = c - beta[row]
-            minus = phi[row] - c
-            if plus <= TINY * phi[row]:
-                plus = 0.0
+            plus, minus = split(cost[row, k], beta[row], phi[row])
             h = scores[i, k]
             if base == EXPONENTIAL:
                 up = 0.0
@@ -106,11 +109,7 @@ def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector,
             for k in range(n_outputs):
                 a = vector[k]
                 if a != 0.0:
-                    c = cost[row, k]
-                    plus = c - beta[row]
-                    minus = phi[row] - c
-                    if plus <= TINY * phi[row]:
-                        plus = 0.0
+                    plus, minus = split(cost[row, k], beta[row], phi[row])
                     h = scores[i, k]
                     total += 0.5 * plus * (bound(base, h - a) - bound(base, h + a))
                     total += 0.5 * minus * (bound(base, a - h) - bound(base, -h - a))
@@ -136,11 +135,7 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
         w = weight[i]
         f = float(response[i])
         for k in range(n_outputs):
-            c = cost[row, k]
-            plus = c - beta[row]
-            minus = phi[row] - c
-            if plus <= TINY * phi[row]:
-                plus = 0.0
+            plus, minus = split(cost[row, k], beta[row], phi[row])
             h = scores[i, k] + f * vector[k]
             if base == LOGISTIC:
                 up, down, p, q = logistic(h)
