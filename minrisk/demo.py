@@ -75,8 +75,8 @@ def cheque_costs(story: str = "clerk") -> CostMatrix:
     >>> cost.decisions[7:], cost.values[1, 7:]  # a 1 taken for a 7, for an 8, for a 9, handed to the clerk
     ((7, 8, 9, 'clerk'), array([10., 10., 10.,  1.]))
     >>> cost = cheque_costs("too-high")
-    >>> cost.values[7, 1], cost.values[1, 7]  # a 7 read as 1, a 1 read as 7
-    (np.float64(6.0), np.float64(30.0))
+    >>> cost.values[[7, 1], [1, 7]]  # a 7 read as 1, a 1 read as 7
+    array([ 6., 30.])
     """
     digits = np.arange(10)
     if story == "clerk":

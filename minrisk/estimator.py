@@ -128,6 +128,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         codes = self._encode(y, goes_on)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():  # newer versions of scikit-learn say so themselves
+            raise ValueError("Sample weights must contain at least one non-zero number.")
         table, index = self._resolve_cost(cost, codes)
         if not goes_on:
             self._seed = self._draw_seed()

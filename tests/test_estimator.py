@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 import minrisk
 from minrisk import ALGORITHMS, CostMatrix, REBELClassifier, costs, metrics
@@ -163,9 +164,17 @@ def test_cost_is_routed_metadata(wine):
     with sklearn.config_context(enable_metadata_routing=True):
         model = REBELClassifier(n_estimators=5).set_fit_request(cost=True).set_score_request(cost=True)
         result = cross_validate(model, X, y, params={"cost": rows}, cv=3, error_score="raise")
+    assert np.all(result["test_score"] > 0)
+
+
+@pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.8"), reason="no scores routed into pipelines")
+def test_cost_is_routed_through_a_pipeline_in_a_search(wine):
+    X, y = wine
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = REBELClassifier(n_estimators=5).set_fit_request(cost=True).set_score_request(cost=True)
         pipeline = make_pipeline(StandardScaler(), model)
-        search = GridSearchCV(pipeline, {"rebelclassifier__max_depth": [1, 2]}, cv=3).fit(X, y, cost=rows)
-    assert np.all(result["test_score"] > 0) and search.best_score_ > 0
+        search = GridSearchCV(pipeline, {"rebelclassifier__max_depth": [1, 2]}, cv=3).fit(X, y, cost=COST[y])
+    assert search.best_score_ > 0
 
 
 def test_grid_search_over_costs_and_clone(wine):

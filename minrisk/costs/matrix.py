@@ -62,8 +62,8 @@ class CostMatrix:
              healthy  ill
     healthy        0    1
     ill            5    0
-    >>> cost.values[1, 0]
-    np.float64(5.0)
+    >>> float(cost.values[1, 0])
+    5.0
     >>> CostMatrix([[0, 1, 0.5], [5, 0, 0.5]], classes=["healthy", "ill"]).decisions
     ('healthy', 'ill', 'refer')
     """
@@ -118,8 +118,8 @@ class CostMatrix:
         Examples
         --------
         >>> frame = CostMatrix([[0, 1], [5, 0]], classes=["healthy", "ill"]).to_frame()
-        >>> frame.loc["ill", "healthy"]
-        np.float64(5.0)
+        >>> float(frame.loc["ill", "healthy"])
+        5.0
         """
         pandas = importlib.import_module("pandas")
         names = range(self.shape[0]) if self.classes is None else list(self.classes)
