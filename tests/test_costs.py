@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from minrisk.costs import (
@@ -16,20 +14,7 @@ from minrisk.costs import (
     read_cost,
     uniform,
 )
-
-ABC = ("a", "b", "c")
-VALUES = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
-KDD = "true,normal,probe,DOS\nnormal,0,1,2\nprobe,1,0,2\nDOS,2,1,0\n"
-
-
-def write(folder: Path, text: str, name: str = "cost.csv", encoding: str = "utf-8") -> Path:
-    path = folder / name
-    path.write_text(text, encoding=encoding)
-    return path
-
-
-def frame(cost: CostMatrix) -> pd.DataFrame:
-    return cost.to_frame()
+from tests.cost_examples import ABC, KDD, VALUES, frame, write
 
 
 def nested(cost: CostMatrix) -> dict:

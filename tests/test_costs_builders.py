@@ -18,9 +18,7 @@ from minrisk.costs import (
     uniform,
     with_reject,
 )
-
-ABC = ("a", "b", "c")
-VALUES = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
+from tests.cost_examples import ABC, VALUES
 
 
 def test_uniform_and_ordinal():

@@ -120,8 +120,12 @@ class LocalRows:
 
     def _mass_sums(self) -> FloatArray:
         factor = fixed_factor(self._top_mass, self._sum_bits)
-        sums = np.sum(self._over_blocks(lambda a, b: column_sums(self.mass, self._in_bag, factor, a, b)), axis=0)
-        return _divide(sums, factor)
+        return _divide(self._column_sums(self.mass, factor), factor)
+
+    def _column_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
+        parts = self._over_blocks(lambda a, b: column_sums(values, self._in_bag, factor, a, b))
+        total: IntArray = np.sum(parts, axis=0)
+        return total
 
     def weigh(self, in_bag: Bag | None, with_mass: bool = False) -> FloatArray:
         """Restrict to the bag, fix edges (and masses), sum the mass; see `Rows.weigh`."""
@@ -161,11 +165,7 @@ class LocalRows:
         sides = []
         for values, top in ((self.edge, self._top_edge), (self.mass, self._top_mass)):
             factor = fixed_factor(top, self._sum_bits - 1)  # a bit for the sum of two sums
-            whole = np.sum(
-                self._over_blocks(lambda a, b, v=values, f=factor: column_sums(v, self._in_bag, f, a, b)),  # type: ignore[misc]
-                axis=0,
-            )
-            signed = self._response_sums(values, factor)
+            whole, signed = self._column_sums(values, factor), self._response_sums(values, factor)
             sides.append(_divide(np.array([whole - signed, whole + signed]) // 2, factor))
         return sides[0], sides[1]
 
