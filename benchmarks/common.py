@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk.costs import CostMatrix, ordinal, random_normal, random_symmetric, uniform
+from minrisk.costs import CostMatrix, from_taxonomy, ordinal, random_normal, random_symmetric, uniform
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("MINRISK_DATA", ROOT.parent / "shared" / "data"))
@@ -51,7 +51,7 @@ class Dataset(NamedTuple):
 
 @lru_cache(maxsize=4)
 def load(name: str) -> Dataset:
-    """A data set by the name of its file; ``"mnist"`` is the raw pixels, uint8."""
+    """A data set by the name of its file; ``"mnist"`` is the raw pixels, uint8. Text becomes codes in sorted order."""
     if not DATA.is_dir():
         sys.exit(f"No data sets at {DATA}: set MINRISK_DATA to the folder that holds them.")
     if name == "mnist":
@@ -61,6 +61,9 @@ def load(name: str) -> Dataset:
     frame = pd.read_csv(DATA / f"{name}.csv.gz")
     y = np.unique(frame.pop("target").to_numpy().astype(str), return_inverse=True)[1]
     training = (frame.pop("split") == "train").to_numpy() if "split" in frame else None
+    for column in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
+        values = pd.Categorical(frame[column], categories=sorted(frame[column].dropna().unique()))
+        frame[column] = np.where(values.codes < 0, np.nan, values.codes)
     return Dataset(name, np.ascontiguousarray(frame.to_numpy(dtype=np.float64)), y, training)
 
 
@@ -75,7 +78,10 @@ def _mnist() -> Dataset:
 
 
 def costs(kind: str, n_classes: int, seed: int = 0) -> CostMatrix:
-    """One of `COSTS`; ``"lognormal"`` spreads over orders of magnitude (sigma 1.2)."""
+    """One of `COSTS`, or ``"taxonomy"``: about sqrt(K) random groups, 1 within and 4 across.
+
+    ``"lognormal"`` spreads over orders of magnitude (sigma 1.2).
+    """
     if kind == "0/1":
         return uniform(n_classes)
     if kind == "ordinal":
@@ -84,6 +90,10 @@ def costs(kind: str, n_classes: int, seed: int = 0) -> CostMatrix:
         return random_symmetric(n_classes, random_state=seed)
     if kind == "normal":
         return random_normal(n_classes, random_state=seed)
+    if kind == "taxonomy":
+        order = np.random.default_rng(seed).permutation(n_classes)
+        groups = [part.tolist() for part in np.array_split(order, max(round(n_classes**0.5), 1))]
+        return CostMatrix(from_taxonomy(groups, classes=range(n_classes)).values ** 2)
     drawn = np.random.default_rng(seed).lognormal(sigma=1.2, size=(n_classes, n_classes))
     return CostMatrix(drawn * (1.0 - np.eye(n_classes)))
 

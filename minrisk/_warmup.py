@@ -27,3 +27,4 @@ def warmup() -> None:
         REBELClassifier(n_estimators=2, weak_learner="stump", fit_intercept="each round").fit(X, y)
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))
+        model.set_params(warm_start=True, n_estimators=3).fit(X, y)  # trees on bins

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels.split import SIDES
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.learners.base import LearnerFamily, Round
 from minrisk.learners.tree import Tree
-from minrisk.losses.base import EXPONENTIAL, Loss
+from minrisk.losses.base import JOINT, Loss
 from minrisk.model import AdditiveModel
 from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import Rows, Totals
@@ -39,20 +39,19 @@ class Progress:
     """What the rounds so far have built, and what the next one needs to go on exactly where they stopped."""
 
     trees: list[Tree] = field(default_factory=list)
-    vectors: list[FloatArray] = field(default_factory=list)
-    shifts: list[FloatArray] = field(default_factory=list)  # of the constant term, one per round
+    vectors: list[FloatArray] = field(default_factory=list)  # (V_t, D) of each tree
     intercept: FloatArray | None = None
     log_scale: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
-
 
     @classmethod
     def of(
         cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float]
     ) -> Progress:
-        """The progress that made a model, to go on from."""
-        trees = [model.packed.tree(t, thresholds) for t in range(len(model))]
-        return cls(trees, list(model.vectors), list(model.shifts), model.intercept, log_scale, list(losses))
+        """The progress that made a model with one tree per round, to go on from."""
+        trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
+        vectors = [model.vectors[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
+        return cls(trees, vectors, model.intercept, log_scale, list(losses))
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -104,9 +103,10 @@ def boost(
     loss = recipe.loss
     constant, floors = loss.constant(rows.costs), loss.floors(rows.costs)
     weight = float(rows.costs.weight.sum())
+    share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
-        return constant + float(np.exp(totals.log_scale)) * float(totals.value.sum()) / (2.0 * weight)  # Eq. (2)
+        return constant + float(np.exp(totals.log_scale)) * float(totals.value.sum()) * share / weight
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
     totals = rows.gradients(loss, progress.log_scale)
@@ -114,34 +114,32 @@ def boost(
         progress.intercept = np.zeros(rows.n_outputs)
         if recipe.fit_intercept:
             problem = _problem(rows, recipe, totals, floors, None)
-            constant_step = recipe.solver.solve(problem)  # f = 1: all rows are above
-            progress.intercept = constant_step.vector + (0.0 if constant_step.shift is None else constant_step.shift)
+            progress.intercept = recipe.solver.solve(problem).vectors[-1]  # f = 1: all rows are above
             rows.shift(progress.intercept)
             totals = rows.gradients(loss, totals.next_log_scale)
             progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        before = RoundInfo(0, n_rounds, None, np.zeros(rows.n_outputs), progress.intercept, progress.losses[-1], rows)
+        none = np.zeros((0, rows.n_outputs))
+        before = RoundInfo(0, n_rounds, None, none, progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
     for t in range(len(progress.trees), n_rounds):
-        in_bag, features = _draw(rows, recipe, np.random.default_rng([seed, t]))
+        rng = np.random.default_rng([seed, t])
+        in_bag, features = _draw(rows, recipe, rng)
         problem = _problem(rows, recipe, totals, floors, in_bag)
-        found = recipe.family.fit(Round(rows, problem, recipe.solver, features)) if problem.value > 0 else None
+        round_ = Round(rows, problem, recipe.solver, features, rng)
+        found = recipe.family.fit(round_) if problem.value > 0 else None
         if found is None or not found.step.value < problem.value * (1.0 - STALLED):
             break
-        vector = recipe.learning_rate * found.step.vector
-        rows.advance(vector)
-        shift = np.zeros(rows.n_outputs)
-        if found.step.shift is not None:
-            shift = recipe.learning_rate * found.step.shift
-            rows.shift(shift)
+        vectors = recipe.learning_rate * found.step.vectors
+        rows.advance(vectors)
         progress.trees.append(found.learner)
-        progress.vectors.append(vector)
-        progress.shifts.append(shift)
+        progress.vectors.append(vectors)
         totals = rows.gradients(loss, totals.next_log_scale)
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        info = RoundInfo(t + 1, n_rounds, found.learner, vector, shift, progress.losses[-1], rows)
+        no_shift = np.zeros(rows.n_outputs)
+        info = RoundInfo(t + 1, n_rounds, found.learner, vectors, no_shift, progress.losses[-1], rows)
         if any([monitor.after_round(info) for monitor in monitors]):
             break
     return progress
@@ -164,15 +162,12 @@ def _problem(
     rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray, in_bag: Bag | None
 ) -> StepProblem:
     """The step problem of this round; smoothing is relative to what can still be lost."""
-    mass = rows.weigh(in_bag, with_mass=recipe.solver.gain == SIDES)
+    mass = rows.weigh(in_bag, recipe.solver.columns)
     value = totals.value
     floors = floors * (np.exp(-totals.log_scale) if np.any(floors > 0) else 0.0)
     excess = np.maximum(value - floors, 0.0)
     if in_bag is not None:
-        if EXPONENTIAL in recipe.loss.traits:
-            value = mass
-        else:
-            value = rows.slopes(recipe.loss, np.zeros(rows.n_outputs))[0]
+        value = rows.values(recipe.loss)
         excess *= np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
     return StepProblem(
         rows, recipe.loss, mass, float(value.sum()), recipe.smoothing * excess, totals.log_scale

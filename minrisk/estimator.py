@@ -112,11 +112,15 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If a parameter, X, y or a cost is not usable; the message says what was expected.
         """
         check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
-        goes_on = bool(self.warm_start) and hasattr(self, "model_")
+        goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
         X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite="allow-nan", reset=not goes_on)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
-            self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on)
+            self._train(X, y, sample_weight, cost, goes_on, workers)
         return self
+
+    def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
+        """Fit to checked data: one run of the loop."""
+        self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on)
 
     def _prepare(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
@@ -127,9 +131,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from minrisk.rows.local import LocalRows
 
         codes = self._encode(y, goes_on)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():  # newer versions of scikit-learn say so themselves
-            raise ValueError("Sample weights must contain at least one non-zero number.")
+        weight = self._weights(sample_weight, X)
         table, index = self._resolve_cost(cost, codes)
         if not goes_on:
             self._seed = self._draw_seed()
@@ -138,11 +140,20 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         binner = fit_binner(X, self.binning, self.max_bins, training, counted, workers)
 
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
-            costs = RowCosts(table, index, weight) if part is None else RowCosts(table, index[part], weight[part])
+            columns = index, weight, codes.astype(np.int32)
+            costs = RowCosts(table, *(columns if part is None else (column[part] for column in columns)))
             return LocalRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
 
         rows = rows_of(training, True)
         return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
+
+    @staticmethod
+    def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
+        """Checked sample weights, ones by default."""
+        weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():  # newer versions of scikit-learn say so themselves
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return weight
 
     def _draw_seed(self) -> int:
         """Seed of everything that is drawn; 0 where nothing is, so that equal models are equal files."""
@@ -177,12 +188,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, bar], start)
         n = len(progress.trees) if stopping is None else stopping.best_round
         assert progress.intercept is not None
-        vectors = np.array(progress.vectors[:n]).reshape(n, rows.n_outputs)
-        shifts = np.array(progress.shifts[:n]).reshape(n, rows.n_outputs)
+        vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[:n]])
         link = recipe.loss.link(rows.costs)
-        self.model_ = AdditiveModel(
-            pack(progress.trees[:n]), vectors, progress.intercept, shifts, self.n_features_in_, link
-        )
+        self.model_ = AdditiveModel(pack(progress.trees[:n]), vectors, progress.intercept, self.n_features_in_, link)
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
         self.train_risk_ = np.array(history.risks[: n + 1])
@@ -214,10 +222,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
             self.cost_ = None
-            self.decisions_ = _as_labels(decisions)
+            self.decisions_ = as_labels(decisions)
             return table, np.arange(n, dtype=np.int32)
         self.cost_ = as_cost(self.cost if cost is None else cost, self.classes_)
-        self.decisions_ = _as_labels(self.cost_.decisions)
+        self.decisions_ = as_labels(self.cost_.decisions)
         return np.ascontiguousarray(self.cost_.values), codes.astype(np.int32)
 
     def _split_rows(self, codes: IntArray) -> tuple[IntArray, IntArray]:
@@ -338,7 +346,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _as_labels(decisions: Any) -> Labels:
+def as_labels(decisions: Any) -> Labels:
     """Decision names as an array: of the classes' own dtype, or of objects where kinds are mixed."""
     decisions = list(decisions)
     kinds = {np.asarray(decision).dtype.kind for decision in decisions}
@@ -353,7 +361,6 @@ def _replay(rows: LocalRows, start: Progress) -> None:
     """Bring rows to the scores of rounds already done."""
     assert start.intercept is not None
     rows.shift(start.intercept)
-    for tree, vector, shift in zip(start.trees, start.vectors, start.shifts, strict=True):
+    for tree, vectors in zip(start.trees, start.vectors, strict=True):
         rows.respond(tree)
-        rows.advance(vector)
-        rows.shift(shift)
+        rows.advance(vectors)

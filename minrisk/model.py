@@ -1,9 +1,9 @@
-"""The additive model that every algorithm builds: H(x) = a_0 + sum_t f_t(x) a_t."""
+"""The additive model that every algorithm builds: H(x) = a_0 + sum_t f_t(x) a_t, a_t being a vector of x's leaf."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,38 +23,49 @@ class AdditiveModel:
     Parameters
     ----------
     packed : PackedTrees
-        The T learners f_t.
-    vectors : ndarray of shape (T, D)
-        The vectors a_t.
+        The T learners f_t, one round after another; a leaf says its f and which vector it adds.
+    vectors : ndarray of shape (n_vectors, D)
+        The vectors of all learners one after another; learner t has those from ``packed.vector_offsets[t]`` on.
     intercept : ndarray of shape (D,)
         a_0 before the first round.
-    shifts : ndarray of shape (T, D)
-        What each round adds to a_0; zeros unless the constant term is fitted anew in every round.
     n_features : int
         Columns of X.
     link : str, optional
         Name of the map from scores to probabilities.
+    trees_per_round : int
+        Learners that a round adds; T is a multiple of it.
+    temperature : float
+        What scores are divided by before the link.
     """
 
     packed: PackedTrees
     vectors: FloatArray
     intercept: FloatArray
-    shifts: FloatArray
     n_features: int
     link: Link | None = None
+    trees_per_round: int = 1
+    temperature: float = 1.0
 
     def __len__(self) -> int:
+        """Rounds."""
+        return self.n_trees // self.trees_per_round
+
+    @property
+    def n_trees(self) -> int:
+        """Learners of all rounds."""
         return len(self.packed)
 
     def __getitem__(self, part: slice) -> AdditiveModel:
-        """A model of consecutive terms; ``model[:t]`` is the model after t rounds."""
-        shifts = self.shifts[part]
-        return AdditiveModel(self.packed[part], self.vectors[part], self.intercept, shifts, self.n_features, self.link)
+        """A model of consecutive rounds; ``model[:t]`` is the model after t rounds."""
+        first, last, step = part.indices(len(self))
+        first, last = first * self.trees_per_round, max(first, last) * self.trees_per_round
+        packed, bounds = self.packed[first:last:step], self.packed.vector_offsets
+        return replace(self, packed=packed, vectors=self.vectors[bounds[first] : bounds[last]])
 
     @property
     def learners(self) -> tuple[Tree, ...]:
         """The learners one by one, for reading."""
-        return tuple(self.packed.tree(t) for t in range(len(self)))
+        return tuple(self.packed.tree(t) for t in range(self.n_trees))
 
     def scores(self, X: np.ndarray, workers: Workers | None = None) -> FloatArray:
         """Scores H(x), (n, D).
@@ -67,23 +78,15 @@ class AdditiveModel:
             Threads over rows.
         """
         scores = np.tile(self.intercept, (len(X), 1))
-        self._add(X, scores, 0, len(self), workers)
-        if self.shifts.any():
-            scores += self._constants[-1]
+        self._add(X, scores, 0, self.n_trees, workers)
         return scores
-
-    @property
-    def _constants(self) -> FloatArray:
-        """Sum of the shifts up to each round, (T, D)."""
-        return np.cumsum(self.shifts, axis=0)
 
     def staged_scores(self, X: np.ndarray, workers: Workers | None = None) -> Iterator[FloatArray]:
         """Scores after each round, (n, D) each; a fresh array every time."""
         scores = np.tile(self.intercept, (len(X), 1))
-        shifted, constants = bool(self.shifts.any()), self._constants
-        for t in range(len(self)):
-            self._add(X, scores, t, t + 1, workers)
-            yield scores + constants[t] if shifted else scores.copy()
+        for first in range(0, self.n_trees, self.trees_per_round):
+            self._add(X, scores, first, first + self.trees_per_round, workers)
+            yield scores.copy()
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Class probabilities by the loss's link, (n, K).
@@ -95,7 +98,7 @@ class AdditiveModel:
         """
         if self.link is None:
             raise ValueError("This model's loss has no link from scores to probabilities.")
-        return probabilities(self.link, scores)
+        return probabilities(self.link, scores, self.temperature)
 
     def _add(self, X: np.ndarray, scores: FloatArray, first: int, last: int, workers: Workers | None) -> None:
         n = len(X)

@@ -17,8 +17,8 @@ class RoundInfo(NamedTuple):
     n_rounds: int  # rounds so far
     planned: int
     learner: Tree | None  # None: the constant f = 1
-    vector: FloatArray
-    shift: FloatArray  # of the constant term
+    vectors: FloatArray  # (V, D) of the learner; (0, D) before the first round
+    shift: FloatArray  # (D,) the constant term before the first round; zeros after it
     loss: float
     rows: Rows
 
@@ -85,8 +85,7 @@ class EarlyStopping:
         """Score the validation rows; True when the patience is spent."""
         assert info.learner is not None
         self.rows.respond(info.learner)
-        self.rows.advance(info.vector)
-        self.rows.shift(info.shift)
+        self.rows.advance(info.vectors)
         self.risks.append(self.rows.risk())
         return len(self.risks) - 1 - self.best_round >= self.patience
 

@@ -38,11 +38,18 @@ def make_data(rng, n=200, d=4, K=3):
     return X, y
 
 
-def make_rows(X, table, row, weight=None, blocks=None, n_threads=1):
+def make_costs(table, row, weight, label=None):
+    """RowCosts of plain arrays; without labels the rows of the table are the classes."""
+    row = np.asarray(row).astype(np.int32)
+    label = row if label is None else np.asarray(label).astype(np.int32)
+    return RowCosts(np.ascontiguousarray(table, dtype=float), row, weight, label)
+
+
+def make_rows(X, table, row, weight=None, blocks=None, n_threads=1, label=None):
     """LocalRows of raw data, and the binner."""
     weight = np.ones(len(X)) if weight is None else weight
     binner = fit_binner(X)
-    costs = RowCosts(np.ascontiguousarray(table, dtype=float), row.astype(np.int32), weight)
+    costs = make_costs(table, row, weight, label)
     return LocalRows(binner.transform(X), binner.n_bins, costs, Workers(n_threads), blocks), binner
 
 

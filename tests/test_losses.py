@@ -8,8 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from minrisk.losses.coupled import coupled_loss, entry_floors, split_costs
 from minrisk.losses.links import LINKS, probabilities
-from minrisk.rows.base import RowCosts
-from tests.helpers import random_costs
+from tests.helpers import make_costs, random_costs
 
 BASES = {
     "exponential": np.exp,
@@ -27,7 +26,7 @@ def value(base, loss, costs, scores):
 
 def example(rng, K, D, n=30, kind="general"):
     table = random_costs(rng, K, D, kind)
-    return RowCosts(table, rng.integers(0, K, n).astype(np.int32), rng.uniform(0, 2, n))
+    return make_costs(table, rng.integers(0, K, n), rng.uniform(0, 2, n))
 
 
 def gradients(loss, costs, scores, log_scale=0.0):
@@ -107,7 +106,7 @@ def test_decomposition_of_costs(K, scale, seed):
 
 
 def test_zero_one_costs_have_no_offset_and_a_loss_of_half_k_at_zero():
-    costs = RowCosts(1 - np.eye(4), np.arange(4, dtype=np.int32), np.ones(4))
+    costs = make_costs(1 - np.eye(4), np.arange(4), np.ones(4))
     for offset in ("paper", "tight"):
         loss = coupled_loss(costs, "exponential", offset)
         assert loss.constant(costs) == 0 and np.all(loss.floors(costs) == 0)
@@ -130,12 +129,12 @@ def test_link_inverts_the_population_minimiser():
 def test_only_zero_one_costs_have_a_link():
     rows = np.arange(3, dtype=np.int32)
     for table, has_link in ((1 - np.eye(3), True), (5 * (1 - np.eye(3)), True), (np.abs(np.subtract.outer(rows, rows)), False)):
-        costs = RowCosts(table.astype(float), rows, np.ones(3))
+        costs = make_costs(table, rows, np.ones(3))
         assert (coupled_loss(costs, "exponential", "paper").link(costs) is not None) == has_link
 
 
 def test_large_scores_do_not_overflow():
-    costs = RowCosts(1 - np.eye(3), np.arange(3, dtype=np.int32), np.ones(3))
+    costs = make_costs(1 - np.eye(3), np.arange(3), np.ones(3))
     scores = np.where(np.eye(3, dtype=bool), 5000.0, -5000.0)
     for base in ("exponential", "logistic"):
         edge, mass = gradients(coupled_loss(costs, base, "paper"), costs, scores, log_scale=-5000.0 * (base == "exponential"))

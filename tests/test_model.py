@@ -1,10 +1,15 @@
 """The additive model and packed trees: prediction on raw values equals the plain walk and the training scores."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from minrisk import REBELClassifier
 from minrisk._workers import Workers
+from minrisk.learners.tree import PackedTrees, Tree, pack
+from minrisk.model import AdditiveModel
 from tests.helpers import make_data
 
 
@@ -19,14 +24,98 @@ def walk(tree, x):
     node = 0
     while tree.left[node] != node:
         node = tree.left[node] + (x[tree.feature[node]] > tree.threshold[node])
-    return tree.value[node]
+    return tree.value[node], tree.vector[node]
 
 
-def test_scores_are_the_sum_of_walks(fitted):
-    model, X, _ = fitted
-    m = model.model_
-    expected = np.array([m.intercept + sum(walk(t, x) * a for t, a in zip(m.learners, m.vectors, strict=True)) for x in X])
-    np.testing.assert_allclose(m.scores(X), expected, rtol=0, atol=1e-12)
+def plain_scores(m, X):
+    """Scores by one walk per row and tree."""
+    vectors = [m.vectors[a:b] for a, b in itertools.pairwise(m.packed.vector_offsets)]
+    scores = np.tile(m.intercept, (len(X), 1))
+    for i, x in enumerate(X):
+        for tree, own in zip(m.learners, vectors, strict=True):
+            f, v = walk(tree, x)
+            scores[i] += f * own[v]
+    return scores
+
+
+def leaf_tree(rng, d, n_leaves, n_vectors):
+    """A random tree whose leaves name `n_vectors` vectors in some order."""
+    feature, threshold, left, depth = [0], [np.inf], [0], [0]
+    for _ in range(n_leaves - 1):
+        node = rng.choice([i for i in range(len(left)) if left[i] == i])
+        first = len(left)
+        feature[node], threshold[node], left[node] = rng.integers(d), rng.normal(), first
+        feature, threshold, left = [*feature, 0, 0], [*threshold, np.inf, np.inf], [*left, first, first + 1]
+        depth += [depth[node] + 1] * 2
+    leaf = np.array(left) == np.arange(len(left))
+    vector = np.zeros(len(left), dtype=np.int32)
+    vector[leaf] = rng.permutation(np.arange(n_leaves) % n_vectors)
+    feature, left = np.array(feature, dtype=np.int32), np.array(left, dtype=np.int32)
+    bins = np.where(leaf, 255, 0).astype(np.int32)
+    gain = np.zeros(len(left))
+    return Tree(feature, bins, np.array(threshold), left, rng.normal(size=len(left)) * leaf, vector, gain, max(depth))
+
+
+@pytest.fixture(scope="module")
+def members():
+    """Three trees a round, of 1 to 6 leaves with vectors of their own, all of them or some."""
+    rng = np.random.default_rng(1)
+    leaves = rng.integers(1, 7, 15)
+    trees = [leaf_tree(rng, 4, n, int(rng.integers(1, n + 1))) for n in leaves]
+    vectors = rng.normal(size=(sum(tree.n_vectors for tree in trees), 3))
+    return AdditiveModel(pack(trees), vectors, rng.normal(size=3), 4, trees_per_round=3), trees
+
+
+def test_scores_are_the_sum_of_walks(fitted, members):
+    model, X, y = fitted
+    two_sided = REBELClassifier(n_estimators=25, weak_learner="stump", fit_intercept="each round").fit(X, y)
+    for m in (model.model_, two_sided.model_, members[0]):
+        np.testing.assert_allclose(m.scores(X), plain_scores(m, X), rtol=0, atol=1e-12)
+
+
+def test_rounds_of_several_trees(members):
+    m, trees = members
+    X = np.random.default_rng(2).normal(size=(50, 4))
+    assert len(m) == 5 and m.n_trees == 15
+    stages = list(m.staged_scores(X))
+    assert len(stages) == 5
+    for t in range(6):
+        part = m[:t]
+        assert len(part) == t and part.trees_per_round == 3
+        assert len(part.vectors) == part.packed.vector_offsets[-1]
+        np.testing.assert_array_equal(part.scores(X), stages[t - 1] if t else np.tile(m.intercept, (50, 1)))
+    np.testing.assert_allclose(m[2:4].scores(X) - m.intercept, stages[3] - stages[1], atol=1e-12)
+    for tree, again in zip(trees, m.learners, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(tree._replace(bin=0), again._replace(bin=0), strict=True))
+
+
+def test_packing_is_undone_by_taking_trees_out(members):
+    packed = members[0].packed
+    packed.check(4)
+    again = pack([packed.tree(t) for t in range(len(packed))])
+    for name in PackedTrees.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(again, name), getattr(packed, name))
+        assert getattr(again, name).dtype == getattr(packed, name).dtype
+    packed[4:9].check(4)
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 2**31 - 40])
+def test_check_refuses_vectors_of_other_trees(members, shift):
+    packed = members[0].packed
+    leaves = np.flatnonzero(packed.left == np.arange(len(packed.left)))
+    owner = np.repeat(np.arange(len(packed)), np.diff(packed.offsets))
+    for node in leaves:
+        vector = packed.vector.copy()
+        vector[node] += shift
+        first, end = packed.vector_offsets[owner[node]], packed.vector_offsets[owner[node] + 1]
+        if first <= vector[node] < end:
+            continue
+        with pytest.raises(ValueError, match="names a vector"):
+            replace(packed, vector=vector).check(4)
+    offsets = packed.vector_offsets.copy()
+    offsets[1:] += shift
+    with pytest.raises(ValueError, match="names a vector"):
+        replace(packed, vector_offsets=offsets).check(4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, np.bool_])

@@ -37,6 +37,16 @@ def written(fitted, tmp_path_factory):
     return path.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def two_sided(iris, tmp_path_factory):
+    """A file of stumps with two vectors each."""
+    path = tmp_path_factory.mktemp("models") / "model.minrisk"
+    model = minrisk.REBELClassifier(n_estimators=6, weak_learner="stump", fit_intercept="each round").fit(*iris)
+    minrisk.save(model, path)
+    assert same(minrisk.load(path), model, iris[0])
+    return path.read_bytes()
+
+
 def same(a, b, X):
     return np.array_equal(a.decision_function(X), b.decision_function(X)) and np.array_equal(a.predict(X), b.predict(X))
 
@@ -161,6 +171,12 @@ def put_header(name, value):
         put_header("feature_names", ["a"]), put_header("parameters", {"n_estimators": -1}),
         put_header("parameters", {"unknown": 1}), put_header("classes", {"dtype": "O8", "values": [[1], [2], [3]]}),
         put_header("classes", {"dtype": "<i8", "values": [1, 1, 2]}), put_header("log_scale", "x"),
+        put("vector", 1), put("vector", -1), put("vector", 10**6, -1), put("vector", 0, -1), put("vector_offsets", 1),
+        put("vector_offsets", 10**9, -1), put("vector_offsets", -1, 1), put("vector_offsets", 0, 1),
+        lambda a, h: a.update(vector=a["vector"][:-1]), lambda a, h: a.update(vector_offsets=a["vector_offsets"][:-1]),
+        lambda a, h: a.pop("vector"), lambda a, h: a.pop("vector_offsets"), lambda a, h: h.pop("trees_per_round"),
+        put_header("trees_per_round", 0), put_header("trees_per_round", -1), put_header("trees_per_round", 10**6),
+        put_header("trees_per_round", 1.0), put_header("trees_per_round", True), put_header("trees_per_round", "1"),
     ],
 )  # fmt: skip
 def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, change):
@@ -170,12 +186,46 @@ def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, c
         minrisk.load(path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("vector", 1), put("vector", 2, 2), put("vector", 0, 2), put("vector", 1, 4),
+        put("vector", 12, -1), put("vector_offsets", 1, 1), put("vector_offsets", 3, 1), put("vector_offsets", 13, -1),
+        lambda a, h: a.update(vectors=a["vectors"][:-1]), lambda a, h: a.update(vectors=np.repeat(a["vectors"], 2, 0)),
+        put_header("trees_per_round", 4), put_header("trees_per_round", 2), put_header("trees_per_round", 6),
+    ],
+)  # fmt: skip
+def test_forged_vectors_of_leaves_are_refused(two_sided, tmp_path, change):
+    path = tmp_path / "forged"
+    path.write_bytes(forged(two_sided, change))
+    with pytest.raises(ModelFileError):
+        minrisk.load(path)
+
+
+def test_rounds_of_several_trees(two_sided, iris, tmp_path):
+    """Two trees a round where the training curves have a value per round."""
+
+    def in_pairs(arrays, header):
+        header["trees_per_round"] = 2
+        for name in ("train_loss", "train_risk"):
+            arrays[name] = arrays[name][::2]
+
+    path = tmp_path / "pairs"
+    path.write_bytes(forged(two_sided, in_pairs))
+    model = minrisk.load(path)
+    assert model.n_iter_ == len(model.model_) == 3 and model.model_.n_trees == 6
+    stages = list(model.staged_decision_function(iris[0]))
+    assert len(stages) == 3 and np.array_equal(stages[-1], model.decision_function(iris[0]))
+    minrisk.save(model, path)
+    assert same(minrisk.load(path), model, iris[0]) and len(minrisk.load(path).model_) == 3
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 10**9), st.integers(0, 255))
-def test_forged_payload_bytes_never_crash(written, fitted, iris, tmp_path, place, byte):
+@given(st.integers(0, 10**9), st.integers(0, 255), st.booleans())
+def test_forged_payload_bytes_never_crash(written, two_sided, iris, tmp_path, place, byte, sides):
     """Payload bytes changed under a checksum made anew: refused, or a model that predicts without a crash."""
     start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
-    payload = bytearray(written[start:])
+    payload = bytearray((two_sided if sides else written)[start:])
     payload[place % len(payload)] = byte
     path = tmp_path / "forged"
     path.write_bytes(envelope(bytes(payload)))
@@ -184,13 +234,21 @@ def test_forged_payload_bytes_never_crash(written, fitted, iris, tmp_path, place
     except ModelFileError:
         return
     model.predict(iris[0])
+    assert len(list(model.staged_predict(iris[0]))) == len(model.model_)
 
 
 def test_a_newer_format_says_so(written, tmp_path):
     start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
     (tmp_path / "new").write_bytes(envelope(written[start:], version=7))
-    with pytest.raises(ModelFileError, match="format 7.*reads format 1: upgrade"):
+    with pytest.raises(ModelFileError, match="format 7.*reads format 2: upgrade"):
         minrisk.load(tmp_path / "new")
+
+
+def test_an_older_format_says_so(written, tmp_path):
+    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
+    (tmp_path / "old").write_bytes(envelope(written[start:], version=1))
+    with pytest.raises(ModelFileError, match="format 1.*reads format 2: train again"):
+        minrisk.load(tmp_path / "old")
 
 
 def test_other_files_and_other_objects(tmp_path, iris):

@@ -165,12 +165,14 @@ def test_constant_in_each_round_equals_its_twin(seed):
     m = model.model_
     assert close(m.intercept, intercept, np.abs(intercept).max())
     assert len(m) == N_ROUNDS
-    for tree, a, b, loss, (stump, (below, above), value) in zip(
-        m.learners, m.vectors, m.shifts, model.train_loss_[1:], rounds, strict=True
+    assert len(m.vectors) == 2 * N_ROUNDS
+    for tree, pair, loss, (stump, (below, above), value) in zip(
+        m.learners, m.vectors.reshape(N_ROUNDS, 2, -1), model.train_loss_[1:], rounds, strict=True
     ):
+        assert list(tree.value) == [0, 1, 1] and list(tree.vector) == [0, 0, 1]
         assert (tree.feature[0], tree.threshold[0]) == (stump.feature, stump.threshold)
         size = max(np.abs(below).max(), np.abs(above).max())
-        assert close(b - a, below, size) and close(b + a, above, size)
+        assert close(pair[0], below, size) and close(pair[1], above, size)
         assert close(loss, value, abs(value))
 
 

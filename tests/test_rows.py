@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from minrisk._kernels.split import EXPONENTIAL, QUADRATIC, SIDES
+from minrisk.learners.tree import Tree
 from minrisk.losses.coupled import coupled_loss
 from minrisk.rows import sparse_index
 from minrisk.rows.local import LocalRows, fixed_factor
@@ -52,7 +53,7 @@ def test_best_stump_with_a_vector_for_either_side(indexed, monkeypatch):
         monkeypatch.setattr(sparse_index, "DENSITY", -1.0)
     for seed in range(10):
         _, rows, _, _ = prepared(np.random.default_rng(seed))
-        mass = rows.weigh(None, with_mass=True)
+        mass = rows.weigh(None, columns=2)
         split = rows.best_stump(SIDES, mass, np.arange(rows.n_features))
         best = {}
         for j in range(rows.n_features):
@@ -159,3 +160,27 @@ def test_scored_rows_need_no_edges():
     light = LocalRows(rows.X_binned, rows.n_bins, rows.costs, rows.workers, trainable=False)
     assert not hasattr(light, "edge")
     assert light.risk() == rows.risk()
+
+
+def test_leaves_add_their_vectors():
+    rng = np.random.default_rng(9)
+    X, trained, _, _ = prepared(rng, blocks=[10, 200], n_threads=2)
+    light = LocalRows(trained.X_binned, trained.n_bins, trained.costs, trained.workers, trainable=False)
+    left, leaf = np.array([1, 1, 3, 3, 4], dtype=np.int32), np.array([False, True, False, True, True])
+    tree = Tree(
+        np.array([0, 0, 2, 0, 0], dtype=np.int32), np.array([20, 255, 1, 255, 255], dtype=np.int32),
+        np.where(leaf, np.inf, 0.0), left, leaf.astype(float), np.array([0, 2, 0, 0, 1], dtype=np.int32), np.zeros(5), 2,
+    )
+    vectors = rng.normal(size=(3, 4))
+    named = np.where(trained.X_binned[0] <= 20, 2, np.where(trained.X_binned[2] <= 1, 0, 1))
+    for rows in (trained, light):
+        before = rows.scores.copy()
+        rows.respond(tree)
+        np.testing.assert_array_equal(rows.leaf, named)
+        assert np.all(rows.response == 1)
+        rows.advance(vectors)
+        np.testing.assert_array_equal(rows.scores, before + vectors[named])
+        rows.response[:] = np.where(named == 2, -1, 1)
+        before = rows.scores.copy()
+        rows.advance(vectors[:1])
+        np.testing.assert_array_equal(rows.scores, before + rows.response[:, None] * vectors[0])

@@ -26,7 +26,7 @@ def test_step_is_the_numerical_minimum(base, solver, smoothing):
     problem = _problem(rows, recipe, totals, recipe.loss.floors(rows.costs), None)
     step = recipe.solver.solve(problem)
     F, f = BASES[base], rows.response[:, None].astype(float)
-    after = value(base, recipe.loss, rows.costs, rows.scores + f * step.vector).sum()
+    after = value(base, recipe.loss, rows.costs, rows.scores + f * step.vectors[0]).sum()
     assert step.value == pytest.approx(after, rel=1e-9)
     excess = value(base, recipe.loss, rows.costs, rows.scores).sum(axis=0) - recipe.loss.floors(rows.costs)
     for k in range(3):
@@ -36,8 +36,8 @@ def test_step_is_the_numerical_minimum(base, solver, smoothing):
             return data + smoothing * excess[k] * (F(a) + F(-a))
 
         found = minimize_scalar(along, bounds=(-10, 10), method="bounded", options={"xatol": 1e-11})
-        assert step.vector[k] == pytest.approx(found.x, abs=1e-6)
-        assert along(step.vector[k]) <= found.fun * (1 + 1e-12)
+        assert step.vectors[0, k] == pytest.approx(found.x, abs=1e-6)
+        assert along(step.vectors[0, k]) <= found.fun * (1 + 1e-12)
 
 
 def test_check_recipe_names_what_is_missing():
@@ -60,12 +60,12 @@ def test_two_sided_step_is_the_numerical_minimum_on_either_side():
     totals = rows.gradients(recipe.loss, 0.0)
     problem = _problem(rows, recipe, totals, recipe.loss.floors(rows.costs), None)
     step = recipe.solver.solve(problem)
-    f = rows.response[:, None].astype(float)
-    after = value("exponential", recipe.loss, rows.costs, rows.scores + f * step.vector + step.shift).sum()
+    rows.leaf[:] = rows.response > 0
+    after = value("exponential", recipe.loss, rows.costs, rows.scores + step.vectors[rows.leaf]).sum()
     assert step.value == pytest.approx(after, rel=1e-9)
     excess = value("exponential", recipe.loss, rows.costs, rows.scores).sum(axis=0) - recipe.loss.floors(rows.costs)
-    for side in (-1, 1):
-        inside = rows.response == side
+    for side in (0, 1):
+        inside = rows.leaf == side
         for k in range(3):
 
             def along(a, k=k, inside=inside):
@@ -73,7 +73,7 @@ def test_two_sided_step_is_the_numerical_minimum_on_either_side():
                 return data + 1e-3 * excess[k] * np.cosh(a)
 
             found = minimize_scalar(along, bounds=(-10, 10), method="bounded", options={"xatol": 1e-11})
-            assert step.shift[k] + side * step.vector[k] == pytest.approx(found.x, abs=1e-6)
+            assert step.vectors[side, k] == pytest.approx(found.x, abs=1e-6)
 
 
 def test_two_sided_step_refuses_trees_and_other_losses():

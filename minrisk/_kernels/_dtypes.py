@@ -15,3 +15,5 @@ MAX_BINS = 256
 EXACT_ROWS = 8192  # at most this many rows are few
 EDGE_BITS = 30  # |fixed edge| <= 2**30, so that int32 never overflows and 2**33 rows fit an int64 sum
 SUM_BITS = 62  # |fixed-point sum| <= 2**62
+FLOAT_BITS = 52  # |sum| <= 2**52 of whole numbers is exact in float64 as well, and vectorised
+COUNT_BITS = 26  # of a count of rows packed below a sum of masses: at most 2**26 - 1 rows in one place then

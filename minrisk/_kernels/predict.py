@@ -10,8 +10,8 @@ ROWS = 32  # rows per block: their features stay in cache while the trees pass
 
 
 @kernel
-def add_trees(X, feature, threshold, left, value, offsets, depth, vectors, first, last, start, stop, scores):
-    """scores[i] += sum over trees first..last of f_t(x_i) * vectors[t], rows start..stop, trees in order."""
+def add_trees(X, feature, threshold, left, value, vector, offsets, depth, vectors, first, last, start, stop, scores):
+    """scores[i] += value * vectors[vector] of x_i's leaf in each of trees first..last, rows start..stop, in order."""
     n_outputs = scores.shape[1]
     for low in range(start, stop, ROWS):
         high = min(low + ROWS, stop)
@@ -23,5 +23,6 @@ def add_trees(X, feature, threshold, left, value, offsets, depth, vectors, first
                 for _ in range(steps):
                     node = left[node] + (X[i, feature[node]] > threshold[node])
                 f = value[node]
+                v = vector[node]
                 for k in range(n_outputs):
-                    scores[i, k] += f * vectors[t, k]
+                    scores[i, k] += f * vectors[v, k]

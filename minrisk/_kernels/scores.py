@@ -15,8 +15,17 @@ def add_response(scores, response, vector, start, stop):
 
 
 @kernel
-def tree_response(X_binned, feature, bin_, left, value, depth, start, stop, response):
-    """response[i] = value of the leaf that row i falls into."""
+def add_leaf_vectors(scores, leaf, vectors, start, stop):
+    """scores += vectors[leaf]."""
+    for i in range(start, stop):
+        v = leaf[i]
+        for k in range(scores.shape[1]):
+            scores[i, k] += vectors[v, k]
+
+
+@kernel
+def tree_response(X_binned, feature, bin_, left, value, vector, depth, start, stop, response, leaf):
+    """response[i] and leaf[i] = value and vector of the leaf that row i falls into."""
     for i in range(start, stop):
         node = 0
         for _ in range(depth):
@@ -24,6 +33,7 @@ def tree_response(X_binned, feature, bin_, left, value, depth, start, stop, resp
             if first != node:
                 node = first + (X_binned[feature[node], i] > bin_[node])
         response[i] = value[node]
+        leaf[i] = vector[node]
 
 
 @kernel

@@ -29,15 +29,15 @@ from minrisk.model import AdditiveModel
 from minrisk.validation import check_parameters
 
 MAGIC = b"minrisk\n"
-VERSION = 1
+VERSION = 2
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
 
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # not part of a model
 ARRAYS = {
     "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "value": (np.float64, 1),
-    "gain": (np.float64, 1), "offsets": (np.int64, 1), "depth": (np.int32, 1), "vectors": (np.float64, 2),
-    "shifts": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1),
+    "vector": (np.int32, 1), "gain": (np.float64, 1), "offsets": (np.int64, 1), "vector_offsets": (np.int64, 1),
+    "depth": (np.int32, 1), "vectors": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1),
     "train_risk": (np.float64, 1),
 }  # fmt: skip
 OPTIONAL = {"validation_risk": (np.float64, 1), "cost": (np.float64, 2)}
@@ -101,7 +101,7 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a minrisk model, is damaged or cut short, or comes from a newer format.
+        If the file is not a minrisk model, is damaged or cut short, or has another format.
     OSError
         If the file cannot be read.
     """
@@ -115,7 +115,8 @@ def load(path: str | Path) -> Any:
     if hashlib.sha256(head + payload).digest() != data[start - DIGEST_BYTES : start] or length != len(payload):
         raise ModelFileError(f"{path} is damaged: its checksum does not match. Take a fresh copy or train again.")
     if version != VERSION:
-        raise ModelFileError(f"{path} has format {version}, this version of minrisk reads format {VERSION}: upgrade.")
+        advice = "upgrade" if version > VERSION else "train again"
+        raise ModelFileError(f"{path} has format {version}, this version of minrisk reads format {VERSION}: {advice}.")
     try:
         return _restore(payload)
     except ModelFileError:
@@ -133,7 +134,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     check_is_fitted(estimator, "model_")
     model = estimator.model_
     arrays = {name: getattr(model.packed, name) for name in PackedTrees.__dataclass_fields__}
-    arrays |= {"vectors": model.vectors, "shifts": model.shifts, "intercept": model.intercept}
+    arrays |= {"vectors": model.vectors, "intercept": model.intercept}
     arrays |= {"train_loss": estimator.train_loss_, "train_risk": estimator.train_risk_}
     if estimator.validation_risk_ is not None:
         arrays["validation_risk"] = estimator.validation_risk_
@@ -153,6 +154,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "n_features": int(model.n_features),
         "feature_names": None if names is None else [str(name) for name in names],
         "link": model.link,
+        "trees_per_round": int(model.trees_per_round),
         "log_scale": float(estimator._log_scale),
         "seed": int(estimator._seed),
     }
@@ -239,11 +241,14 @@ def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outp
     packed = PackedTrees(**{name: arrays[name] for name in PackedTrees.__dataclass_fields__})
     n_features = int(header["n_features"])
     packed.check(n_features)
-    vectors, shifts, intercept = arrays["vectors"], arrays["shifts"], arrays["intercept"]
-    if not vectors.shape == shifts.shape == (len(packed), n_outputs) or intercept.shape != (n_outputs,):
-        raise ModelFileError("there must be one vector per learner, with one entry per decision.")
-    if not all(np.all(np.isfinite(part)) for part in (vectors, shifts, intercept)):
+    vectors, intercept = arrays["vectors"], arrays["intercept"]
+    if vectors.shape != (packed.vector_offsets[-1], n_outputs) or intercept.shape != (n_outputs,):
+        raise ModelFileError("there must be as many vectors as the learners name, with one entry per decision.")
+    if not all(np.all(np.isfinite(part)) for part in (vectors, intercept)):
         raise ModelFileError("a vector is not finite.")
     if header["link"] is not None and header["link"] not in LINKS:
         raise ModelFileError(f"link {header['link']!r} is unknown.")
-    return AdditiveModel(packed, vectors, intercept, shifts, n_features, header["link"])
+    per_round = header["trees_per_round"]
+    if type(per_round) is not int or per_round < 1 or len(packed) % per_round:
+        raise ModelFileError("trees_per_round must be a positive whole number that divides the number of trees.")
+    return AdditiveModel(packed, vectors, intercept, n_features, header["link"], per_round)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.tree import Tree
 from minrisk.rows.base import Rows
@@ -17,6 +19,7 @@ class Round(NamedTuple):
     problem: StepProblem
     solver: StepSolver
     features: IntArray
+    rng: np.random.Generator  # of this round
 
 
 class Found(NamedTuple):
@@ -34,7 +37,7 @@ class Packed(Protocol):
     def add_scores(
         self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
     ) -> None:
-        """scores[start:stop] += sum over learners first..last of f_t(x) vectors[t]."""
+        """scores[start:stop] += f_t(x) times the vector that x's leaf names, over learners first..last."""
 
 
 class LearnerFamily(Protocol):

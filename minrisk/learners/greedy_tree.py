@@ -1,4 +1,4 @@
-"""REBEL's greedily grown shared trees (Sec. 4): binary responses, one vector for the whole tree."""
+"""REBEL's greedily grown shared trees (Sec. 4): binary responses, one vector for the whole tree (stumps: or two)."""
 
 from __future__ import annotations
 
@@ -60,16 +60,22 @@ class GrowingTree:
             tree.depth += 1
         return tree, child
 
-    def finished(self, thresholds: Sequence[FloatArray], loss: float) -> Tree:
-        """The immutable tree; gains become shares of the loss before the round."""
+    def finished(self, thresholds: Sequence[FloatArray], loss: float, n_vectors: int = 1) -> Tree:
+        """The immutable tree; gains become shares of the loss before the round.
+
+        Leaves answer f = -1 or +1 with one vector, or f = 1 with two, vector 0 for -1 and vector 1 for +1.
+        """
         feature, bins = np.array(self.feature, dtype=np.int32), np.array(self.bin, dtype=np.int32)
         left = np.array(self.left, dtype=np.int32)
         leaf = left == np.arange(len(left))
         threshold = np.array(
             [np.inf if end else thresholds[j][b] for j, b, end in zip(self.feature, self.bin, leaf, strict=True)]
         )
-        value = np.where(leaf, self.value, 0).astype(np.float64)
-        return Tree(feature, bins, threshold, left, value, np.array(self.gain) / loss, self.depth)
+        value, vector = np.where(leaf, self.value, 0), np.zeros(len(left), dtype=np.int32)
+        if n_vectors == 2:
+            value, vector = np.where(leaf, 1, 0), (value > 0).astype(np.int32)
+        gain = np.array(self.gain) / loss
+        return Tree(feature, bins, threshold, left, value.astype(np.float64), vector, gain, self.depth)
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class GreedyTrees:
         rows.split_leaves(changes, child)
         step = round_.solver.solve(problem)
         for _ in range(self.max_depth - 1):
-            rows.contrast(problem.loss, step.vector)  # step 2: the vector is held
+            rows.contrast(problem.loss, step.vectors[0])  # step 2: the vector is held
             changes = rows.best_leaf_splits(tree.signs, round_.features)
             if not np.any(changes.gain > 0):
                 break
@@ -121,4 +127,4 @@ class GreedyTrees:
                 rows.respond(tree.finished(self.thresholds, problem.value))
                 break
             tree, step = deeper, deeper_step
-        return Found(tree.finished(self.thresholds, problem.value), step)
+        return Found(tree.finished(self.thresholds, problem.value, len(step.vectors)), step)

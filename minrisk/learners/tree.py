@@ -1,4 +1,4 @@
-"""Trees with responses in {-1, +1}: one tree on bins, and many packed for raw data. A stump is a tree of depth 1."""
+"""Trees whose leaves hold a response and name a vector: one on bins, many packed for raw data. A stump has depth 1."""
 
 from __future__ import annotations
 
@@ -24,20 +24,30 @@ class Tree(NamedTuple):
     threshold: FloatArray  # +inf at leaves
     left: Int32Array
     value: FloatArray  # f at leaves
+    vector: Int32Array  # which of the tree's vectors a leaf adds; 0 at inner nodes and in trees with one vector
     gain: FloatArray  # share of the loss that the split took away; 0 at leaves
     depth: int
+
+    @property
+    def n_vectors(self) -> int:
+        """Vectors that the leaves name."""
+        return int(self.vector.max()) + 1
+
+
+_ZERO = np.zeros(1, dtype=np.int32)
+CONSTANT = Tree(_ZERO, _ZERO + 255, np.array([np.inf]), _ZERO, np.ones(1), _ZERO, np.zeros(1), 0)  # one leaf, f = 1
 
 
 @dataclass(frozen=True)
 class PackedTrees:
-    """All trees of a model as flat arrays; `left` counts from the first node of the first tree.
+    """All trees of a model as flat arrays; `left` and `vector` count from the first node and vector of the first tree.
 
     Attributes
     ----------
-    feature, threshold, left, value, gain : ndarray of shape (n_nodes,)
+    feature, threshold, left, value, vector, gain : ndarray of shape (n_nodes,)
         As in `Tree`.
-    offsets : ndarray of shape (n_trees + 1,)
-        First node of each tree.
+    offsets, vector_offsets : ndarray of shape (n_trees + 1,)
+        First node and first vector of each tree.
     depth : ndarray of shape (n_trees,)
         Steps of a walk.
     """
@@ -46,8 +56,10 @@ class PackedTrees:
     threshold: FloatArray
     left: Int32Array
     value: FloatArray
+    vector: Int32Array
     gain: FloatArray
     offsets: IntArray
+    vector_offsets: IntArray
     depth: Int32Array
 
     def __len__(self) -> int:
@@ -64,8 +76,10 @@ class PackedTrees:
             self.threshold[nodes],
             (self.left[nodes] - self.offsets[first]).astype(np.int32),
             self.value[nodes],
+            (self.vector[nodes] - self.vector_offsets[first]).astype(np.int32),
             self.gain[nodes],
             self.offsets[first : last + 1] - self.offsets[first],
+            self.vector_offsets[first : last + 1] - self.vector_offsets[first],
             self.depth[first:last],
         )
 
@@ -78,17 +92,18 @@ class PackedTrees:
         if thresholds is not None:
             for i, (j, tau) in enumerate(zip(feature, threshold, strict=True)):
                 bins[i] = 255 if left[i] == i else np.searchsorted(thresholds[j], tau)
-        return Tree(feature, bins, threshold, left, self.value[nodes], self.gain[nodes], int(self.depth[t]))
+        vector = (self.vector[nodes] - self.vector_offsets[t]).astype(np.int32)
+        return Tree(feature, bins, threshold, left, self.value[nodes], vector, self.gain[nodes], int(self.depth[t]))
 
     def add_scores(
         self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
     ) -> None:
-        """scores[start:stop] += sum over trees first..last of f_t(x) vectors[t], in order; X float32 or float64."""
+        """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X float32 or float64."""
         from minrisk._kernels.predict import add_trees
 
         add_trees(
-            X, self.feature, self.threshold, self.left, self.value, self.offsets, self.depth, vectors, first, last,
-            start, stop, scores,
+            X, self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth, vectors,
+            first, last, start, stop, scores,
         )
 
     def check(self, n_features: int) -> None:
@@ -97,14 +112,16 @@ class PackedTrees:
         Raises
         ------
         ValueError
-            Naming what is wrong: lengths, a feature or child out of range, a walk that does not end in a leaf.
+            Naming what is wrong: lengths, a feature, child or vector out of range, a walk that does not end in a leaf.
         """
         n_nodes, n_trees = len(self.feature), len(self.depth)
-        for name in ("threshold", "left", "value", "gain"):
+        for name in ("threshold", "left", "value", "vector", "gain"):
             if getattr(self, name).shape != (n_nodes,):
                 raise ValueError(f"{name} must have one entry per node ({n_nodes}), got {getattr(self, name).shape}.")
         if self.offsets.shape != (n_trees + 1,) or self.offsets[0] != 0 or self.offsets[-1] != n_nodes:
             raise ValueError("offsets must lead from 0 to the number of nodes, one entry per tree and one more.")
+        if self.vector_offsets.shape != (n_trees + 1,) or self.vector_offsets[0] != 0:
+            raise ValueError("vector_offsets must start at 0, with one entry per tree and one more.")
         if n_trees == 0:
             return
         if np.any(np.diff(self.offsets) < 1):
@@ -121,6 +138,12 @@ class PackedTrees:
             raise ValueError("a leaf has a threshold, or a threshold is not a number.")
         if not (np.all(np.isfinite(self.value)) and np.all(np.isfinite(self.gain))):
             raise ValueError("a value or a gain is not finite.")
+        first_vector = self.vector_offsets[owner]
+        last_vector = np.maximum.reduceat(self.vector, self.offsets[:-1]).astype(np.int64)
+        if np.any(np.where(leaf, self.vector < first_vector, self.vector != first_vector)):
+            raise ValueError("a node names a vector before its tree's first, or an inner node another than that.")
+        if np.any(last_vector + 1 != self.vector_offsets[1:]):
+            raise ValueError("a leaf names a vector behind its tree's last, or no leaf names the last.")
         if np.any(self.depth > MAX_DEPTH) or not np.array_equal(self._depths(), self.depth):
             raise ValueError(f"a depth is wrong, or above {MAX_DEPTH}.")
 
@@ -142,19 +165,22 @@ class PackedTrees:
 
 def pack(trees: Sequence[Tree]) -> PackedTrees:
     """Flat arrays of trees."""
-    sizes = np.array([0, *(len(tree.feature) for tree in trees)], dtype=np.int64)
-    offsets = np.cumsum(sizes)
+    offsets = np.cumsum(np.array([0, *(len(tree.feature) for tree in trees)], dtype=np.int64))
+    vector_offsets = np.cumsum(np.array([0, *(tree.n_vectors for tree in trees)], dtype=np.int64))
 
-    def flat(name: str, dtype: type[np.generic]) -> np.ndarray:
-        return np.concatenate([np.empty(0), *(getattr(tree, name) for tree in trees)]).astype(dtype)
+    def flat(name: str, dtype: type[np.generic], first: IntArray | None = None) -> np.ndarray:
+        start = np.zeros(len(trees), dtype=np.int64) if first is None else first[:-1]
+        columns = [getattr(tree, name) + s for tree, s in zip(trees, start, strict=True)]
+        return np.concatenate([np.empty(0), *columns]).astype(dtype)
 
-    left = np.concatenate([np.empty(0), *(tree.left + first for tree, first in zip(trees, offsets, strict=False))])
     return PackedTrees(
         flat("feature", np.int32),
         flat("threshold", np.float64),
-        left.astype(np.int32),
+        flat("left", np.int32, offsets),
         flat("value", np.float64),
+        flat("vector", np.int32, vector_offsets),
         flat("gain", np.float64),
         offsets,
+        vector_offsets,
         np.array([tree.depth for tree in trees], dtype=np.int32),
     )

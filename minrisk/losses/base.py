@@ -7,11 +7,13 @@ from typing import Protocol
 from minrisk._typing import FloatArray
 from minrisk.losses.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
+from minrisk.rows.base import JOINT as JOINT
 from minrisk.rows.base import RowCosts, RowLoss
 
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
+LEAVES = "leaves"  # a learner whose leaves have a vector each
 
 
 class Loss(RowLoss, Protocol):

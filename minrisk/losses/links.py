@@ -26,16 +26,32 @@ def _linear(scores: FloatArray) -> FloatArray:
     return np.log(np.clip((1.0 + scores) / 2.0, 1e-6, 1.0))
 
 
+def _softmax(scores: FloatArray) -> FloatArray:
+    """h: the log-likelihood's minimiser is h = ln p, up to a constant."""
+    return np.asarray(scores)
+
+
 LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "sigmoid2": _sigmoid2,
     "sigmoid": _sigmoid,
     "linear": _linear,
+    "softmax": _softmax,
 }
 
 
-def probabilities(link: Link, scores: FloatArray) -> FloatArray:
-    """Probabilities (n, D): each output's own estimate, scaled to sum to 1 over the classes."""
-    log_p = LINKS[link](scores)
-    log_p -= log_p.max(axis=1, keepdims=True)
-    p = np.exp(log_p)
+def probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:
+    """Probabilities (n, D): each output's own estimate at scores / temperature, scaled to sum to 1 over the classes."""
+    p = np.exp(_below_zero(link, scores, temperature))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def log_probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:
+    """Logarithms of the `probabilities` (n, D), also of those too small for float64."""
+    log_p = _below_zero(link, scores, temperature)
+    return np.asarray(log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True)))
+
+
+def _below_zero(link: Link, scores: FloatArray, temperature: float) -> FloatArray:
+    """The link's log-probabilities before they are scaled, shifted to a largest one of 0."""
+    log_p = LINKS[link](scores / temperature)
+    return np.asarray(log_p - log_p.max(axis=1, keepdims=True))

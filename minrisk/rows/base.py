@@ -21,6 +21,7 @@ class RowCosts(NamedTuple):
     table: FloatArray  # (K, D) with row = y, or (n, D) with row = 0, 1, ... for costs per row
     row: Int32Array  # (n,)
     weight: FloatArray  # (n,) sample weights
+    label: Int32Array  # (n,) code of the true class; equals row unless costs are per row
 
 
 class Totals(NamedTuple):
@@ -48,7 +49,37 @@ class LeafSplits(NamedTuple):
     gain: FloatArray  # (L,) by how much the loss falls, the vector held; 0 where nothing changes
 
 
+class GrowthRule(NamedTuple):
+    """How far a tree grows."""
+
+    max_leaves: int
+    max_depth: int
+    min_leaf: int  # rows
+    n_drawn: int  # features looked at in each node, drawn anew for every node
+
+
+class Target(NamedTuple):
+    """What splits are chosen by; see `minrisk._kernels.grow` for the three gains."""
+
+    gain: int
+    ridge: FloatArray  # (1,) or (D,), added to a node's mass
+    directions: FloatArray | None = None  # (q, D): of a sketch
+    weight: FloatArray | None = None  # (D,)
+
+
+class GrownTree(NamedTuple):
+    """Nodes as in `minrisk.learners.tree.Tree`, and the node of each leaf number."""
+
+    feature: Int32Array
+    bin: Int32Array
+    left: Int32Array
+    gain: FloatArray  # merit gained at splits
+    leaf_node: IntArray  # (L,)
+    depth: int
+
+
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
+JOINT = "joint"  # a loss of the differences of a row's scores: its value belongs to rows, not to outputs
 
 
 class RowLoss(Protocol):
@@ -71,6 +102,11 @@ class RowLoss(Protocol):
 
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray: ...
 
+    def value_sums(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
+        start: int, stop: int,
+    ) -> IntArray: ...
+
     @property
     def traits(self) -> frozenset[str]: ...
 
@@ -87,6 +123,8 @@ class TreeLike(Protocol):
     @property
     def value(self) -> np.ndarray: ...
     @property
+    def vector(self) -> np.ndarray: ...
+    @property
     def depth(self) -> int: ...
 
 
@@ -101,8 +139,14 @@ class Rows(Protocol):
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass at the present scores."""
 
-    def weigh(self, in_bag: Bag | None, with_mass: bool = False) -> FloatArray:
-        """Restrict the next sums to the bag and fix edges (and masses); returns the column sums of the mass (D,)."""
+    def values(self, loss: RowLoss) -> FloatArray:
+        """Sums of the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
+
+    def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
+        """Restrict the next sums to the bag; returns the column sums of the mass (D,).
+
+        `columns` says what `best_stump` will need: 0 nothing, 1 edges, 2 edges and masses.
+        """
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """The stump of the largest drop over `features`; ties to the lowest feature, then the lowest bin."""
@@ -128,14 +172,20 @@ class Rows(Protocol):
     def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
         """Move rows to the children of their leaves and set their responses."""
 
-    def respond(self, tree: TreeLike) -> None:
-        """Fill the response column."""
+    def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
+        """Grow a tree leaf by leaf on the bag, by edge and mass; `leaf` holds every row's leaf number afterwards."""
 
-    def advance(self, vector: FloatArray) -> None:
-        """scores += response * vector."""
+    def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Edge and mass summed over the bag's rows of each leaf of the grown tree, (L, D) each."""
+
+    def respond(self, tree: TreeLike) -> None:
+        """Fill the response column with the value, and the leaf column with the vector, of each row's leaf."""
+
+    def advance(self, vectors: FloatArray) -> None:
+        """Add (V, D) vectors. One: scores += response * vectors[0]; several: scores += vectors[leaf]."""
 
     def shift(self, vector: FloatArray) -> None:
-        """scores += vector."""
+        """scores += vector: the constant term."""
 
     def risk(self) -> float:
         """Mean cost of the decisions with the largest scores."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -28,11 +29,24 @@ from minrisk._kernels.histogram import (
     leaf_histogram_sparse,
     leaf_sums,
 )
-from minrisk._kernels.scores import add_response, decision_costs, split_leaves, tree_response
+from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response
 from minrisk._kernels.split import SIDES, scan_edges, scan_leaves, scan_sides
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.rows.base import EXPONENTIAL, LeafSplits, RowCosts, RowLoss, Split, Totals, TreeLike
+from minrisk.rows.base import (
+    EXPONENTIAL,
+    JOINT,
+    GrownTree,
+    GrowthRule,
+    LeafSplits,
+    RowCosts,
+    RowLoss,
+    Split,
+    Target,
+    Totals,
+    TreeLike,
+)
+from minrisk.rows.growth import Growth
 from minrisk.rows.sparse_index import SparseIndex
 
 Result = TypeVar("Result")
@@ -86,7 +100,8 @@ class LocalRows:
         self._blocks = list(itertools.pairwise(bounds))
         self.scores = np.zeros((n, D), dtype=SCORE)
         self.response = np.ones(n, dtype=RESPONSE)
-        self._in_bag = np.ones(n, dtype=np.bool_)
+        self.leaf = np.zeros(n, dtype=LEAF)
+        self.in_bag = np.ones(n, dtype=np.bool_)
         self._sum_bits = SUM_BITS - max(1, n).bit_length()
         self._weight_sum = float(costs.weight.sum())
         self._top_cost = float(costs.table.max()) * float(costs.weight.max()) if n else 0.0
@@ -95,46 +110,76 @@ class LocalRows:
             self.mass = np.empty((n, D), dtype=SCORE)
             exact = n <= EXACT_ROWS
             self._fixed_bits = self._sum_bits if exact else EDGE_BITS
-            self.fixed = np.empty((n, D), dtype=EXACT_EDGE if exact else FIXED_EDGE)
-            self.leaf = np.zeros(n, dtype=LEAF)
+            self.fixed = np.empty((n, 0), dtype=EXACT_EDGE if exact else FIXED_EDGE)
             self._contrast = np.empty(n, dtype=SCORE)
             self._fixed_contrast = np.empty(n, dtype=FIXED)
-            self._index = SparseIndex.build(X_binned, n_bins, workers)
             self._scratch: dict[int, np.ndarray] = {}
 
+    @cached_property
+    def _index(self) -> SparseIndex:
+        return SparseIndex.build(self.X_binned, self.n_bins, self.workers)
+
+    @cached_property
+    def _growth(self) -> Growth:
+        return Growth(self)
+
+    def fixed_factor(self, top: FloatArray, spare: int = 0) -> FloatArray:
+        """Factors that make sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""
+        return fixed_factor(top, self._sum_bits - spare)
+
     # -- sums per row block ------------------------------------------------------------------------------------
-    def _over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
+    def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
+        """Results of `task(start, stop)` for each block of rows."""
         return self.workers.map(lambda block: task(*block), self._blocks)
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
-        tops = self._over_blocks(
+        tops = self.over_blocks(
             lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
         )
-        self._top_edge, self._top_mass, self._top_value = np.max(tops, axis=0)
-        self._in_bag[:] = True
-        if EXPONENTIAL not in loss.traits:
-            return Totals(self.slopes(loss, np.zeros(self.n_outputs))[0], log_scale, log_scale)
-        top = float(self._top_mass.max())
-        return Totals(self._mass_sums(), log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
+        self.top_edge, self.top_mass, self._top_value = np.max(tops, axis=0)
+        self.in_bag[:] = True
+        self._log_scale = log_scale
+        top = float(self.top_mass.max()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
+        return Totals(self.values(loss), log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
+
+    def values(self, loss: RowLoss) -> FloatArray:
+        """Loss over the bag; see `Rows.values`."""
+        if EXPONENTIAL in loss.traits:
+            return self._mass_sums()
+        if JOINT not in loss.traits:
+            return self.slopes(loss, np.zeros(self.n_outputs))[0]
+        factor = self.fixed_factor(self._top_value)
+        parts = self.over_blocks(
+            lambda a, b: loss.value_sums(
+                self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b
+            )
+        )
+        return _divide(np.sum(parts, axis=0), factor)
 
     def _mass_sums(self) -> FloatArray:
-        factor = fixed_factor(self._top_mass, self._sum_bits)
+        factor = self.fixed_factor(self.top_mass)
         return _divide(self._column_sums(self.mass, factor), factor)
 
     def _column_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
-        parts = self._over_blocks(lambda a, b: column_sums(values, self._in_bag, factor, a, b))
+        parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, factor, a, b))
         total: IntArray = np.sum(parts, axis=0)
         return total
 
-    def weigh(self, in_bag: Bag | None, with_mass: bool = False) -> FloatArray:
+    def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
         """Restrict to the bag, fix edges (and masses), sum the mass; see `Rows.weigh`."""
         if in_bag is None:
-            self._in_bag[:] = True
+            self.in_bag[:] = True
         else:
-            self._in_bag[:] = in_bag
-        columns = [(self.edge, self._top_edge), (self.mass, self._top_mass)][: 1 + with_mass]
-        if self.fixed.shape[1] != len(columns) * self.n_outputs:  # once, before the first round that needs masses
+            self.in_bag[:] = in_bag
+        if columns:
+            self._fix_columns(columns)
+        return self._mass_sums()
+
+    def _fix_columns(self, n_columns: int) -> None:
+        """Edges (1) and masses (2) in fixed point for the histograms of stumps."""
+        columns = [(self.edge, self.top_edge), (self.mass, self.top_mass)][:n_columns]
+        if self.fixed.shape[1] != len(columns) * self.n_outputs:  # once
             self.fixed = np.empty((self.n_samples, len(columns) * self.n_outputs), dtype=self.fixed.dtype)
         totals, factors = [], []
         for c, (values, top) in enumerate(columns):
@@ -142,28 +187,27 @@ class LocalRows:
             totals.append(self._fix(values, factors[c], c * self.n_outputs))
         self._fixed_total: IntArray = np.concatenate(totals)
         self._fixed_factor: FloatArray = np.concatenate(factors)
-        return self._mass_sums()
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
         """Values in fixed point into the columns from `first` on; returns their sums."""
-        parts = self._over_blocks(lambda a, b: fix_columns(values, self._in_bag, factor, a, b, self.fixed, first))
+        parts = self.over_blocks(lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first))
         total: IntArray = np.sum(parts, axis=0)
         return total
 
     def edges(self) -> FloatArray:
         """Sum of response * edge; see `Rows.edges`."""
-        factor = fixed_factor(self._top_edge, self._sum_bits)
+        factor = self.fixed_factor(self.top_edge)
         return _divide(self._response_sums(self.edge, factor), factor)
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
-        parts = self._over_blocks(lambda a, b: response_sums(values, self.response, self._in_bag, factor, a, b))
+        parts = self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b))
         total: IntArray = np.sum(parts, axis=0)
         return total
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass per side of the response; see `Rows.side_sums`."""
         sides = []
-        for values, top in ((self.edge, self._top_edge), (self.mass, self._top_mass)):
+        for values, top in ((self.edge, self.top_edge), (self.mass, self.top_mass)):
             factor = fixed_factor(top, self._sum_bits - 1)  # a bit for the sum of two sums
             whole, signed = self._column_sums(values, factor), self._response_sums(values, factor)
             sides.append(_divide(np.array([whole - signed, whole + signed]) // 2, factor))
@@ -172,38 +216,42 @@ class LocalRows:
     def slopes(self, loss: RowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
         factors = fixed_factor(loss.entry_bounds(self._top_value, vector, self._top_cost), self._sum_bits)
-        parts = self._over_blocks(
+        parts = self.over_blocks(
             lambda a, b: loss.slopes(
-                self.costs, self.scores, self.response, self._in_bag, vector, factors, a, b
+                self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
             )
         )
         return _divide(np.sum(parts, axis=0), factors)
 
     def contrast(self, loss: RowLoss, vector: FloatArray) -> None:
         """Fill the contrast, in fixed point; see `Rows.contrast`."""
-        tops = self._over_blocks(
+        tops = self.over_blocks(
             lambda a, b: loss.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
         )
         factor = float(fixed_factor(np.array(max(tops)), self._sum_bits))
-        sizes = self._over_blocks(
-            lambda a, b: fix_vector(self._contrast, self._in_bag, factor, a, b, self._fixed_contrast)
+        sizes = self.over_blocks(
+            lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self._fixed_contrast)
         )
         self._margin = sum(int(s) for s in sizes) >> MARGIN_SHIFT
         self._contrast_factor = factor or 1.0
 
-    def advance(self, vector: FloatArray) -> None:
-        """scores += response * vector."""
-        self._over_blocks(lambda a, b: add_response(self.scores, self.response, vector, a, b))
+    def advance(self, vectors: FloatArray) -> None:
+        """scores += response * vectors[0], or vectors[leaf] where there are several; see `Rows.advance`."""
+        if len(vectors) == 1:
+            self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b))
+        else:
+            self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b))
 
     def shift(self, vector: FloatArray) -> None:
-        """scores += vector."""
+        """scores += vector: the constant term."""
         self.scores += vector
 
     def respond(self, tree: TreeLike) -> None:
-        """Fill the response column with the tree's values."""
-        self._over_blocks(
+        """Fill response and leaf with the tree's values and vectors; see `Rows.respond`."""
+        self.over_blocks(
             lambda a, b: tree_response(
-                self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.depth, a, b, self.response
+                self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.vector, tree.depth, a, b,
+                self.response, self.leaf,
             )
         )
 
@@ -212,8 +260,8 @@ class LocalRows:
         factor = float(fixed_factor(np.array(self._top_cost), self._sum_bits))
         if factor == 0.0 or self._weight_sum == 0.0:
             return 0.0
-        table, row, weight = self.costs
-        parts = self._over_blocks(lambda a, b: decision_costs(self.scores, table, row, weight, factor, a, b))
+        table, row, weight, _ = self.costs
+        parts = self.over_blocks(lambda a, b: decision_costs(self.scores, table, row, weight, factor, a, b))
         return sum(int(p) for p in parts) / factor / self._weight_sum
 
     # -- histograms: threads over features -----------------------------------------------------------------------
@@ -271,6 +319,15 @@ class LocalRows:
         ties = np.flatnonzero(drop >= top * (1 - TIE))
         best = ties[np.argmin(order[ties])]
         return Split(int(order[best]), int(where[best]), float(drop[best]))
+
+    # -- trees with a vector in every leaf -----------------------------------------------------------------------
+    def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
+        """Grow a tree on the bag; see `Rows.grow`."""
+        return self._growth.grow(target, rule, features, seed)
+
+    def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Edge and mass of each leaf; see `Rows.leaf_sums`."""
+        return self._growth.leaf_sums()
 
     # -- leaves of a growing tree ----------------------------------------------------------------------------------
     def start_leaves(self) -> None:
@@ -336,7 +393,7 @@ class LocalRows:
 
     def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
         """Move rows to the children of their leaves; see `Rows.split_leaves`."""
-        self._over_blocks(
+        self.over_blocks(
             lambda a, b: split_leaves(
                 self.X_binned, splits.feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response
             )

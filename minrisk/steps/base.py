@@ -30,19 +30,25 @@ class StepProblem(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A vector and the loss over the bag after it (smoothing left out), in the units of `StepProblem.value`."""
+    """Vectors and the loss over the bag after them (smoothing left out), in the units of `StepProblem.value`.
 
-    vector: FloatArray
+    One vector is for the whole learner, times its response; of several each row adds the one that its leaf names.
+    """
+
+    vectors: FloatArray  # (V, D)
     value: float
-    shift: FloatArray | None = None  # added to all scores: the change of the constant term
 
 
 class StepSolver(Protocol):
-    """Finds the vector."""
+    """Finds the vectors."""
 
     @property
     def gain(self) -> int | None:
         """The drop that a stump search maximises (`minrisk._kernels.split`); None: the loss's own."""
+
+    @property
+    def columns(self) -> int:
+        """What the rows must hold in fixed point; see `Rows.weigh`."""
 
     @property
     def requires(self) -> frozenset[str]:

@@ -22,12 +22,13 @@ class ClosedFormStep:
 
     requires: frozenset[str] = frozenset({EXPONENTIAL, SIGNS})
     gain: int | None = None
+    columns: int = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in one pass over the rows."""
         edge, mass = problem.rows.edges(), problem.mass
-        vector = _minimiser(edge, mass + 2.0 * problem.ridge)
-        return Step(vector, _value(edge, mass, vector))
+        vector = minimiser(edge, mass + 2.0 * problem.ridge)
+        return Step(vector[None], value_after(edge, mass, vector))
 
 
 @dataclass(frozen=True)
@@ -35,25 +36,26 @@ class TwoSidedStep:
     """The constant term is fitted anew in every round: H + f a + b, jointly in a and b.
 
     Then either side of a stump has a vector of its own, a_- = b - a and a_+ = b + a, each in closed form from the sums
-    over its rows; each side gets half of the smoothing.
+    over its rows; each side gets half of the smoothing. The vectors are (a_-, a_+).
     """
 
     requires: frozenset[str] = frozenset({EXPONENTIAL, SIGNS, STUMPS})
     gain: int | None = SIDES
+    columns: int = 2
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise on either side, in four passes over the rows."""
         edge, mass = problem.rows.side_sums()
-        below, above = sides = _minimiser(edge, mass + problem.ridge)
-        return Step((above - below) / 2, _value(edge, mass, sides), (above + below) / 2)
+        sides = minimiser(edge, mass + problem.ridge)
+        return Step(sides, value_after(edge, mass, sides))
 
 
-def _minimiser(edge: FloatArray, room: FloatArray) -> FloatArray:
+def minimiser(edge: FloatArray, room: FloatArray) -> FloatArray:
     """The minimiser of T cosh a - E sinh a, atanh(E / T), 0 where T is 0."""
     ratio = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0)
     with np.errstate(divide="ignore"):
         return clip_step(np.arctanh(np.clip(ratio, -1.0, 1.0)))
 
 
-def _value(edge: FloatArray, mass: FloatArray, vector: FloatArray) -> float:
+def value_after(edge: FloatArray, mass: FloatArray, vector: FloatArray) -> float:
     return float(np.sum(mass * np.cosh(vector) - edge * np.sinh(vector)))

@@ -23,6 +23,7 @@ class NewtonStep:
 
     requires: frozenset[str] = frozenset({SEPARABLE})
     gain: int | None = None
+    columns: int = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in a few passes over the rows."""
@@ -45,7 +46,7 @@ class NewtonStep:
             if np.all(change <= TOLERANCE * np.maximum(1.0, np.abs(vector))):
                 break
         value = problem.rows.slopes(problem.loss, vector)[0]
-        return Step(vector, float(value.sum()))
+        return Step(vector[None], float(value.sum()))
 
 
 def _phantom(base: str, a: FloatArray) -> tuple[FloatArray, FloatArray]:

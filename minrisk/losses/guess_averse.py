@@ -1,0 +1,141 @@
+"""Guess-averse losses: GEL and GLL, of which softmax cross-entropy is the case of 0/1 costs.
+
+Beijbom, Saberian, Kriegman and Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass Boosting",
+ICML 2014, Eq. (20) and (21).
+
+=====================  ==================================  ===========================================
+paper                  here                                where
+=====================  ==================================  ===========================================
+z, the true class      ``RowCosts.label``, y               `minrisk.rows.base`
+C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.base`
+S_k(x)                 ``scores``                          rows
+L^{id,exp}, GEL        ``"gel"``                           `minrisk._kernels.guess_averse`
+L^{log,exp}, GLL       ``"gll"``                           `minrisk._kernels.guess_averse`
+=====================  ==================================  ===========================================
+
+Deviation: the sums run over k != z. The paper's include C_zz, which is 0 there; here a cost of the right decision is a
+constant that no score can change, and does not enter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minrisk._kernels import guess_averse as kernels
+from minrisk._kernels.split import QUADRATIC
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.losses.base import JOINT
+from minrisk.losses.links import Link
+from minrisk.rows.base import RowCosts
+
+KINDS = ("gel", "gll")
+
+
+@dataclass(frozen=True, eq=False)
+class GuessAverseLoss:
+    """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk exp(S_nk - S_ny)), gamma(v) = v (GEL) or log(1 + v) (GLL).
+
+    Unlike the coupled losses it compares scores: outputs are not separable, the same constant added to all scores of a
+    row changes nothing, and the mean has the factor 1 / W rather than 1 / (2 W).
+
+    Parameters
+    ----------
+    kind : {"gel", "gll"}
+        GLL with all costs 1 is softmax cross-entropy.
+    """
+
+    kind: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return frozenset({JOINT})
+
+    @property
+    def gain(self) -> int:
+        """E^2 / (2 M): one Newton step."""
+        return QUADRATIC
+
+    @property
+    def base(self) -> str:
+        """Name of gamma."""
+        return self.kind
+
+    def constant(self, costs: RowCosts) -> float:
+        """0: costs of right decisions do not enter."""
+        return 0.0
+
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """0, the limit as the true class's score grows."""
+        return np.zeros(costs.table.shape[1])
+
+    def start_log_scale(self, costs: RowCosts) -> float:
+        """GEL: log of the largest cost times the largest weight, which bounds the first weights."""
+        top = float(np.max(costs.table, initial=0.0)) * float(np.max(costs.weight, initial=0.0))
+        return float(np.log(top)) if self.kind == "gel" and top > 0 else 0.0
+
+    def link(self, costs: RowCosts) -> Link | None:
+        """Softmax for GLL with a cost of 1 for each mistake.
+
+        Of costs s the minimiser is p_y ~ pi_y (s + (1 - s) pi_y) with pi the softmax, which is softmax for s = 1 only.
+        """
+        K, D = costs.table.shape
+        if self.kind != "gll" or K != D or not np.array_equal(costs.row, costs.label):
+            return None
+        return "softmax" if np.all(costs.table[~np.eye(K, dtype=bool)] == 1.0) else None
+
+    # -- row kernels ---------------------------------------------------------------------------------------------
+    def gradients(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray:
+        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; see `minrisk._kernels.guess_averse`.
+
+        Returns
+        -------
+        ndarray of shape (3, D)
+            Column maxima of |edge|, mass and value; a row's value counts in the column of its true class.
+
+        Raises
+        ------
+        ValueError
+            If a true class is no decision, or the only one.
+        """
+        D = scores.shape[1]
+        if D < 2 or np.max(costs.label[start:stop], initial=0) >= D or np.min(costs.label[start:stop], initial=0) < 0:
+            raise ValueError(
+                f"{self.kind} compares the scores of decisions with the true class's: it requires a decision for every "
+                f"class, and two at least; there are {D}."
+            )
+        run = kernels.exponential_gradients if self.kind == "gel" else kernels.logistic_gradients
+        top: FloatArray = run(
+            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, mass
+        )
+        return top
+
+    def value_sums(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
+        start: int, stop: int,
+    ) -> IntArray:
+        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,); their sum is the loss.
+
+        Parameters
+        ----------
+        log_scale, edge
+            As `gradients` was given, and wrote, at these scores.
+        factor : ndarray of shape (D,)
+            For the maxima of the value that `gradients` returned.
+        """
+        if self.kind == "gel":
+            sums: IntArray = kernels.exponential_values(costs.label, edge, in_bag, factor, start, stop)
+        else:
+            sums = kernels.logistic_values(
+                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, edge, in_bag, factor, start, stop
+            )
+        return sums

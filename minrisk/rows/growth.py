@@ -1,0 +1,211 @@
+"""Growing trees leaf by leaf on local rows: kernels do whole trees of few rows, threads share the features of large nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SUM_BITS
+from minrisk._kernels.fixed import fix_columns
+from minrisk._kernels.grow import (
+    CLOSED,
+    EVALUATED,
+    PENDING,
+    draw_features,
+    evaluate_histograms,
+    fix_sketch,
+    gather,
+    grow,
+    leaf_column_sums,
+    leaf_numbers,
+    merit,
+    node_histograms,
+    project,
+    sum_rows,
+)
+from minrisk._kernels.scores import tree_response
+from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk.rows.base import GrownTree, GrowthRule, Target
+
+if TYPE_CHECKING:
+    from minrisk.rows.local import LocalRows
+
+LARGE = 4096  # leaves of more rows use all threads and keep their histograms: a larger child's is found by subtraction
+INLINE_WORK = 1 << 17  # smaller tasks run in the caller: a thread would cost more
+KEPT_BYTES = 64 << 20  # of such histograms
+
+
+Result = TypeVar("Result")
+
+
+class Growth:
+    """The columns and scratch memory of leaf-wise growth on one `LocalRows`; reused from round to round."""
+
+    def __init__(self, rows: LocalRows) -> None:
+        self.rows = rows
+        n = rows.n_samples
+        self.order = np.arange(n, dtype=np.int32)  # before a tree is grown all rows are in one leaf
+        self._spare = np.empty(n, dtype=np.int32)
+        self._columns = np.empty((0, 0), dtype=FIXED)
+        self._sketch = np.empty((0, 0))
+        self._kept: dict[int, np.ndarray] = {}
+        self.start, self.end = np.array([0]), np.array([n])
+
+    # -- columns ---------------------------------------------------------------------------------------------------
+    def _prepare(self, target: Target) -> FloatArray:
+        """Fill the fixed-point columns; returns what a unit of each is worth."""
+        rows, D = self.rows, self.rows.n_outputs
+        n_columns = 2 * D + 1 if target.directions is None else len(target.directions) + 1
+        if self._columns.shape != (rows.n_samples, n_columns):
+            self._columns = np.empty((rows.n_samples, n_columns), dtype=FIXED)
+            self._sketch = np.empty((rows.n_samples, 0 if target.directions is None else n_columns))
+        if target.directions is None:
+            factors = [rows.fixed_factor(rows.top_edge), rows.fixed_factor(rows.top_mass)]
+            for c, values in enumerate((rows.edge, rows.mass)):
+                rows.over_blocks(
+                    lambda a, b, v=values, c=c: fix_columns(v, rows.in_bag, factors[c], a, b, self._columns, c * D)
+                )
+            self._columns[:, 2 * D] = 1
+            return _inverse(np.concatenate([*factors, [1.0]]))
+        tops = rows.over_blocks(
+            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
+        )
+        top = np.max(tops, axis=0)
+        factor = rows.fixed_factor(top)
+        factor[-1] = rows.fixed_factor(top[-1:], COUNT_BITS)[0]
+        rows.over_blocks(lambda a, b: fix_sketch(self._sketch, factor, a, b, self._columns))
+        return _inverse(factor)
+
+    # -- growing ---------------------------------------------------------------------------------------------------
+    def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
+        """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
+        rows = self.rows
+        factor = self._prepare(target)
+        in_bag = np.flatnonzero(rows.in_bag).astype(np.int32)
+        order = self.order[: len(in_bag)]
+        order[:] = in_bag
+        L, C = rule.max_leaves, self._columns.shape[1]
+        start, end, depth = (np.zeros(L, dtype=np.int64) for _ in range(3))
+        total, drop = np.zeros((L, C), dtype=FIXED), np.zeros(L)
+        best_feature, best_bin, status, node = (np.zeros(L, dtype=np.int64) for _ in range(4))
+        feature, bins, left = (np.zeros(2 * L, dtype=np.int32) for _ in range(3))
+        bins[0] = 255
+        gain, sizes = np.zeros(2 * L), np.array([1, 1])
+        end[0] = len(order)
+        sum_rows(self._columns, order, total[0])
+        status[0] = PENDING if len(order) >= 2 * rule.min_leaf and rule.max_depth > 0 and L > 1 else CLOSED
+        self._kept.clear()
+        while True:
+            split = grow(
+                rows.X_binned, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge, target.gain,
+                rule.min_leaf, rule.max_depth, LARGE, order, self._spare, start, end, depth, total, drop, best_feature,
+                best_bin, status, node, feature, bins, left, gain, sizes,
+            )  # fmt: skip
+            if split < 0:
+                break
+            leaves = [split] if sizes[0] == 1 else [split, int(sizes[0]) - 1]
+            waiting = [leaf for leaf in leaves if status[leaf] == PENDING]
+            histograms = self._histograms(leaves, waiting, rule, features, seed, node, start, end)
+            for leaf in waiting:
+                best, which, where = self._best(*histograms[leaf], total[leaf], factor, target, rule)
+                drop[leaf] = best - merit(total[leaf], factor, target.ridge, target.gain)
+                best_feature[leaf], best_bin[leaf] = which, where
+                status[leaf] = EVALUATED if which >= 0 else CLOSED
+        n_leaves, n_nodes = sizes
+        self._kept.clear()
+        self.start, self.end = start[:n_leaves], end[:n_leaves]
+        if len(order) < rows.n_samples:
+            self._number_all(feature, bins, left, node[:n_leaves], int(depth.max()))
+        else:
+            leaf_numbers(order, self.start, self.end, rows.leaf)
+        deepest = int(depth[:n_leaves].max())
+        return GrownTree(
+            feature[:n_nodes], bins[:n_nodes], left[:n_nodes], gain[:n_nodes], node[:n_leaves], deepest
+        )
+
+    def _histograms(
+        self, leaves: list[int], waiting: list[int], rule: GrowthRule, features: IntArray, seed: int, node: IntArray,
+        start: IntArray, end: IntArray,
+    ) -> dict[int, tuple[IntArray, np.ndarray]]:
+        """Features and histograms (f, MAX_BINS, C) of the leaves that wait; kept where their children may subtract."""
+        found = {}
+        everything = rule.n_drawn == len(features)
+        parent = self._kept.pop(leaves[0], None)
+        if parent is not None and len(leaves) == 2:
+            smaller, larger = sorted(leaves, key=lambda leaf: (end[leaf] - start[leaf], leaf))
+            own = self._by_rows(features, int(start[smaller]), int(end[smaller]))
+            self._over_features(len(features), own.size, lambda a, b: np.subtract(parent[a:b], own[a:b], parent[a:b]))
+            found = {smaller: (features, own), larger: (features, parent)}
+        else:
+            for leaf in waiting:
+                drawn = np.empty(len(features), dtype=np.int64)
+                draw_features(features, rule.n_drawn, seed, node[leaf], drawn)
+                drawn = drawn[: rule.n_drawn]
+                found[leaf] = (drawn, self._by_rows(drawn, int(start[leaf]), int(end[leaf])))
+        for leaf in waiting if everything else ():
+            histograms = found[leaf][1]
+            if end[leaf] - start[leaf] > LARGE and histograms.nbytes * (len(self._kept) + 1) <= KEPT_BYTES:
+                self._kept[leaf] = histograms
+        return found
+
+    def _by_rows(self, features: IntArray, start: int, end: int) -> np.ndarray:
+        """Histograms of a node from its rows."""
+        rows = self.rows
+        gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
+        gather(self._columns, self.order, start, end, gathered)
+        out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
+        self._over_features(
+            len(features), gathered.size * len(features),
+            lambda a, b: node_histograms(rows.X_binned, features[a:b], self.order, start, end, gathered, out[a:b]),
+        )  # fmt: skip
+        return out
+
+    def _best(
+        self, features: IntArray, histograms: np.ndarray, total: IntArray, factor: FloatArray, target: Target,
+        rule: GrowthRule,
+    ) -> tuple[float, int, int]:
+        """Best split over the features: merit, feature, bin; ties to the lowest feature."""
+        found = self._over_features(
+            len(features), histograms.size,
+            lambda a, b: evaluate_histograms(
+                histograms[a:b], features[a:b], self.rows.n_bins, total, factor, target.ridge, target.gain,
+                rule.min_leaf,
+            ),
+        )  # fmt: skip
+        best = max(found, key=lambda split: (split[1] >= 0, split[0]))  # the first of equals
+        return best
+
+    def _over_features(self, n_features: int, work: int, task: Callable[[int, int], Result]) -> list[Result]:
+        """Run `task(first, last)` over ranges of features, in ascending order, on the threads where that pays."""
+        workers = self.rows.workers
+        parts = 1 if work < INLINE_WORK else min(4 * workers.n, n_features) if workers.n > 1 else 1
+        bounds = [n_features * p // parts for p in range(parts + 1)]
+        return workers.map(lambda p: task(bounds[p], bounds[p + 1]), range(parts))
+
+    # -- what the leaves hold ----------------------------------------------------------------------------------------
+    def _number_all(self, feature: Int32Array, bins: Int32Array, left: Int32Array, node: IntArray, depth: int) -> None:
+        """Write every row's leaf number into the rows' leaf column, rows out of the bag included."""
+        rows = self.rows
+        number, one = np.zeros(len(feature), dtype=np.int32), np.ones(len(feature))
+        number[node] = np.arange(len(node))
+        rows.over_blocks(
+            lambda a, b: tree_response(
+                rows.X_binned, feature, bins, left, one, number, depth, a, b, rows.response, rows.leaf
+            )
+        )
+
+    def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Edge and mass summed over the rows of each leaf, (L, D) each."""
+        rows, out = self.rows, []
+        for values, top in ((rows.edge, rows.top_edge), (rows.mass, rows.top_mass)):
+            factor = rows.fixed_factor(top, SUM_BITS - FLOAT_BITS)
+            sums = np.empty((len(self.start), rows.n_outputs))
+            leaf_column_sums(values, factor, self.order, self.start, self.end, sums)
+            out.append(np.divide(sums, factor, out=np.zeros(sums.shape), where=factor > 0))
+        return out[0], out[1]
+
+
+def _inverse(factor: FloatArray) -> FloatArray:
+    return np.divide(1.0, factor, out=np.zeros_like(factor), where=factor > 0)
