@@ -8,7 +8,7 @@ from minrisk._kernels._dtypes import EXACT_ROWS
 
 
 def warmup() -> None:
-    """Compile all kernels and leave them in the cache; a few seconds, once per machine and version.
+    """Compile all kernels and leave them in the cache; a minute or less, once per machine and version.
 
     Tiny fits that reach every kernel with the dtypes of real ones.
 
@@ -17,7 +17,12 @@ def warmup() -> None:
     >>> from minrisk._warmup import warmup
     >>> warmup()
     """
-    from minrisk.algorithms import REBELClassifier
+    _stumps_and_shared_trees()
+    _vector_trees()
+
+
+def _stumps_and_shared_trees() -> None:
+    from minrisk.algorithms.rebel import REBELClassifier
 
     rng = np.random.default_rng(0)
     for n, loss in ((60, "exponential"), (60, "logistic"), (EXACT_ROWS + 1, "exponential")):
@@ -28,3 +33,24 @@ def warmup() -> None:
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))
         model.set_params(warm_start=True, n_estimators=3).fit(X, y)  # trees on bins
+        model.set_params(warm_start=False).fit(X, y, cost=_each(y))
+
+
+def _vector_trees() -> None:
+    from minrisk.algorithms.min_risk import MinRiskClassifier
+    from minrisk.rows.growth import LARGE
+
+    X = np.random.default_rng(0).normal(size=(LARGE + 1, 3))
+    y = np.digitize(X[:, 0], (-0.5, 0.5))
+    few, cost = slice(60), 1.0 - np.eye(3)
+    for surrogate, sketch in (("exponential", 1), ("softmax", 2), ("gll", 2), ("gel", None), ("coupled", None)):
+        model = MinRiskClassifier(cost, surrogate=surrogate, sketch=sketch, n_estimators=2, n_folds=2, subsample=0.7)
+        model.fit(X[few], y[few])
+        if surrogate not in ("exponential", "softmax"):
+            model.fit(X[few], y[few], cost=_each(y[few]))
+        model.set_params(n_folds=1, subsample=1.0, max_leaf_nodes=4).fit(X, y)  # histograms of large nodes
+
+
+def _each(y: np.ndarray) -> np.ndarray:
+    """Costs per row."""
+    return np.asarray(1.0 - np.eye(3)[y])

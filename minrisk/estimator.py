@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from minrisk.rows.base import RowCosts
     from minrisk.rows.local import LocalRows
 
+FEW_ROWS = 16
 NO_LINK = (
     "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
     "sklearn.calibration.CalibratedClassifierCV."
@@ -248,18 +249,28 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _check_X(self, X: Any) -> np.ndarray:
+        if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= FEW_ROWS and X.dtype in (np.float64, np.float32):
+            known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
+            if "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known:
+                if not np.isinf(X).any():
+                    return X
         check_is_fitted(self, "model_")
         return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False))
 
     def _scores(self, X: Any) -> FloatArray:
         X = self._check_X(X)
+        if len(X) <= FEW_ROWS:
+            return self.model_.scores(X)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
             return self.model_.scores(X, workers)
 
     def predict(self, X: Any) -> Labels:
-        """The decision of the largest score for each row, (n,)."""
-        scores = self._scores(X)
-        return np.asarray(self.decisions_[scores.argmax(axis=1)])
+        """The decision for each row, (n,)."""
+        return np.asarray(self.decisions_[self._decide(self._scores(X))])
+
+    def _decide(self, scores: FloatArray) -> IntArray:
+        """Number of the decision: that of the largest score."""
+        return np.asarray(scores.argmax(axis=1))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores H(x), (n, D); for two classes the second score less the first, (n,)."""
@@ -273,7 +284,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def staged_predict(self, X: Any) -> Iterator[Labels]:
         """`predict` after each round."""
         for scores in self.model_.staged_scores(self._check_X(X)):
-            yield np.asarray(self.decisions_[scores.argmax(axis=1)])
+            yield np.asarray(self.decisions_[self._decide(scores)])
 
     def _outward(self, scores: FloatArray) -> FloatArray:
         two = len(self.classes_) == 2 and scores.shape[1] == 2
@@ -299,10 +310,14 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _require_link(self) -> None:
         model = getattr(self, "model_", None)
-        if (model is None and self.cost is not None) or (model is not None and model.link is None):
+        if (model is None and not self._gives_probabilities()) or (model is not None and model.link is None):
             raise AttributeError(
                 NO_LINK.format(reason="scores trained on general costs estimate risks, not probabilities")
             )
+
+    def _gives_probabilities(self) -> bool:
+        """Whether a fit with these parameters may have a link."""
+        return self.cost is None
 
     def _predict_proba(self, X: Any) -> FloatArray:
         scores = self._scores(X)
@@ -339,6 +354,18 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         packed = self.model_.packed
         total = np.bincount(packed.feature, weights=packed.gain, minlength=self.n_features_in_)
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
+
+    def _n_outputs(self) -> int:
+        """Scores per row."""
+        return len(self.decisions_)
+
+    def _facts(self) -> dict[str, Any]:
+        """What a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
+        return {"log_scale": float(self._log_scale)}
+
+    def _restore_facts(self, facts: dict[str, Any]) -> None:
+        """Take back what `_facts` gave; raises for anything else."""
+        self._log_scale = float(facts["log_scale"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,13 +17,13 @@ from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
 from minrisk.losses.links import Link
-from minrisk.monitors import RoundInfo
+from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import RowCosts
 from minrisk.rows.local import LocalRows
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
-PATIENCE = 1.6  # stop when the round exceeds this many times the best one (and ten more)
+PATIENCE = 3.0  # stop when the round exceeds this many times the best one (and twenty more)
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0)}
@@ -48,26 +48,26 @@ class CrossFit(NamedTuple):
     n_rounds: int
     temperature: float
     scores: FloatArray  # (n, D) of every row by the member that did not see it
+    judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seen: np.ndarray  # (n,) whether that member knew the row's class
     seconds: float
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
 def fold_numbers(X_binned: Binned, codes: IntArray, n_folds: int, seed: int) -> IntArray:
-    """Fold of each row (n,): classes spread evenly, equal rows together; independent of the order of the rows."""
+    """Fold of each row (n,): classes spread evenly, equal rows together, at least two rows in each.
+
+    It depends neither on the order of the rows nor on how often a row is there.
+    """
     rng = np.random.default_rng([seed, 1])
     key = np.zeros(X_binned.shape[1], dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column, odd in zip(X_binned, rng.integers(1, 2**63, len(X_binned), dtype=np.uint64) | 1, strict=True):
             key += (column.astype(np.uint64) + 1) * odd
             key ^= key >> np.uint64(29)
-    folds, used = np.empty(len(codes), dtype=np.int64), 0
-    for k in range(int(codes.max()) + 1):
-        members = np.flatnonzero(codes == k)
-        distinct, rank = np.unique(key[members], return_inverse=True)
-        folds[members] = (rank + used) % n_folds
-        used += len(distinct)  # small classes must not all begin with fold 0
-    return folds
+    distinct, which = np.unique(np.stack([codes.astype(np.uint64), key]), axis=1, return_inverse=True)
+    n_folds = min(n_folds, max(1, distinct.shape[1] // 2))
+    return np.asarray(np.arange(distinct.shape[1]) % n_folds)[which.ravel()]  # by class, then by a random number
 
 
 # -- what left-out rows say --------------------------------------------------------------------------------------------
@@ -137,14 +137,17 @@ class LeftOut:
             )
         if judged < self._least:
             self._least, self._best_round = judged, info.n_rounds
-        self.lost_patience = info.n_rounds > PATIENCE * self._best_round + 10
+        self.lost_patience = info.n_rounds > PATIENCE * self._best_round + 20
         return self.lost_patience
 
 
 def cross_fit(
-    candidate: Candidate, X_binned: Binned, n_bins: IntArray, folds: IntArray, n_rounds: int, seed: int, workers: Workers
-) -> CrossFit:
+    candidate: Candidate, X_binned: Binned, n_bins: IntArray, folds: IntArray, n_rounds: int, seed: int,
+    workers: Workers, watching: Sequence[Monitor] = (),
+) -> CrossFit:  # fmt: skip
     """Train a candidate's members, side by side on the workers' threads, and choose rounds and temperature.
+
+    `watching` are monitors of the first member.
 
     With one fold (all rows 0) the only member is trained on everything and nothing is chosen.
     """
@@ -167,29 +170,29 @@ def cross_fit(
         recipe = candidate.recipe(rows.costs, candidate.learning_rate, rows.n_samples)
         loss_link[fold] = recipe.loss.link(rows.costs)
         if left_out is None:
-            return boost(rows, recipe, n_rounds, seed), None
-        known = np.zeros(costs.table.shape[0] if costs.label.size == 0 else int(costs.label.max()) + 1, dtype=np.bool_)
+            return boost(rows, recipe, n_rounds, seed, watching), None
+        known = np.zeros(int(costs.label.max()) + 1, dtype=np.bool_)
         known[rows.costs.label[rows.costs.weight > 0]] = True
         seen[left_out] = known[costs.label[left_out]]
         monitor = LeftOut(part(left_out, False, inner), loss_link[fold], schedule, seen[left_out])
-        return boost(rows, recipe, n_rounds, seed + fold, [monitor]), monitor
+        return boost(rows, recipe, n_rounds, seed + fold, [monitor, *(watching if fold == 0 else ())]), monitor
 
     trained = workers.map(train, range(n_folds))
     members = [progress for progress, _ in trained]
     link = loss_link[0]
     if n_folds == 1:
-        rounds, temperature = len(members[0].trees), 1.0
+        rounds, temperature, judged = len(members[0].trees), 1.0, []
         scores = np.zeros((len(folds), costs.table.shape[1]))
     else:
         monitors = [monitor for _, monitor in trained if monitor is not None]
-        rounds, temperature, scores = _choose(monitors, costs, folds, seen, link, schedule)
-    return CrossFit(candidate, members, link, rounds, temperature, scores, seen, time.perf_counter() - begun)
+        rounds, temperature, scores, judged = _choose(monitors, costs, folds, seen, link, schedule)
+    return CrossFit(candidate, members, link, rounds, temperature, scores, judged, seen, time.perf_counter() - begun)
 
 
 def _choose(
     monitors: Sequence[LeftOut], costs: RowCosts, folds: IntArray, seen: np.ndarray, link: Link | None,
     schedule: Sequence[int],
-) -> tuple[int, float, FloatArray]:
+) -> tuple[int, float, FloatArray, list[tuple[int, float]]]:
     """Rounds and temperature of least pooled log-loss (without a link: rounds of least risk), and the scores there.
 
     A member that lost patience ends the search; one that had nothing left to learn stays as it is.
@@ -199,6 +202,7 @@ def _choose(
     weight = np.where(seen, costs.weight, 0.0)
     pooled = np.empty((len(folds), costs.table.shape[1]))
     best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
+    rounds, curve = [0, *schedule], []
     for c in range(last):
         for fold, monitor in enumerate(monitors):
             pooled[folds == fold] = monitor.scores[min(c, len(monitor.scores) - 1)]
@@ -206,8 +210,9 @@ def _choose(
             judged = float(costs.weight @ costs.table[costs.row, pooled.argmax(axis=1)])
         else:
             running, judged = fit_temperature(link, pooled, costs.label, weight, running)
+        curve.append((rounds[c], judged / float(costs.weight.sum())))
         if judged < best:
             best, chosen, temperature = judged, c, running
     for fold, monitor in enumerate(monitors):
         pooled[folds == fold] = monitor.scores[min(chosen, len(monitor.scores) - 1)]
-    return ([0, *schedule])[chosen], temperature, pooled
+    return rounds[chosen], temperature, pooled, curve

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -385,6 +386,150 @@ def two_sided(X, cost_rows, weights, edges, n_rounds, offset, smoothing):
         pair = [best_constant(rows, eps) for rows in (~above, above)]
         H = H + np.where(above[:, None], pair[1], pair[0])
         rounds.append((best, pair, loss_value(s, H)))
+    return intercept, rounds
+
+
+# --- Trees grown leaf by leaf, a vector in every leaf -----------------------------------------------------
+class Leafwise(NamedTuple):
+    """A tree on bins, bins above ``bin`` going right. Lists over nodes, the root first: a leaf has feature 0, bin 255
+    and itself as ``left``; the children of a node are ``left`` and ``left + 1``. ``gain`` is the drop of each split."""
+
+    feature: list[int]
+    bin: list[int]
+    left: list[int]
+    gain: list[float]
+    leaf_node: list[int]  # of each leaf number
+    leaf: np.ndarray  # leaf number of each row, whether or not it is in the bag
+
+
+def column_totals(values, rows):
+    """Sums over the rows of a mask, rounded once: equal for equal sets of rows, and rows of zeros change nothing."""
+    return np.array([fsum(column) for column in values[rows].T])
+
+
+def criterion(kind, edge, mass, ridge):
+    """What is left of the loss in a node with the sums ``edge``, ``mass``, up to constants and factors.
+
+    exact: 2 sum_k sqrt(S+_k S-_k), the exponential's own; newton: -sum_k E_k^2 / M_k; sketch: -sum_c G_c^2 / M with one
+    mass. The ridge is part of the mass.
+    """
+    mass = mass + ridge
+    if kind == "exact":
+        return 2.0 * np.sum(np.sqrt((mass - edge) / 2.0 * ((mass + edge) / 2.0)))
+    if kind == "sketch":
+        return -np.sum(edge**2) / mass[0]
+    return -sum(e * e / m for e, m in zip(edge, mass, strict=True) if m > 0)
+
+
+def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf):
+    """(drop, feature, bin) of the cut of a node's rows that lowers the criterion most; None if none lowers it.
+
+    The bin is midway between two neighbouring bins that the node's rows occupy, rounded down.
+    """
+
+    def left_over(part):
+        return criterion(kind, column_totals(edge, part), column_totals(mass, part), ridge)
+
+    start = least = left_over(rows)
+    best = None
+    for j in features:
+        x = X_binned[j].astype(int)
+        for a, b in pairwise(np.unique(x[rows]).tolist()):
+            below, above = rows & (x <= a), rows & (x >= b)
+            if min(below.sum(), above.sum()) < min_leaf:
+                continue
+            value = left_over(below) + left_over(above)
+            if value < least:
+                best, least = (j, (a + b) // 2), value
+    return None if best is None else (start - least, *best)
+
+
+def grow_leafwise(kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_depth=64, min_leaf=1, features_of=None):
+    """The leaf whose best cut lowers the criterion most is split, until there are enough: the first leaf of equals.
+
+    The lower child keeps the number of the leaf, the upper one gets the next. ``features_of(node)`` are the features
+    that a node may look at, all of them by default.
+    """
+    features_of = features_of or (lambda node: range(len(X_binned)))
+    tree = Leafwise([0], [255], [0], [0.0], [0], np.zeros(len(in_bag), dtype=int))
+
+    def cut(number):
+        rows, node = in_bag & (tree.leaf == number), tree.leaf_node[number]
+        if depth[number] == max_depth:
+            return None
+        return best_cut(kind, X_binned, features_of(node), edge, mass, ridge, rows, min_leaf)
+
+    depth, cuts = [0], []
+    cuts.append(cut(0))
+    while len(cuts) < max_leaves and any(c is not None for c in cuts):
+        drops = [-np.inf if c is None else c[0] for c in cuts]
+        number = drops.index(max(drops))
+        drop, j, b = cuts[number]
+        node, first, new = tree.leaf_node[number], len(tree.feature), len(cuts)
+        tree.feature[node], tree.bin[node], tree.left[node], tree.gain[node] = j, b, first, drop
+        for child in (first, first + 1):
+            tree.feature.append(0)
+            tree.bin.append(255)
+            tree.left.append(child)
+            tree.gain.append(0.0)
+        tree.leaf_node[number] = first
+        tree.leaf_node.append(first + 1)
+        tree.leaf[(tree.leaf == number) & (X_binned[j] > b)] = new
+        depth[number] += 1
+        depth.append(depth[number])
+        cuts[number] = cut(number)
+        cuts.append(cut(new))
+    return tree
+
+
+def softmax_edge_and_mass(y, weights, H):
+    """Minus the slope and the curvature of omega (-log softmax(H)_y) in every score, each (n, K)."""
+    p = np.exp(H - H.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    omega = weights[:, None]
+    return omega * (np.eye(H.shape[1])[y] - p), omega * p * (1.0 - p)
+
+
+def boost_leafwise(loss, X_binned, y, weights, n_rounds, max_leaves, smoothing, learning_rate):
+    """Leaf-wise trees without a sketch for 0/1 costs: the exponential loss and its closed form, or softmax and Newton.
+
+    Returns the constant and, of every round until nothing can be split, the tree and its vectors before shrinkage.
+    """
+    n, K = len(y), y.max() + 1
+    H, bag = np.zeros((n, K)), np.ones(n, dtype=bool)
+    s = surrogate((1.0 - np.eye(K))[y], weights, "exponential", "tight")
+
+    def vectors_of(leaf, n_leaves):
+        vectors = np.zeros((n_leaves, K))
+        for number in range(n_leaves):
+            E, M = column_totals(edge, leaf == number), column_totals(mass, leaf == number)
+            if loss == "exponential":  # ridge in both S+ = (M - E) / 2 and S-
+                vectors[number] = 0.5 * np.log(((M + E) / 2 + ridge / 2) / ((M - E) / 2 + ridge / 2))
+            else:  # the diagonal's step is K / (K - 1) too long: sum_k E_k = 0
+                vectors[number] = np.clip((1 - 1 / K) * E / (M + 10 * smoothing * column_totals(mass, bag)), -4, 4)
+        return vectors
+
+    intercept, rounds = np.zeros(K), []
+    for t in range(-1, n_rounds):
+        if loss == "exponential":
+            edge, mass = edge_and_mass(s, H)
+            ridge = 2 * smoothing_mass(s, H, smoothing)
+        else:
+            edge, mass = softmax_edge_and_mass(y, weights, H)
+            p = np.exp(H[np.arange(n), y] - np.log(np.exp(H).sum(axis=1)))
+            ridge = 2 * smoothing * np.bincount(y, weights=-weights * np.log(p), minlength=K)
+        if t < 0:
+            if loss == "exponential":
+                intercept = vectors_of(np.zeros(n), 1)[0]
+                H = H + intercept
+            continue
+        kind = "exact" if loss == "exponential" else "newton"
+        tree = grow_leafwise(kind, X_binned, edge, mass, ridge, bag, max_leaves)
+        if len(tree.leaf_node) == 1:
+            break  # no split gains more than its phantom rows cost
+        vectors = vectors_of(tree.leaf, len(tree.leaf_node))
+        H = H + learning_rate * vectors[tree.leaf]
+        rounds.append((tree, vectors))
     return intercept, rounds
 
 

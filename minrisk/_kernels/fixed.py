@@ -1,8 +1,20 @@
 """Fixed-point numbers: integer sums are exact, so they do not depend on blocks, threads or machines."""
 
+import math
+
 import numpy as np
 
 from minrisk._kernels._jit import kernel
+
+
+@kernel
+def fixed_factors(top, bits):
+    """Powers of two that bring values up to `top` just below 2**bits; 0 where top is 0 (or denormal)."""
+    factor = np.zeros(top.shape[0])
+    for k in range(top.shape[0]):
+        if top[k] > 1e-290:
+            factor[k] = math.ldexp(1.0, min(bits - math.frexp(top[k])[1], 1000))
+    return factor
 
 
 @kernel

@@ -1,11 +1,12 @@
 """Leaf-wise growth of one tree on fixed-point columns: partition of the rows, histograms of a node, the best split.
 
-A node is a slice of `order`, the row numbers. Its histogram holds, per bin, the sums of the columns; all sums are integers,
-so neither threads nor the way a histogram came about (rows, or parent less sibling) changes a split.
+A node is a slice of `order`, the row numbers. Its histogram holds, per bin, the sums of the columns; all sums are
+integers, so neither threads nor the way a histogram came about (rows, or parent less sibling) changes a split.
 
     X_binned (n_features, n_samples) uint8   columns (n_samples, C) int64   order (n,) int32   total (C,) int64
     SKETCH  columns g_1 .. g_q, then mass << COUNT_BITS | 1: drop of the squared error, sum_c G_c^2 / (M + ridge)
-    EXACT   columns E_1 .. E_K, M_1 .. M_K, 1: drop of sum_k sqrt(S+_k S-_k), the exponential's exact one
+    EXACT   columns E_1 .. E_K, M_1 .. M_K, 1: drop of 2 sum_k sqrt(S+_k S-_k), S+- = (M + ridge -+ E) / 2: the
+            exponential's exact one
     NEWTON  the same columns: sum_k E_k^2 / (M_k + ridge_k)
 """
 
@@ -19,6 +20,7 @@ EXACT = 1
 NEWTON = 2
 
 PENDING, EVALUATED, CLOSED = 0, 1, 2
+TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
 COUNT = (1 << COUNT_BITS) - 1
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
@@ -52,7 +54,7 @@ def merit(total, factor, ridge, gain):
             if mass > 0.0:
                 sum_ += edge * edge / mass
         else:
-            sum_ -= np.sqrt(max(mass * mass - edge * edge, 0.0))
+            sum_ -= np.sqrt(max((mass - edge) * (mass + edge), 0.0))  # not mass^2 - edge^2: pure nodes cancel
     return sum_
 
 
@@ -126,7 +128,10 @@ def everything(n_bins, words):
 
 @kernel
 def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least, left, right):
-    """Largest merit of the two sides above `least`, and its bin: midway between two occupied bins (-1: none)."""
+    """Largest merit of the two sides above `least`, the first of equals, and its bin: midway between occupied bins.
+
+    The bin is -1 where none is above.
+    """
     n_columns = total.shape[0]
     count = count_of(total, gain)
     for c in range(n_columns):
@@ -153,7 +158,7 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
                     for c in range(n_columns):
                         right[c] = total[c] - left[c]
                     value = merit(left, factor, ridge, gain) + merit(right, factor, ridge, gain)
-                if value > best:
+                if value > best + TIE * abs(best):
                     best, where = value, (previous + b) >> 1
             for c in range(n_columns):
                 left[c] += histogram[b, c]
@@ -234,8 +239,9 @@ def partition(column, b, order, start, end, spare):
 
 @kernel
 def grow(
-    X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, max_depth, large, order, spare, start,
-    end, depth, total, drop, best_feature, best_bin, status, node, tree_feature, tree_bin, tree_left, tree_gain, sizes,
+    X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, max_depth, large, order, spare,
+    start, end, depth, total, drop, best_feature, best_bin, status, node, tree_feature, tree_bin, tree_left, tree_gain,
+    sizes,
 ):  # fmt: skip
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
@@ -254,14 +260,14 @@ def grow(
             if status[leaf] == PENDING:
                 draw_features(features, n_drawn, seed, node[leaf], drawn)
                 value, j, b = evaluate_rows(
-                    X_binned, drawn[:n_drawn], n_bins, columns, order, start[leaf], end[leaf], total[leaf], factor, ridge,
-                    gain, min_leaf, gathered, histogram,
+                    X_binned, drawn[:n_drawn], n_bins, columns, order, start[leaf], end[leaf], total[leaf], factor,
+                    ridge, gain, min_leaf, gathered, histogram,
                 )
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
         split = -1
         for leaf in range(sizes[0]):
-            if status[leaf] == EVALUATED and (split < 0 or drop[leaf] > drop[split]):
+            if status[leaf] == EVALUATED and (split < 0 or drop[leaf] > drop[split] * (1.0 + TIE)):
                 split = leaf
         if split < 0 or sizes[0] == max_leaves:
             return -1

@@ -1,8 +1,6 @@
-"""Log-loss of probabilities by a link, row by row: what fitting a temperature needs, without arrays of probabilities."""
+"""Log-loss of probabilities by a link, row by row: to fit a temperature without arrays of probabilities."""
 
 import math
-
-import numpy as np
 
 from minrisk._kernels._jit import kernel
 

@@ -1,5 +1,6 @@
 """One file per paper. `ALGORITHMS` drives tests and documentation: a new algorithm is a file and a line here."""
 
+from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
 
-ALGORITHMS = (REBELClassifier,)
+ALGORITHMS = (MinRiskClassifier, REBELClassifier)

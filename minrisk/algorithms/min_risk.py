@@ -1,4 +1,10 @@
-"""MinRisk: an average of cross-fitted boosters of vector-leaf trees that decides by least expected cost."""
+"""MinRisk: an average of cross-fitted boosters of vector-leaf trees that decides by least expected cost.
+
+The project's own method; it takes the coupled exponential loss and its closed form from REBEL (Appel, Burgos-Artizzu and
+Perona, NIPS 2016), the guess-averse losses from Beijbom et al. (ICML 2014), and puts them on trees with a vector in
+every leaf. Averaging models fitted to all folds but one, with the left-out fold for calibration, is what scikit-learn's
+``CalibratedClassifierCV(ensemble=True)`` does with any classifier.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +30,97 @@ if TYPE_CHECKING:
 POSTERIOR = ("exponential", "softmax")  # estimate probabilities; the costs come in with the decision
 COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
 
+NEWTON_SMOOTHING = 10.0  # times `smoothing`: a Newton step needs more of it than a closed form
+
 
 class MinRiskClassifier(BoostedClassifier):
+    """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
+
+    Members H_b(x) = a_b0 + sum_t A_bt[leaf_bt(x)] are trained side by side, each on all folds but one. The left-out
+    rows choose the number of rounds and a temperature T; the model is the average H of the members. With a surrogate
+    that estimates probabilities the decision is
+
+        argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
+
+    with one trained on the costs it is argmax_k H_k(x).
+
+    Parameters
+    ----------
+    cost : optional
+        What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
+        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
+    surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
+        What is boosted. "exponential" and "softmax" see 0/1 costs and estimate probabilities: they serve any costs, also
+        others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated costs.
+        "auto" tries "exponential" and, within `time_budget`, the others, and keeps the one of least validated cost;
+        with costs per row it starts with "coupled".
+    n_estimators : int, default=200
+        Largest number of rounds.
+    learning_rate : float, default=0.3
+        Factor on every leaf vector.
+    max_leaf_nodes : int, optional
+        Leaves of a tree. Default: a fortieth of a member's rows, between 24 and 64.
+    max_depth : int, optional
+        Splits between the root and a leaf; default 64, which is no limit.
+    min_samples_leaf : int, default=1
+        Rows in a leaf.
+    smoothing : float, default=0.001
+        Weight of phantom rows in every leaf, as a share of what can still be lost in all rows.
+    sketch : int, optional, default=2
+        Splits are chosen on this many random combinations of the classes, so that a round costs hardly more with many
+        classes; None takes all classes into account, at a multiple of the time. Leaf vectors are exact either way.
+    max_features : float or int, default=0.4
+        Share or number of the features looked at in each split, drawn anew for each.
+    subsample : float, default=1.0
+        Share of the rows drawn, without replacement, for each tree.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Thresholds that divide the rows evenly, or evenly spaced ones.
+    max_bins : int, optional
+        2 to 256; default 256.
+    n_folds : int, default=5
+        Members. 1 trains a single one on all rows, for `n_estimators` rounds and without calibration (T = 1).
+    time_budget : float, optional
+        Seconds that "auto" may spend. None: one surrogate only, which makes the fit reproducible; with a budget the
+        further ones are tried as long as they are expected to end in time, so the result depends on the machine.
+    n_jobs : int, optional
+        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+    random_state : int or RandomState, optional
+        For folds, sketches, features and rows.
+    verbose : int, default=0
+        1 draws a progress bar of the first member (with rich).
+
+    Attributes
+    ----------
+    classes_, decisions_, cost_, model_, n_features_in_, feature_names_in_, feature_importances_
+        As in `REBELClassifier`; `model_` holds the members' trees, one of each in every round.
+    n_iter_ : int
+        Rounds kept.
+    surrogate_ : str
+        The surrogate chosen.
+    selection_ : list of dict
+        What was tried: surrogate, learning_rate, n_rounds, temperature, risk (mean cost of left-out rows), seconds.
+    train_loss_ : ndarray of shape (n_iter_ + 1,)
+        The members' mean loss before round 1 and after every round.
+    validation_loss_ : ndarray of shape (m, 2)
+        Rounds looked at and the left-out rows' log-loss there (the mean cost, for surrogates trained on costs).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from minrisk import MinRiskClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> cost = [[0, 1, 1], [1, 0, 1], [10, 10, 0]]  # class 2 must not be missed
+    >>> model = MinRiskClassifier(cost, random_state=0).fit(X[::2], y[::2])
+    >>> model.predict(X[1::2])[:5]
+    array([0, 0, 0, 0, 0])
+    >>> model.predict(X[1::2], cost=1 - np.eye(3))[:5]  # other costs, the same fit
+    array([0, 0, 0, 0, 0])
+    """
+
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **{name: BoostedClassifier._rules[name] for name in ("n_estimators", "binning", "max_bins", "subsample", "verbose")},
+        **{n: BoostedClassifier._rules[n] for n in ("n_estimators", "binning", "max_bins", "subsample", "verbose")},
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
-        "learning_rate": Number(float, 0, open_low=True, optional=True),
+        "learning_rate": Number(float, 0, open_low=True),
         "max_leaf_nodes": Number(int, 2, optional=True),
         "max_depth": Number(int, 1, 64, optional=True),
         "min_samples_leaf": Number(int, 1),
@@ -46,12 +137,12 @@ class MinRiskClassifier(BoostedClassifier):
         *,
         surrogate: str = "auto",
         n_estimators: int = 200,
-        learning_rate: float | None = None,
+        learning_rate: float = 0.3,
         max_leaf_nodes: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         smoothing: float = 1e-3,
-        sketch: int | None = 1,
+        sketch: int | None = 2,
         max_features: float = 0.4,
         subsample: float = 1.0,
         binning: str = "quantile",
@@ -85,6 +176,8 @@ class MinRiskClassifier(BoostedClassifier):
     def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
         """Cross-fit the candidates and keep the one of least validated risk."""
         from minrisk.binning import fit_binner
+        from minrisk.monitors import ProgressBar
+        from minrisk.rows.base import RowCosts
         from minrisk.selection import cross_fit, fold_numbers
 
         begun = time.perf_counter()
@@ -92,104 +185,90 @@ class MinRiskClassifier(BoostedClassifier):
         weight = self._weights(sample_weight, X)
         table, index = self._resolve_cost(cost, codes)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        binner = fit_binner(X, self.binning, self.max_bins, None, None if sample_weight is None else weight, workers)
         counted = np.flatnonzero(weight > 0)
-        rows = None if len(counted) == len(codes) else counted
-        X_binned = binner.transform(X, rows, workers)
-        codes, index, weight = codes[counted], index[counted], weight[counted]
-        folds = fold_numbers(X_binned, codes, min(self.n_folds, max(1, len(codes) // 2)), self._seed)
+        binner = fit_binner(X, self.binning, self.max_bins, None, None if sample_weight is None else weight, workers)
+        X_binned = binner.transform(X, None if len(counted) == len(codes) else counted, workers)
+        label = codes[counted].astype(np.int32)
+        stated = RowCosts(table, index[counted], weight[counted], label)
+        folds = fold_numbers(X_binned, label, self.n_folds, self._seed)
         self.selection_: list[dict[str, Any]] = []
         best, least = None, np.inf
-        for candidate in self._candidates(table, index, weight, codes, binner.thresholds):
-            elapsed = time.perf_counter() - begun
-            if best is not None and self.time_budget is not None and elapsed + best.seconds > self.time_budget:
+        for candidate in self._candidates(stated, binner.thresholds):
+            if best is not None and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
-            fitted = cross_fit(candidate, X_binned, binner.n_bins, folds, self.n_estimators, self._seed, workers)
-            risk = self._validated_risk(fitted, table, index, weight)
-            self.selection_.append(
-                {
-                    "surrogate": candidate.surrogate, "learning_rate": candidate.learning_rate,
-                    "n_rounds": fitted.n_rounds, "temperature": fitted.temperature, "risk": risk,
-                    "seconds": fitted.seconds,
-                }
-            )  # fmt: skip
+            with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
+                fitted = cross_fit(
+                    candidate, X_binned, binner.n_bins, folds, self.n_estimators, self._seed, workers, [bar]
+                )
+            risk = self._validated_risk(fitted, stated)
+            self.selection_.append(_report(fitted, risk))
             if best is None or risk < least:
                 best, least = fitted, risk
         assert best is not None
         self._keep(best)
 
-    def _candidates(
-        self, table: FloatArray, index: IntArray, weight: FloatArray, codes: IntArray,
-        thresholds: tuple[FloatArray, ...],
-    ) -> list[Candidate]:
+    def _candidates(self, stated: RowCosts, thresholds: tuple[FloatArray, ...]) -> list[Candidate]:
         """Surrogates to be tried, the most promising first."""
         from minrisk.rows.base import RowCosts
         from minrisk.selection import Candidate
 
-        label = codes.astype(np.int32)
-        blind = RowCosts(1.0 - np.eye(len(self.classes_)), label, weight, label)
-        stated = RowCosts(table, index.astype(np.int32), weight, label)
-        if self.surrogate != "auto":
-            names: tuple[str, ...] = (self.surrogate,)
-        else:
-            names = ("exponential", "softmax") if self.cost_ is not None else ("coupled", "gll")
-        if self.cost_ is None and names[0] in POSTERIOR:
+        per_row = self.cost_ is None
+        if per_row and self.surrogate in POSTERIOR:
             raise ValueError(
                 f"surrogate={self.surrogate!r} decides by a cost matrix, which costs per row do not give: use "
-                "surrogate='auto', 'coupled', 'gll' or 'gel', or pass the costs to predict."
+                "surrogate='auto', 'coupled', 'gll' or 'gel'."
             )
+        names: tuple[str, ...] = (self.surrogate,)
+        if self.surrogate == "auto":
+            names = COST_TRAINED if per_row else (*POSTERIOR, *COST_TRAINED)
+        blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
 
         def recipe(name: str) -> Any:
             return lambda costs, rate, n: self._make_recipe(name, costs, rate, n, thresholds)
 
-        rate = 0.3 if self.learning_rate is None else self.learning_rate
-        return [Candidate(name, rate, blind if name in POSTERIOR else stated, recipe(name)) for name in names]
+        return [Candidate(name, self.learning_rate, blind if name in POSTERIOR else stated, recipe(name)) for name in names]
 
     def _make_recipe(
         self, surrogate: str, costs: RowCosts, rate: float, n_samples: int, thresholds: tuple[FloatArray, ...]
     ) -> Recipe:
+        """One member's parts."""
         from minrisk.boosting import Recipe
         from minrisk.learners.vector_tree import VectorTrees
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
         exponential = surrogate in ("exponential", "coupled")
         share = self.max_features if not isinstance(self.max_features, int) else self.max_features / len(thresholds)
-        leaves = self.max_leaf_nodes or max(8, min(64, n_samples // 40))
         family = VectorTrees(
-            leaves, thresholds, self.max_depth or 64, self.min_samples_leaf, min(1.0, share), self.sketch
+            max_leaf_nodes=self.max_leaf_nodes or max(24, min(64, n_samples // 40)),
+            thresholds=thresholds,
+            max_depth=self.max_depth or 64,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=min(1.0, share),
+            sketch=self.sketch,
         )
         return Recipe(
-            loss=self._loss(surrogate, costs),
+            loss=_loss(surrogate, costs),
             family=family,
-            solver=LeafClosedForm() if exponential else LeafNewton(10 * self.smoothing),
+            solver=LeafClosedForm() if exponential else LeafNewton(NEWTON_SMOOTHING * self.smoothing),
             smoothing=self.smoothing,
             learning_rate=rate,
             fit_intercept=exponential,
             subsample=self.subsample,
         )
 
-    @staticmethod
-    def _loss(surrogate: str, costs: RowCosts) -> Loss:
-        if surrogate in ("exponential", "coupled"):
-            from minrisk.losses.coupled import coupled_loss
-
-            return coupled_loss(costs, "exponential", "tight")
-        from minrisk.losses.guess_averse import GuessAverseLoss
-
-        return GuessAverseLoss("gel" if surrogate == "gel" else "gll")
-
-    def _validated_risk(self, fit: CrossFit, table: FloatArray, index: IntArray, weight: FloatArray) -> float:
-        """Mean cost of the decisions about left-out rows."""
-        decisions = self._decide(fit.scores, fit.link, fit.temperature)
-        return float(weight @ table[index, decisions] / weight.sum())
+    def _validated_risk(self, fit: CrossFit, stated: RowCosts) -> float:
+        """Mean cost of the decisions about left-out rows; infinite without any."""
+        if len(fit.members) == 1:
+            return np.inf
+        decisions = self._least_cost(fit.scores, fit.link, fit.temperature)
+        return float(stated.weight @ stated.table[stated.row, decisions] / stated.weight.sum())
 
     def _keep(self, fit: CrossFit) -> None:
         """The average of the members as one model."""
         from minrisk.learners.tree import CONSTANT, pack
         from minrisk.model import AdditiveModel
 
-        B, n = len(fit.members), fit.n_rounds
-        D = fit.scores.shape[1]
+        B, n, D = len(fit.members), fit.n_rounds, fit.scores.shape[1]
         trees, vectors = [], []
         for t in range(n):
             for member in fit.members:
@@ -204,43 +283,100 @@ class MinRiskClassifier(BoostedClassifier):
         self.surrogate_ = fit.candidate.surrogate
         self.n_iter_ = n
         self.train_loss_ = np.mean([_padded(member.losses, n + 1) for member in fit.members], axis=0)
+        self.validation_loss_ = np.array(fit.judged, dtype=np.float64).reshape(-1, 2)
+
+    def _n_outputs(self) -> int:
+        return len(self.classes_ if self.surrogate_ in POSTERIOR else self.decisions_)
+
+    def _facts(self) -> dict[str, Any]:
+        timeless = [{name: value for name, value in tried.items() if name != "seconds"} for tried in self.selection_]
+        return {"surrogate": self.surrogate_, "selection": timeless}
+
+    def _restore_facts(self, facts: dict[str, Any]) -> None:
+        if facts["surrogate"] not in (*POSTERIOR, *COST_TRAINED) or not isinstance(facts["selection"], list):
+            raise ValueError(f"surrogate {facts['surrogate']!r} is unknown.")
+        self.surrogate_, self.selection_ = facts["surrogate"], [dict(tried) for tried in facts["selection"]]
 
     # -- prediction ------------------------------------------------------------------------------------------------
-    def _decide(self, scores: FloatArray, link: str | None, temperature: float, cost: Any = None) -> IntArray:
-        """Decision of each row: of least expected cost where the scores give probabilities, else of the largest score."""
+    def _least_cost(self, scores: FloatArray, link: str | None, temperature: float, cost: Any = None) -> IntArray:
+        """Decision of least expected cost where the scores give probabilities, else that of the largest score."""
         from minrisk.losses.links import probabilities
 
         if link is None:
             return np.asarray(scores.argmax(axis=1))
-        if cost is None and self.cost_ is not None:
+        if cost is None:
+            assert self.cost_ is not None
             cost = self.cost_.values
         p = probabilities(link, scores, temperature)
         expected = np.einsum("nk,nkd->nd", p, cost) if np.ndim(cost) == 3 else p @ cost
         return np.asarray(expected.argmin(axis=1))
 
+    def _decide(self, scores: FloatArray) -> IntArray:
+        return self._least_cost(scores, self.model_.link, self.model_.temperature)
+
+    def _gives_probabilities(self) -> bool:
+        return self.surrogate == "auto" or self.surrogate in POSTERIOR
+
     def predict(self, X: Any, cost: Any = None) -> Labels:
+        """The decision of least expected cost for each row, (n,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        cost : optional
+            Costs to decide by instead of those of the fit, without fitting again: a matrix as in the constructor, or
+            an (n, K, D) array with a matrix for every row; its D columns are `decisions_` if there are as many, else
+            the classes.
+
+        Raises
+        ------
+        ValueError
+            If `cost` is given and the surrogate was trained on costs, or it has the wrong shape.
+        """
         scores = self._scores(X)
+        if cost is None:
+            return np.asarray(self.decisions_[self._decide(scores)])
+        if self.model_.link is None:
+            raise ValueError(
+                f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
+                "surrogate='exponential' or 'softmax' to decide under costs given to predict, or fit again."
+            )
         decisions = self.decisions_
-        if cost is not None:
-            if self.model_.link is None:
-                raise ValueError(
-                    f"The surrogate {self.surrogate_!r} has the costs of the fit in its scores: to decide under other "
-                    "costs train with surrogate='exponential' or 'softmax', or fit again."
-                )
-            if np.ndim(cost) == 3:
-                cost = np.asarray(cost, dtype=np.float64)
-                if cost.shape[:2] != (len(scores), len(self.classes_)) or not np.all(np.isfinite(cost)):
-                    raise ValueError(
-                        f"Costs per row must be finite, one matrix for each row: expected shape "
-                        f"({len(scores)}, {len(self.classes_)}, decisions), got {cost.shape}."
-                    )
-                if cost.shape[2] != len(decisions):
-                    decisions = np.arange(cost.shape[2]) if cost.shape[2] != len(self.classes_) else self.classes_
-            else:
-                matrix = as_cost(cost, self.classes_)
-                cost, decisions = np.asarray(matrix.values), as_labels(matrix.decisions)
-        found = self._decide(scores, self.model_.link, self.model_.temperature, cost)
-        return np.asarray(decisions[found])
+        if np.ndim(cost) == 3:
+            cost = self._costs_per_row(cost, len(scores))
+            decisions = decisions if cost.shape[2] == len(decisions) else self.classes_
+        else:
+            matrix = as_cost(cost, self.classes_)
+            cost, decisions = matrix.values, as_labels(matrix.decisions)
+        return np.asarray(decisions[self._least_cost(scores, self.model_.link, self.model_.temperature, cost)])
+
+    def _costs_per_row(self, cost: Any, n: int) -> FloatArray:
+        """Checked (n, K, D) costs."""
+        cost = np.asarray(cost, dtype=np.float64)
+        K, widths = len(self.classes_), sorted({len(self.classes_), len(self.decisions_)})
+        if cost.shape[:2] != (n, K) or cost.shape[2] not in widths or not np.all(np.isfinite(cost)):
+            raise ValueError(
+                f"Costs per row must be finite, one matrix for each row: expected shape ({n}, {K}, "
+                f"{' or '.join(map(str, widths))}), got {cost.shape}."
+            )
+        return cost
+
+
+def _loss(surrogate: str, costs: RowCosts) -> Loss:
+    if surrogate in ("exponential", "coupled"):
+        from minrisk.losses.coupled import coupled_loss
+
+        return coupled_loss(costs, "exponential", "tight")
+    from minrisk.losses.guess_averse import GuessAverseLoss
+
+    return GuessAverseLoss("gel" if surrogate == "gel" else "gll")
+
+
+def _report(fit: CrossFit, risk: float) -> dict[str, Any]:
+    return {
+        "surrogate": fit.candidate.surrogate, "learning_rate": fit.candidate.learning_rate, "n_rounds": fit.n_rounds,
+        "temperature": fit.temperature, "risk": risk if np.isfinite(risk) else None, "seconds": fit.seconds,
+    }  # fmt: skip
 
 
 def _padded(values: list[float], n: int) -> FloatArray:

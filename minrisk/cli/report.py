@@ -33,7 +33,6 @@ def describe_fit(
     """What a training was and gave."""
     from minrisk.metrics import best_constant_cost
 
-    stopped = model.validation_risk_
     return {
         "data": str(data),
         "target": target,
@@ -42,13 +41,20 @@ def describe_fit(
         "classes": model.classes_.tolist(),
         "costs": costs or "uniform",
         "rounds": model.n_iter_,
-        "train_risk": float(model.train_risk_[-1]),
-        "validation_risk": None if stopped is None else float(np.min(stopped)),
+        "train_risk": float(model.train_risk_[-1]) if hasattr(model, "train_risk_") else None,
+        "validation_risk": _validated(model),
         "best_constant_cost": best_constant_cost(y, model.cost_),
         "seconds": round(seconds, 3),
         "model": str(out),
         "bytes": out.stat().st_size,
     }
+
+
+def _validated(model: Any) -> float | None:
+    """Least mean cost of rows that did not train, where there were any."""
+    if hasattr(model, "selection_"):
+        return min((tried["risk"] for tried in model.selection_ if tried["risk"] is not None), default=None)
+    return None if model.validation_risk_ is None else float(np.min(model.validation_risk_))
 
 
 def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix) -> dict[str, Any]:
@@ -92,7 +98,7 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
     importance = model.feature_importances_
     order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
     hidden = ("cost", "n_jobs", "random_state", "verbose", "warm_start")
-    validated = model.validation_risk_
+    curves = {name: getattr(model, name + "_", None) for name in ("train_risk", "validation_risk", "validation_loss")}
     return {
         "model": str(path),
         "bytes": path.stat().st_size,
@@ -104,8 +110,7 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
         "features": model.n_features_in_,
         "rounds": model.n_iter_,
         "train_loss": model.train_loss_.tolist(),
-        "train_risk": model.train_risk_.tolist(),
-        "validation_risk": None if validated is None else validated.tolist(),
+        **{name: None if curve is None else curve.tolist() for name, curve in curves.items()},
         "importance": [{"feature": str(names[j]), "share": float(importance[j])} for j in order],
     }
 
@@ -119,12 +124,15 @@ def print_fit(facts: dict[str, Any]) -> None:
         ("classes", f"{len(classes)} in {facts['target']!r}: {_listed(classes)}"),
         ("costs", facts["costs"]),
         ("rounds", str(facts["rounds"])),
-        ("mean cost", f"{_number(facts['train_risk'])} on the training rows"),
     ]
-    if facts["validation_risk"] is not None:
-        lines.append(("", f"{_number(facts['validation_risk'])} on the rows set apart"))
+    risks = [
+        (facts["train_risk"], "on the training rows"),
+        (facts["validation_risk"], "on rows set apart"),
+        (facts["best_constant_cost"], "for the best constant decision"),
+    ]
+    known = [f"{_number(risk)} {where}" for risk, where in risks if risk is not None]
     lines += [
-        ("", f"{_number(facts['best_constant_cost'])} for the best constant decision"),
+        *(("" if i else "mean cost", line) for i, line in enumerate(known)),
         ("time", f"{facts['seconds']:.1f} s"),
         ("model", f"{facts['model']} ({_size(facts['bytes'])})"),
     ]
@@ -183,8 +191,9 @@ def print_model(facts: dict[str, Any]) -> None:
         ("features", f"{facts['features']}, of which {len(facts['importance'])} are used"),
         ("rounds", str(facts["rounds"])),
         ("loss", f"{_spark(loss)}  {_number(loss[0])} → {_number(loss[-1])}"),
-        ("training cost", f"{_spark(risk)}  {_number(risk[0])} → {_number(risk[-1])}"),
     ]
+    if risk is not None:
+        lines.append(("training cost", f"{_spark(risk)}  {_number(risk[0])} → {_number(risk[-1])}"))
     if validated is not None:
         lines.append(("validated cost", f"{_spark(validated)}  {_number(validated[0])} → {_number(min(validated))}"))
     _section(console, "Model", _facts(lines))

@@ -38,9 +38,9 @@ ARRAYS = {
     "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "value": (np.float64, 1),
     "vector": (np.int32, 1), "gain": (np.float64, 1), "offsets": (np.int64, 1), "vector_offsets": (np.int64, 1),
     "depth": (np.int32, 1), "vectors": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1),
-    "train_risk": (np.float64, 1),
 }  # fmt: skip
-OPTIONAL = {"validation_risk": (np.float64, 1), "cost": (np.float64, 2)}
+CURVES = {"train_risk": (np.float64, 1), "validation_risk": (np.float64, 1), "validation_loss": (np.float64, 2)}
+OPTIONAL = {**CURVES, "cost": (np.float64, 2)}
 
 
 class ModelFileError(ValueError):
@@ -135,9 +135,8 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     model = estimator.model_
     arrays = {name: getattr(model.packed, name) for name in PackedTrees.__dataclass_fields__}
     arrays |= {"vectors": model.vectors, "intercept": model.intercept}
-    arrays |= {"train_loss": estimator.train_loss_, "train_risk": estimator.train_risk_}
-    if estimator.validation_risk_ is not None:
-        arrays["validation_risk"] = estimator.validation_risk_
+    arrays["train_loss"] = estimator.train_loss_
+    arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     if estimator.cost_ is not None:
         arrays["cost"] = np.asarray(estimator.cost_.values)
     names = getattr(estimator, "feature_names_in_", None)
@@ -155,7 +154,8 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "feature_names": None if names is None else [str(name) for name in names],
         "link": model.link,
         "trees_per_round": int(model.trees_per_round),
-        "log_scale": float(estimator._log_scale),
+        "temperature": float(model.temperature),
+        "facts": estimator._facts(),
         "seed": int(estimator._seed),
     }
     text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
@@ -196,19 +196,20 @@ def _restore(payload: bytes) -> Any:
     estimator = algorithms[header["algorithm"]](**header["parameters"])
     check_parameters(header["algorithm"], estimator.get_params(deep=False), estimator._rules)
     _restore_labels(estimator, header, arrays)
-    estimator.model_ = _restore_model(header, arrays, len(estimator.decisions_))
+    estimator._restore_facts(header["facts"])
+    estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
     estimator.n_features_in_ = estimator.model_.n_features
     if header["feature_names"] is not None:
         if len(header["feature_names"]) != estimator.n_features_in_:
             raise ModelFileError("there is not one name per feature.")
         estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     estimator.n_iter_ = len(estimator.model_)
-    for name in ("train_loss", "train_risk"):
-        if len(arrays[name]) != estimator.n_iter_ + 1:
+    for name in ("train_loss", *CURVES):
+        curve = arrays.get(name)
+        if name in ("train_loss", "train_risk") and curve is not None and len(curve) != estimator.n_iter_ + 1:
             raise ModelFileError(f"{name} must have one value per round and one before.")
-        setattr(estimator, name + "_", arrays[name])
-    estimator.validation_risk_ = arrays.get("validation_risk")
-    estimator._log_scale, estimator._seed = float(header["log_scale"]), int(header["seed"])
+        setattr(estimator, name + "_", curve)
+    estimator._seed = int(header["seed"])
     return estimator
 
 
@@ -251,4 +252,7 @@ def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outp
     per_round = header["trees_per_round"]
     if type(per_round) is not int or per_round < 1 or len(packed) % per_round:
         raise ModelFileError("trees_per_round must be a positive whole number that divides the number of trees.")
-    return AdditiveModel(packed, vectors, intercept, n_features, header["link"], per_round)
+    temperature = float(header["temperature"])
+    if not 0 < temperature < np.inf:
+        raise ModelFileError(f"temperature {temperature} is not a positive number.")
+    return AdditiveModel(packed, vectors, intercept, n_features, header["link"], per_round, temperature)

@@ -11,7 +11,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Found, Round
 from minrisk.learners.tree import Tree
 from minrisk.losses.base import SIGNS, STUMPS
-from minrisk.rows.base import LeafSplits
+from minrisk.rows.base import LeafSplits, is_separable
 
 LEAF_BIN = 255
 
@@ -105,7 +105,8 @@ class GreedyTrees:
 
     def fit(self, round_: Round) -> Found | None:
         """The best stump, then deeper trees; see `LearnerFamily.fit`."""
-        rows, problem = round_.rows, round_.problem
+        rows, problem, loss = round_.rows, round_.problem, round_.problem.loss
+        assert is_separable(loss)  # as the steps for signs require
         gain = problem.loss.gain if round_.solver.gain is None else round_.solver.gain
         split = rows.best_stump(gain, problem.mass, round_.features)
         if split is None:
@@ -116,7 +117,7 @@ class GreedyTrees:
         rows.split_leaves(changes, child)
         step = round_.solver.solve(problem)
         for _ in range(self.max_depth - 1):
-            rows.contrast(problem.loss, step.vectors[0])  # step 2: the vector is held
+            rows.contrast(loss, step.vectors[0])  # step 2: the vector is held
             changes = rows.best_leaf_splits(tree.signs, round_.features)
             if not np.any(changes.gain > 0):
                 break

@@ -15,8 +15,7 @@ from minrisk.losses.base import EXPONENTIAL, LEAVES
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.steps.base import StepProblem
 
-
-SKETCHES = 5  # tried before it is said that nothing can be split
+TRIALS = 5  # draws of sketches and features before it is said that nothing can be split
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,12 @@ class VectorTrees:
 
     Notes
     -----
-    With edges E and masses M of a node, summed over its rows and divided by those of all rows, a sketch takes the gain
-    sum_c (r_c' E / sqrt(M))^2 / (sum_k M_k / M_k(all) + ridge), r_c uniform on {-1, +1}^D: the drop of a Newton step
-    that all decisions share, in expectation over r. Without a sketch the gain is the drop of sum_k sqrt(S+_k S-_k),
-    exact for the exponential, or of sum_k E_k^2 / (2 M_k).
+    With edges E and masses M of a node, summed over its rows, a sketch of q takes the gain
+    1/q sum_c (sum_k r_ck E_k / sqrt(M_k(all)))^2 / (sum_k M_k / M_k(all) + ridge), signs r_c drawn uniformly, but not
+    all alike: the drop of a Newton step that all decisions share, in expectation over r. Without a sketch the gain is
+    the drop of 2 sum_k sqrt(S+_k S-_k), exact for the exponential, or the rise of sum_k E_k^2 / M_k; there a node's
+    masses include the ridge, half of it in either of S+ and S-. A threshold is midway between the two occupied bins of
+    the node that it parts.
     """
 
     max_leaf_nodes: int
@@ -64,7 +65,8 @@ class VectorTrees:
         rows, problem, rng = round_.rows, round_.problem, round_.rng
         n_drawn = max(1, round(self.max_features * len(round_.features)))
         rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn)
-        for _ in range(1 if self.sketch is None else SKETCHES):
+        drawn = self.sketch is not None or n_drawn < len(round_.features)
+        for _ in range(TRIALS if drawn else 1):
             grown = rows.grow(self._target(problem, rng), rule, round_.features, int(rng.integers(1 << 62)))
             if len(grown.leaf_node) > 1:
                 break
@@ -86,9 +88,9 @@ class VectorTrees:
     def _tree(self, grown: GrownTree, fall: float) -> Tree:
         """The immutable tree; gains become shares of the loss's relative fall."""
         leaf = grown.left == np.arange(len(grown.left))
-        threshold = np.array(
-            [np.inf if end else self.thresholds[j][b] for j, b, end in zip(grown.feature, grown.bin, leaf, strict=True)]
-        )
+        threshold = np.array([np.inf] * len(leaf))
+        for node in np.flatnonzero(~leaf).tolist():
+            threshold[node] = self.thresholds[grown.feature[node]][grown.bin[node]]
         vector = np.zeros(len(leaf), dtype=np.int32)
         vector[grown.leaf_node] = np.arange(len(grown.leaf_node))
         gain = grown.gain * (fall / max(float(grown.gain.sum()), 1e-300))
@@ -99,6 +101,7 @@ class VectorTrees:
 def _signs(rng: np.random.Generator, q: int, n_outputs: int) -> FloatArray:
     """Rows of random signs (q, D), none of them all alike: edges that sum to 0 would vanish."""
     drawn = rng.integers(0, 2, (q, n_outputs))
-    while n_outputs > 1 and np.any(alike := np.ptp(drawn, axis=1) == 0):
-        drawn[alike] = rng.integers(0, 2, (int(alike.sum()), n_outputs))
+    for row in drawn if n_outputs > 1 else ():
+        while row.min() == row.max():
+            row[:] = rng.integers(0, 2, n_outputs)
     return np.asarray(2.0 * drawn - 1.0)

@@ -8,16 +8,16 @@ from minrisk._typing import FloatArray
 from minrisk.losses.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.base import JOINT as JOINT
-from minrisk.rows.base import RowCosts, RowLoss
+from minrisk.rows.base import SEPARABLE as SEPARABLE
+from minrisk.rows.base import Gradients, JointRowLoss, RowCosts, SeparableRowLoss
 
-SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
 LEAVES = "leaves"  # a learner whose leaves have a vector each
 
 
-class Loss(RowLoss, Protocol):
-    """A cost-sensitive surrogate.
+class Surrogate(Gradients, Protocol):
+    """What any cost-sensitive surrogate offers.
 
     Conventions: `scores` (n, D) float64; the row kernels work on rows start..stop and write edge = -dL/dscores and
     mass (n, D), both without the factor 1/(2 W) of the mean and times exp(-log_scale).
@@ -25,7 +25,7 @@ class Loss(RowLoss, Protocol):
     Attributes
     ----------
     traits : frozenset of str
-        Facts that others may rely on (`SEPARABLE`, `EXPONENTIAL`).
+        Facts that others may rely on: `SEPARABLE` or `JOINT`, and `EXPONENTIAL`.
     gain : int
         Which drop a stump search maximises (`minrisk._kernels.split`).
     base : str
@@ -48,3 +48,14 @@ class Loss(RowLoss, Protocol):
 
     def link(self, costs: RowCosts) -> Link | None:
         """Scores to probabilities, where the minimiser of the expected loss determines them."""
+
+
+class SeparableLoss(Surrogate, SeparableRowLoss, Protocol):
+    """A sum over outputs, with the trait `SEPARABLE`: steps and signs of one output do not change another's loss."""
+
+
+class JointLoss(Surrogate, JointRowLoss, Protocol):
+    """A loss of the differences of a row's scores, with the trait `JOINT`."""
+
+
+Loss = SeparableLoss | JointLoss

@@ -8,7 +8,7 @@ write a class with these methods; nothing above this file changes.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -79,16 +79,24 @@ class GrownTree(NamedTuple):
 
 
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
+SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 JOINT = "joint"  # a loss of the differences of a row's scores: its value belongs to rows, not to outputs
 
 
-class RowLoss(Protocol):
-    """What rows ask of a loss: see `minrisk.losses.base.Loss`."""
+class Gradients(Protocol):
+    """What rows ask of any loss: see `minrisk.losses.base`."""
+
+    @property
+    def traits(self) -> frozenset[str]: ...
 
     def gradients(
         self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray: ...
+
+
+class SeparableRowLoss(Gradients, Protocol):
+    """What rows ask of a `SEPARABLE` loss."""
 
     def contrast(
         self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
@@ -102,13 +110,27 @@ class RowLoss(Protocol):
 
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray: ...
 
+
+class JointRowLoss(Gradients, Protocol):
+    """What rows ask of a `JOINT` loss."""
+
     def value_sums(
         self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
         start: int, stop: int,
     ) -> IntArray: ...
 
-    @property
-    def traits(self) -> frozenset[str]: ...
+
+RowLoss = SeparableRowLoss | JointRowLoss
+
+
+def is_separable(loss: RowLoss) -> TypeGuard[SeparableRowLoss]:
+    """Whether outputs can be solved for one by one."""
+    return SEPARABLE in loss.traits
+
+
+def is_joint(loss: RowLoss) -> TypeGuard[JointRowLoss]:
+    """Whether the value belongs to rows."""
+    return JOINT in loss.traits
 
 
 class TreeLike(Protocol):
@@ -157,10 +179,10 @@ class Rows(Protocol):
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass summed over the rows with response -1 and those with +1, (2, D) each."""
 
-    def slopes(self, loss: RowLoss, vector: FloatArray) -> FloatArray:
+    def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector."""
 
-    def contrast(self, loss: RowLoss, vector: FloatArray) -> None:
+    def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
         """Fill the contrast column: what f = +1 rather than -1 gains per row while the vector is held."""
 
     def start_leaves(self) -> None:

@@ -1,4 +1,4 @@
-"""Growing trees leaf by leaf on local rows: kernels do whole trees of few rows, threads share the features of large nodes."""
+"""Growing trees leaf by leaf on local rows: kernels grow trees of few rows, threads share large nodes' features."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from minrisk._kernels.grow import (
     CLOSED,
     EVALUATED,
     PENDING,
+    TIE,
     draw_features,
     evaluate_histograms,
     fix_sketch,
@@ -28,6 +29,7 @@ from minrisk._kernels.grow import (
 from minrisk._kernels.scores import tree_response
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
+from minrisk.rows.fixed_point import divide
 
 if TYPE_CHECKING:
     from minrisk.rows.local import LocalRows
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 LARGE = 4096  # leaves of more rows use all threads and keep their histograms: a larger child's is found by subtraction
 INLINE_WORK = 1 << 17  # smaller tasks run in the caller: a thread would cost more
 KEPT_BYTES = 64 << 20  # of such histograms
-
 
 Result = TypeVar("Result")
 
@@ -62,13 +63,9 @@ class Growth:
             self._columns = np.empty((rows.n_samples, n_columns), dtype=FIXED)
             self._sketch = np.empty((rows.n_samples, 0 if target.directions is None else n_columns))
         if target.directions is None:
-            factors = [rows.fixed_factor(rows.top_edge), rows.fixed_factor(rows.top_mass)]
-            for c, values in enumerate((rows.edge, rows.mass)):
-                rows.over_blocks(
-                    lambda a, b, v=values, c=c: fix_columns(v, rows.in_bag, factors[c], a, b, self._columns, c * D)
-                )
+            factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
-            return _inverse(np.concatenate([*factors, [1.0]]))
+            return divide(1.0, np.concatenate(factors))
         tops = rows.over_blocks(
             lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
         )
@@ -76,7 +73,13 @@ class Growth:
         factor = rows.fixed_factor(top)
         factor[-1] = rows.fixed_factor(top[-1:], COUNT_BITS)[0]
         rows.over_blocks(lambda a, b: fix_sketch(self._sketch, factor, a, b, self._columns))
-        return _inverse(factor)
+        return divide(1.0, factor)
+
+    def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
+        """Values of the bag in fixed point into the columns from `first` on; returns their factors."""
+        rows, factor = self.rows, self.rows.fixed_factor(top)
+        rows.over_blocks(lambda a, b: fix_columns(values, rows.in_bag, factor, a, b, self._columns, first))
+        return factor
 
     # -- growing ---------------------------------------------------------------------------------------------------
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
@@ -99,9 +102,9 @@ class Growth:
         self._kept.clear()
         while True:
             split = grow(
-                rows.X_binned, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge, target.gain,
-                rule.min_leaf, rule.max_depth, LARGE, order, self._spare, start, end, depth, total, drop, best_feature,
-                best_bin, status, node, feature, bins, left, gain, sizes,
+                rows.X_binned, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
+                target.gain, rule.min_leaf, rule.max_depth, LARGE, order, self._spare, start, end, depth, total, drop,
+                best_feature, best_bin, status, node, feature, bins, left, gain, sizes,
             )  # fmt: skip
             if split < 0:
                 break
@@ -167,22 +170,33 @@ class Growth:
         rule: GrowthRule,
     ) -> tuple[float, int, int]:
         """Best split over the features: merit, feature, bin; ties to the lowest feature."""
-        found = self._over_features(
+        found: list[tuple[float, int, int]] = self._over_features(
             len(features), histograms.size,
             lambda a, b: evaluate_histograms(
                 histograms[a:b], features[a:b], self.rows.n_bins, total, factor, target.ridge, target.gain,
                 rule.min_leaf,
             ),
         )  # fmt: skip
-        best = max(found, key=lambda split: (split[1] >= 0, split[0]))  # the first of equals
+        best = found[0]
+        for split in found[1:]:
+            if split[1] >= 0 and (best[1] < 0 or split[0] > best[0] + TIE * abs(best[0])):
+                best = split
         return best
 
     def _over_features(self, n_features: int, work: int, task: Callable[[int, int], Result]) -> list[Result]:
-        """Run `task(first, last)` over ranges of features, in ascending order, on the threads where that pays."""
-        workers = self.rows.workers
-        parts = 1 if work < INLINE_WORK else min(4 * workers.n, n_features) if workers.n > 1 else 1
-        bounds = [n_features * p // parts for p in range(parts + 1)]
-        return workers.map(lambda p: task(bounds[p], bounds[p + 1]), range(parts))
+        """Run `task(first, last)` over ranges of features, in ascending order, on the threads where that pays.
+
+        The ranges do not depend on the threads, so that neither does the first of equal splits.
+        """
+        width = max(4, n_features // 32)
+        starts = range(0, n_features, width)
+
+        def run(first: int) -> Result:
+            return task(first, min(first + width, n_features))
+
+        if work < INLINE_WORK:
+            return [run(first) for first in starts]
+        return self.rows.workers.map(run, starts)
 
     # -- what the leaves hold ----------------------------------------------------------------------------------------
     def _number_all(self, feature: Int32Array, bins: Int32Array, left: Int32Array, node: IntArray, depth: int) -> None:
@@ -203,9 +217,5 @@ class Growth:
             factor = rows.fixed_factor(top, SUM_BITS - FLOAT_BITS)
             sums = np.empty((len(self.start), rows.n_outputs))
             leaf_column_sums(values, factor, self.order, self.start, self.end, sums)
-            out.append(np.divide(sums, factor, out=np.zeros(sums.shape), where=factor > 0))
+            out.append(divide(sums, factor))
         return out[0], out[1]
-
-
-def _inverse(factor: FloatArray) -> FloatArray:
-    return np.divide(1.0, factor, out=np.zeros_like(factor), where=factor > 0)

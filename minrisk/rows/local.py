@@ -41,11 +41,15 @@ from minrisk.rows.base import (
     LeafSplits,
     RowCosts,
     RowLoss,
+    SeparableRowLoss,
     Split,
     Target,
     Totals,
     TreeLike,
+    is_joint,
+    is_separable,
 )
+from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.growth import Growth
 from minrisk.rows.sparse_index import SparseIndex
 
@@ -56,12 +60,6 @@ LEAF_BATCH = 256  # leaves per histogram pass
 INLINE_WORK = 1 << 17  # passes of fewer elementary sums than this run in the caller: a thread would cost more
 TIE = 1e-12
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
-
-
-def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
-    """Powers of two that bring values up to `top` just below 2**bits; 0 where top is 0 (or denormal)."""
-    _, exponent = np.frexp(top)
-    return np.where(top > 1e-290, np.ldexp(1.0, np.minimum(bits - exponent, 1000)), 0.0)
 
 
 class LocalRows:
@@ -91,7 +89,8 @@ class LocalRows:
     ) -> None:
         self.n_features, self.n_samples = X_binned.shape
         self.n_outputs = costs.table.shape[1]
-        self.X_binned, self.n_bins, self.costs, self.workers = X_binned, n_bins, costs, workers
+        self.X_binned = np.ascontiguousarray(X_binned)  # kernels run along features
+        self.n_bins, self.costs, self.workers = n_bins, costs, workers
         n, D = self.n_samples, self.n_outputs
         if blocks is None:
             parts = 1 if n * D < INLINE_WORK else workers.n
@@ -130,6 +129,8 @@ class LocalRows:
     # -- sums per row block ------------------------------------------------------------------------------------
     def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
         """Results of `task(start, stop)` for each block of rows."""
+        if len(self._blocks) == 1:  # no detour for few rows
+            return [task(*self._blocks[0])]
         return self.workers.map(lambda block: task(*block), self._blocks)
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
@@ -147,19 +148,18 @@ class LocalRows:
         """Loss over the bag; see `Rows.values`."""
         if EXPONENTIAL in loss.traits:
             return self._mass_sums()
-        if JOINT not in loss.traits:
-            return self.slopes(loss, np.zeros(self.n_outputs))[0]
+        if is_separable(loss):
+            return np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
+        assert is_joint(loss)
         factor = self.fixed_factor(self._top_value)
         parts = self.over_blocks(
-            lambda a, b: loss.value_sums(
-                self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b
-            )
+            lambda a, b: loss.value_sums(self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b)
         )
-        return _divide(np.sum(parts, axis=0), factor)
+        return divide(np.sum(parts, axis=0), factor)
 
     def _mass_sums(self) -> FloatArray:
         factor = self.fixed_factor(self.top_mass)
-        return _divide(self._column_sums(self.mass, factor), factor)
+        return divide(self._column_sums(self.mass, factor), factor)
 
     def _column_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
         parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, factor, a, b))
@@ -168,10 +168,7 @@ class LocalRows:
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
         """Restrict to the bag, fix edges (and masses), sum the mass; see `Rows.weigh`."""
-        if in_bag is None:
-            self.in_bag[:] = True
-        else:
-            self.in_bag[:] = in_bag
+        self.in_bag[:] = True if in_bag is None else in_bag
         if columns:
             self._fix_columns(columns)
         return self._mass_sums()
@@ -197,7 +194,7 @@ class LocalRows:
     def edges(self) -> FloatArray:
         """Sum of response * edge; see `Rows.edges`."""
         factor = self.fixed_factor(self.top_edge)
-        return _divide(self._response_sums(self.edge, factor), factor)
+        return divide(self._response_sums(self.edge, factor), factor)
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
         parts = self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b))
@@ -210,10 +207,10 @@ class LocalRows:
         for values, top in ((self.edge, self.top_edge), (self.mass, self.top_mass)):
             factor = fixed_factor(top, self._sum_bits - 1)  # a bit for the sum of two sums
             whole, signed = self._column_sums(values, factor), self._response_sums(values, factor)
-            sides.append(_divide(np.array([whole - signed, whole + signed]) // 2, factor))
+            sides.append(divide(np.array([whole - signed, whole + signed]) // 2, factor))
         return sides[0], sides[1]
 
-    def slopes(self, loss: RowLoss, vector: FloatArray) -> FloatArray:
+    def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
         factors = fixed_factor(loss.entry_bounds(self._top_value, vector, self._top_cost), self._sum_bits)
         parts = self.over_blocks(
@@ -221,9 +218,9 @@ class LocalRows:
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
             )
         )
-        return _divide(np.sum(parts, axis=0), factors)
+        return divide(np.sum(parts, axis=0), factors)
 
-    def contrast(self, loss: RowLoss, vector: FloatArray) -> None:
+    def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
         """Fill the contrast, in fixed point; see `Rows.contrast`."""
         tops = self.over_blocks(
             lambda a, b: loss.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
@@ -290,8 +287,8 @@ class LocalRows:
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
         width, total, index = self.fixed.shape[1], self._fixed_total, self._index
-        scale = _divide(np.ones(width), self._fixed_factor)
-        ratio = scale if gain == SIDES else _divide(scale, mass)
+        scale = divide(np.ones(width), self._fixed_factor)
+        ratio = scale if gain == SIDES else divide(scale, mass)
 
         def search(chunk: IntArray, memory: np.ndarray) -> tuple[FloatArray, IntArray]:
             histogram = memory.reshape(len(chunk), MAX_BINS, width)
@@ -398,9 +395,3 @@ class LocalRows:
                 self.X_binned, splits.feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response
             )
         )
-
-
-def _divide(numerator: np.ndarray, denominator: FloatArray) -> FloatArray:
-    """numerator / denominator, 0 where the denominator is 0 (an output that nothing is left to gain in)."""
-    quotient: FloatArray = np.divide(numerator, denominator, out=np.zeros(np.shape(numerator)), where=denominator > 0)
-    return quotient

@@ -10,7 +10,7 @@ from minrisk.losses.base import EXPONENTIAL, JOINT, LEAVES
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.closed_form import minimiser, value_after
 
-LARGEST_NEWTON = 4.0  # of scores: a Newton step beyond this says that the curvature has vanished, not where the minimum is
+LARGEST_NEWTON = 4.0  # a Newton step beyond this says that the curvature has vanished, not where the minimum is
 
 
 @dataclass(frozen=True)

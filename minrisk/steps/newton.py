@@ -8,6 +8,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.losses.base import SEPARABLE
+from minrisk.rows.base import is_separable
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 TOLERANCE = 1e-12
@@ -27,12 +28,13 @@ class NewtonStep:
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in a few passes over the rows."""
-        D = len(problem.mass)
+        D, loss = len(problem.mass), problem.loss
+        assert is_separable(loss)  # as `requires` says
         low, high = np.full(D, -LARGEST_STEP), np.full(D, LARGEST_STEP)
         vector = np.zeros(D)
         value = np.zeros(D)
         for _ in range(MAX_ITERATIONS):
-            value, slope, curvature = problem.rows.slopes(problem.loss, vector)
+            value, slope, curvature = problem.rows.slopes(loss, vector)
             ridge_slope, ridge_curvature = _phantom(problem.loss.base, vector)
             slope = slope + problem.ridge * ridge_slope
             curvature = curvature + problem.ridge * ridge_curvature
@@ -45,7 +47,7 @@ class NewtonStep:
             vector = following
             if np.all(change <= TOLERANCE * np.maximum(1.0, np.abs(vector))):
                 break
-        value = problem.rows.slopes(problem.loss, vector)[0]
+        value = problem.rows.slopes(loss, vector)[0]
         return Step(vector[None], float(value.sum()))
 
 

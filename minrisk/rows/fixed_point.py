@@ -1,0 +1,22 @@
+"""Between numbers and their fixed-point sums."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minrisk._kernels.fixed import fixed_factors
+from minrisk._typing import FloatArray
+
+
+def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
+    """Powers of two that bring values up to `top` just below 2**bits; 0 where top is 0 (or denormal)."""
+    top = np.asarray(top, dtype=np.float64)
+    factors: FloatArray = fixed_factors(top.ravel(), bits).reshape(top.shape)
+    return factors
+
+
+def divide(numerator: np.ndarray | float, denominator: FloatArray) -> FloatArray:
+    """numerator / denominator, 0 where the denominator is 0 (an output that nothing is left to gain in)."""
+    shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
+    quotient: FloatArray = np.divide(numerator, denominator, out=np.zeros(shape), where=denominator > 0)
+    return quotient

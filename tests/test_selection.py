@@ -1,0 +1,244 @@
+"""Folds, temperatures and checkpoints of cross-fitting."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from minrisk._kernels.links import log_loss as log_loss_kernel
+from minrisk._workers import Workers
+from minrisk.boosting import Recipe
+from minrisk.learners.vector_tree import VectorTrees
+from minrisk.losses.coupled import coupled_loss
+from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.losses.links import log_probabilities
+from minrisk.selection import (
+    CHECKPOINTS,
+    FIRST_CHECKPOINT,
+    FLOOR,
+    LINK_KERNELS,
+    TEMPERATURE_STEP,
+    TEMPERATURES,
+    Candidate,
+    checkpoints,
+    cross_fit,
+    fit_temperature,
+    fold_numbers,
+    log_loss,
+)
+from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
+from tests.helpers import make_data, make_rows, random_costs
+
+
+# -- folds -----------------------------------------------------------------------------------------------------------
+def distinct_rows(rng, n, d=4):
+    """Bins (d, n) without equal rows."""
+    while True:
+        X = rng.integers(0, 256, (d, n), dtype=np.uint8)
+        if len(np.unique(X, axis=1).T) == n:
+            return X
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 150), st.integers(1, 8), st.integers(1, 7), st.integers(0, 10**6))
+def test_distinct_rows_are_spread_evenly(n, K, n_folds, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, K, n)
+    folds = fold_numbers(distinct_rows(rng, n), codes, n_folds, seed)
+    assert folds.shape == (n,) and folds.min() >= 0 and folds.max() < n_folds
+    sizes = np.bincount(folds, minlength=n_folds)
+    assert np.ptp(sizes) <= 1
+    for k in np.unique(codes):
+        assert np.ptp(np.bincount(folds[codes == k], minlength=n_folds)) <= 1
+    if n >= n_folds:
+        assert np.all(sizes > 0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 100), st.integers(1, 5), st.integers(2, 6), st.integers(0, 10**6))
+def test_equal_rows_share_a_fold_in_any_order(n, K, n_folds, seed):
+    """Rows of one class; a row that is there twice takes one place in its class."""
+    rng = np.random.default_rng(seed)
+    X, codes = distinct_rows(rng, n), rng.integers(0, K, n)
+    folds = fold_numbers(X, codes, n_folds, 3)
+    order = rng.permutation(np.concatenate([np.arange(n), rng.integers(0, n, n)]))
+    np.testing.assert_array_equal(fold_numbers(X[:, order], codes[order], n_folds, 3), folds[order])
+    np.testing.assert_array_equal(fold_numbers(np.asfortranarray(X), codes, n_folds, 3), folds)
+
+
+def test_folds_depend_on_the_seed_and_rows_that_differ_in_one_bin_do_not_stay_together():
+    X = np.zeros((3, 256), dtype=np.uint8)
+    X[1] = np.arange(256)
+    codes = np.zeros(256, dtype=int)
+    first, second = (fold_numbers(X, codes, 4, seed) for seed in (0, 1))
+    assert 0.1 < np.mean(first == second) < 0.5
+    assert list(np.bincount(first)) == [64] * 4
+    X[1], X[2] = X[2], X[1].copy()  # the same values in another feature
+    assert not np.array_equal(fold_numbers(X, codes, 4, 0), first)
+
+
+# -- log-loss and temperature ------------------------------------------------------------------------------------------
+def plain_log_loss(link, scores, codes, weight, temperature):
+    log_p = log_probabilities(link, scores, temperature)[np.arange(len(codes)), codes]
+    return float(weight @ -np.maximum(log_p, FLOOR))
+
+
+def example(rng, link, n=200, K=4, spread=2.0):
+    """Scores from which the classes are drawn, stretched; the factor is the best temperature."""
+    scores = rng.normal(size=(n, K))
+    p = np.exp(log_probabilities(link, scores))
+    codes = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    return spread * scores, np.minimum(codes, K - 1), rng.uniform(0.2, 2, n)
+
+
+@pytest.mark.parametrize("link", LINK_KERNELS)
+@pytest.mark.parametrize("spread", [0.01, 1.0, 10.0, 30.0, 1e3])
+@pytest.mark.parametrize("temperature", [0.2, 1.0, 3.0, 20.0])
+def test_log_loss_of_single_rows(link, spread, temperature):
+    rng = np.random.default_rng(0)
+    for K in (2, 3, 26):
+        scores, codes = spread * rng.normal(size=(60, K)), rng.integers(0, K, 60)
+        scores[:20] -= 2 * spread  # all far below 0
+        scores[20:30] += 2 * spread
+        for i in range(60):
+            expected = plain_log_loss(link, scores[i : i + 1], codes[i : i + 1], np.ones(1), temperature)
+            found = log_loss(link, scores[i : i + 1], codes[i : i + 1], np.ones(1), temperature)
+            assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("link", LINK_KERNELS)
+def test_log_loss_of_scores_far_apart(link):
+    """All combinations of +-1e3, 0 and the borders of the kernel's branches; without the floor as well."""
+    values = np.array([-1e3, -40.0, -30.0, -15.0, -1e-9, 0.0, 1.0, 15.0, 30.0, 1e3])
+    scores = np.array(np.meshgrid(values, values, values)).reshape(3, -1).T
+    codes = np.zeros(len(scores), dtype=np.int32)
+    kind, slope = LINK_KERNELS[link]
+    for temperature in (0.2, 1.0, 20.0):
+        log_p = log_probabilities(link, scores, temperature)[:, 0]
+        for i in range(len(scores)):
+            row, own = scores[i : i + 1], -log_p[i]
+            for floor in (FLOOR, -1e9):
+                found = log_loss_kernel(kind, slope / temperature, row, codes[:1], np.ones(1), floor)
+                assert np.isfinite(found) and found == pytest.approx(min(own, -floor), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("link", LINK_KERNELS)
+def test_log_loss_is_weighted(link):
+    rng = np.random.default_rng(1)
+    scores, codes, weight = example(rng, link)
+    weight[::3] = 0.0
+    assert log_loss(link, scores, codes, weight, 2.0) == pytest.approx(plain_log_loss(link, scores, codes, weight, 2.0))
+    assert log_loss(link, scores, codes, 3 * weight, 2.0) == pytest.approx(3 * log_loss(link, scores, codes, weight, 2.0))
+    scores[weight == 0] = np.nan
+    assert np.isfinite(log_loss(link, scores, codes.astype(np.int32), weight, 2.0))
+
+
+@pytest.mark.parametrize("link", LINK_KERNELS)
+@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0, 7.0])
+@pytest.mark.parametrize("start", [1.0, 0.3, 15.0])
+def test_temperature_is_the_minimum_but_for_a_step(link, spread, start):
+    rng = np.random.default_rng(2)
+    scores, codes, weight = example(rng, link, 400, spread=spread)
+    temperature, least = fit_temperature(link, scores, codes, weight, start)
+    assert least == log_loss(link, scores, codes, weight, temperature)
+    best = minimize_scalar(
+        lambda t: plain_log_loss(link, scores, codes, weight, np.exp(t)), bounds=np.log(TEMPERATURES), method="bounded",
+        options={"xatol": 1e-9},
+    )  # fmt: skip
+    assert 1 / TEMPERATURE_STEP < temperature / np.exp(best.x) < TEMPERATURE_STEP
+    assert best.fun * (1 - 1e-9) <= least <= best.fun * 1.01
+    steps = np.log(temperature / start) / np.log(TEMPERATURE_STEP)
+    assert steps == pytest.approx(round(steps), abs=1e-9)
+
+
+def test_temperature_stays_within_its_range():
+    rng = np.random.default_rng(3)
+    scores, codes, weight = example(rng, "softmax", spread=1.0)
+    cold, _ = fit_temperature("softmax", 1e-3 * scores, codes, weight)
+    hot, _ = fit_temperature("softmax", 1e3 * scores, codes, weight)
+    assert TEMPERATURES[0] <= cold < TEMPERATURES[0] * TEMPERATURE_STEP
+    assert TEMPERATURES[1] / TEMPERATURE_STEP < hot <= TEMPERATURES[1]
+    assert fit_temperature("softmax", np.zeros_like(scores), codes, weight)[0] == 1.0  # nothing to gain: stay
+
+
+# -- rounds --------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("n_rounds", [1, 2, 4, 5, 6, 7, 10, 99, 1000, 12345])
+def test_checkpoints(n_rounds):
+    rounds = checkpoints(n_rounds)
+    assert rounds[-1] == n_rounds and all(isinstance(r, int) for r in rounds)
+    assert np.all(np.diff(rounds) > 0)
+    assert rounds[0] == min(n_rounds, FIRST_CHECKPOINT)
+    assert all(b <= a * CHECKPOINTS + 1 for a, b in pairwise(rounds))
+    assert len(rounds) <= 6 + np.log(n_rounds) / np.log(CHECKPOINTS)
+    assert rounds[:-1] == [r for r in checkpoints(10**6) if r < n_rounds]
+
+
+# -- members -------------------------------------------------------------------------------------------------------------
+def candidate(surrogate, rows, binner):
+    def recipe(costs, rate, n):
+        exponential = surrogate in ("exponential", "coupled")
+        loss = coupled_loss(costs, "exponential", "tight") if exponential else GuessAverseLoss("gll")
+        solver = LeafClosedForm() if exponential else LeafNewton(1e-2)
+        return Recipe(loss, VectorTrees(6, binner.thresholds), solver, 1e-3, rate, exponential)
+
+    return Candidate(surrogate, 0.5, rows.costs, recipe)
+
+
+@pytest.mark.parametrize("surrogate", ["exponential", "softmax", "coupled", "gll"])
+def test_left_out_scores_are_those_of_the_member_that_did_not_see_them(surrogate):
+    rng = np.random.default_rng(5)
+    X, y = make_data(rng, 240, 4, 3)
+    table = 1 - np.eye(3) if surrogate in ("exponential", "softmax") else random_costs(rng, 3)
+    rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
+    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    fits = []
+    for n_threads in (1, 3):
+        with Workers(n_threads) as workers:
+            fits.append(cross_fit(candidate(surrogate, rows, binner), rows.X_binned, binner.n_bins, folds, 12, 7, workers))
+    fit, again = fits
+    assert fit.n_rounds == again.n_rounds in (0, *checkpoints(12)) and fit.temperature == again.temperature
+    np.testing.assert_array_equal(fit.scores, again.scores)
+    assert fit.seen.all() and len(fit.members) == 3
+    for fold, member in enumerate(fit.members):
+        scores = np.tile(member.intercept, (240, 1))
+        for tree, vectors in zip(member.trees[: fit.n_rounds], member.vectors, strict=False):
+            node = np.zeros(240, dtype=int)
+            for _ in range(tree.depth):
+                above = X[np.arange(240), tree.feature[node]] > tree.threshold[node]
+                node = tree.left[node] + np.where(tree.left[node] == node, 0, above)
+            scores += vectors[tree.vector[node]]
+        left_out = folds == fold
+        np.testing.assert_allclose(fit.scores[left_out], scores[left_out], rtol=1e-5, atol=1e-5)
+    if surrogate in ("exponential", "softmax"):
+        assert fit.link == {"exponential": "sigmoid2", "softmax": "softmax"}[surrogate]
+        assert fit.n_rounds > 0
+        temperature, _ = fit_temperature(fit.link, fit.scores, y, rows.costs.weight, fit.temperature)
+        assert temperature == fit.temperature
+    else:
+        assert fit.link is None and fit.temperature == 1.0
+
+
+def test_one_fold_trains_one_member_on_everything():
+    rng = np.random.default_rng(6)
+    X, y = make_data(rng, 100)
+    rows, binner = make_rows(X, 1 - np.eye(3), y)
+    fit = cross_fit(
+        candidate("softmax", rows, binner), rows.X_binned, binner.n_bins, np.zeros(100, dtype=int), 4, 0, Workers()
+    )
+    assert len(fit.members) == 1 and fit.n_rounds == len(fit.members[0].trees) == 4 and fit.temperature == 1.0
+
+
+def test_a_class_that_a_member_did_not_see_does_not_judge_it():
+    """One row of class 2: the member that leaves it out cannot know it, and the row says nothing about rounds."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    y[0] = 2
+    rows, binner = make_rows(X, 1 - np.eye(3), y)
+    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    fit = cross_fit(candidate("softmax", rows, binner), rows.X_binned, binner.n_bins, folds, 6, 0, Workers())
+    np.testing.assert_array_equal(fit.seen, y != 2)
+    assert fit.n_rounds > 0

@@ -1,0 +1,54 @@
+"""After `minrisk warmup` nothing is left to compile."""
+
+import subprocess
+import sys
+
+FITS = """
+import importlib, pkgutil
+import numpy as np
+import minrisk._kernels
+from minrisk._warmup import warmup
+from minrisk.algorithms.min_risk import MinRiskClassifier
+from minrisk.algorithms.rebel import REBELClassifier
+
+def signatures():
+    found = {}
+    for info in pkgutil.iter_modules(minrisk._kernels.__path__):
+        module = importlib.import_module(f"minrisk._kernels.{info.name}")
+        for name, kernel in vars(module).items():
+            if hasattr(kernel, "signatures"):
+                found[info.name, name] = [str(s) for s in kernel.signatures]
+    return found
+
+warmup()
+before = signatures()
+rng = np.random.default_rng(0)
+X = rng.normal(size=(9000, 4))
+X[:, 3] = rng.random(9000) < 0.05
+y = np.digitize(X[:, 0] + rng.normal(size=9000), (-1.0, 0.0, 1.0))
+cost = rng.uniform(1, 2, (4, 4)) * (1 - np.eye(4))
+weight = rng.uniform(0, 2, 500)
+for options in (dict(), dict(sketch=3, subsample=0.5, max_features=1.0), dict(sketch=None)):
+    for surrogate in ("auto", "exponential", "softmax", "coupled", "gll", "gel"):
+        model = MinRiskClassifier(cost, surrogate=surrogate, n_estimators=3, random_state=0, **options)
+        for n_jobs in (None, 2):
+            model.set_params(n_jobs=n_jobs, n_folds=3).fit(X[:500], y[:500], sample_weight=weight)
+        model.predict(X[:500].astype(np.float32))
+        model.predict(X[:500])
+    model.set_params(surrogate="softmax", n_folds=1).fit(X, y).predict(X)
+each = cost[y] * rng.uniform(1, 2, (9000, 1))
+for surrogate in ("auto", "coupled", "gll", "gel"):
+    model = MinRiskClassifier(surrogate=surrogate, n_estimators=3, n_folds=2, subsample=0.5, random_state=0)
+    model.fit(X[:500], y[:500], cost=each[:500])
+for loss in ("exponential", "logistic", "squared"):
+    REBELClassifier(loss=loss, n_estimators=3, max_depth=3).fit(X[:500], y[:500], cost=each[:500])
+    REBELClassifier(cost, loss=loss, n_estimators=3, max_depth=3).fit(X, y).predict(X)
+    REBELClassifier(cost, loss=loss, n_estimators=3, max_depth=3, subsample=0.5).fit(X[:500], y[:500], sample_weight=weight)
+late = {name: new for name, new in signatures().items() if new != before.get(name)}
+assert not late, late
+"""
+
+
+def test_warmup_compiles_every_kernel_that_fits_and_predictions_use():
+    done = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
