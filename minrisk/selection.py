@@ -65,9 +65,12 @@ def fold_numbers(X_binned: Binned, codes: IntArray, n_folds: int, seed: int) -> 
         for column, odd in zip(X_binned, rng.integers(1, 2**63, len(X_binned), dtype=np.uint64) | 1, strict=True):
             key += (column.astype(np.uint64) + 1) * odd
             key ^= key >> np.uint64(29)
-    distinct, which = np.unique(np.stack([codes.astype(np.uint64), key]), axis=1, return_inverse=True)
-    n_folds = min(n_folds, max(1, distinct.shape[1] // 2))
-    return np.asarray(np.arange(distinct.shape[1]) % n_folds)[which.ravel()]  # by class, then by a random number
+    order = np.lexsort((key, codes))  # by class, then by a random number
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (np.diff(codes[order]) != 0) | (key[order[1:]] != key[order[:-1]])
+    folds, number = np.empty(len(order), dtype=np.int64), np.cumsum(new) - 1
+    folds[order] = number % min(n_folds, max(1, (number[-1] + 1) // 2))
+    return folds
 
 
 # -- what left-out rows say --------------------------------------------------------------------------------------------

@@ -461,6 +461,14 @@ def test_nothing_to_split(kind):
     assert len(grow(rows, target, rule).left) == 1
 
 
+def test_a_sketch_gives_no_edge_to_rows_whose_mass_is_lost_in_fixed_point():
+    """Else a split would gain their edge^2 over next to nothing."""
+    mass = np.array([1.0, 1.0, 1e-13, 1e-13])[:, None]
+    rows = bare_rows(np.array([[1, 2, 3, 4]], dtype=np.uint8), np.array([5]), mass * [[0.5], [0.5], [1], [-1]], mass)
+    target = Target(SKETCH, np.array([1e-200]), np.ones((1, 1)), np.ones(1))
+    assert len(grow(rows, target, GrowthRule(4, 64, 1, 1)).left) == 1
+
+
 @pytest.mark.parametrize("kind", GAINS)
 @pytest.mark.parametrize("large", [1, 4096])
 def test_two_rows(kind, large, monkeypatch):

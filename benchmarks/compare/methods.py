@@ -113,19 +113,31 @@ class _Reduction:
 class _Ours:
     """`minrisk.MinRiskClassifier`, which takes its cost when it is made."""
 
+    last: Any = None  # data and fitted model
+
     def __init__(self, seed: int, jobs: int, parameters: Parameters) -> None:
         from minrisk import MinRiskClassifier
 
         known = MinRiskClassifier().get_params()
         own = {"random_state": seed, "n_jobs": jobs}
+        self.posterior = parameters.get("surrogate", "auto") in ("auto", "exponential", "softmax") and (
+            "time_budget" not in parameters
+        )
         self.model = MinRiskClassifier(**{key: own[key] for key in own if key in known}, **parameters)
 
     def fit(self, X: np.ndarray, y: np.ndarray, cost: np.ndarray) -> _Ours:
-        self.model.set_params(cost=cost).fit(X, y)
+        """A surrogate that estimates probabilities is the same fit for all costs: it is made once."""
+        self.cost, data = cost, (X.shape, hash(X.tobytes()), hash(y.tobytes()), str(self.model.get_params()))
+        if _Ours.last is None or _Ours.last[0] != data:
+            _Ours.last = (data, self.model.fit(X, y)) if self.posterior else None
+        if self.posterior:
+            self.model = _Ours.last[1]
+        else:
+            self.model.set_params(cost=cost).fit(X, y)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        return np.asarray(self.model.predict(X))
+        return np.asarray(self.model.predict(X, cost=self.cost) if self.posterior else self.model.predict(X))
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         return np.asarray(self.model.predict_proba(X))
@@ -161,7 +173,8 @@ METHODS = {method.name: method for method in (
     Method("weighted_all_pairs", partial(_Reduction, "WeightedAllPairs", "LGBMClassifier"), "costs", "costsensitive",
            _LIGHTGBM, sets=_MULTICLASS),
     Method("minrisk", _Ours, "costs", "minrisk", {
-        "learning_rate": _RATE, "max_leaf_nodes": ("int", 4, 64), "l2": ("log", 0.01, 30.0)}),
+        "learning_rate": _RATE, "max_leaf_nodes": ("int", 4, 64), "max_features": ("uniform", 0.2, 1.0),
+        "smoothing": ("log", 1e-4, 0.1), "surrogate": ("exponential", "softmax")}),
 )}
 
 

@@ -4,7 +4,7 @@ Rules for the files beside this one: module-level functions on arrays and scalar
 function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
 vectorised); no kernel starts threads: it is given a range of rows or features and releases the GIL, so the caller
 decides what runs side by side. Helpers that a kernel calls stand in the same file, because Numba's cache only
-watches the file of the function itself.
+watches the file of the function itself (the one exception is `_exponential`).
 """
 
 from __future__ import annotations

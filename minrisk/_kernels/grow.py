@@ -100,6 +100,12 @@ def fill(column, order, start, end, gathered, histogram):
             b = column[order[start + i]]
             histogram[b, 0] += gathered[i, 0]
             histogram[b, 1] += gathered[i, 1]
+    elif n_columns == 3:
+        for i in range(end - start):
+            b = column[order[start + i]]
+            histogram[b, 0] += gathered[i, 0]
+            histogram[b, 1] += gathered[i, 1]
+            histogram[b, 2] += gathered[i, 2]
     else:
         for i in range(end - start):
             b = column[order[start + i]]
@@ -149,11 +155,16 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
             if below >= min_leaf and previous >= 0:
                 if count - below < min_leaf:
                     return best, where
-                if n_columns == 2:
+                if gain == SKETCH and n_columns <= 3:  # the usual cases, spelt out
+                    m = n_columns - 1
                     gl, gr = left[0] * factor[0], (total[0] - left[0]) * factor[0]
-                    ml = (left[1] >> COUNT_BITS) * factor[1] + ridge[0]
-                    mr = ((total[1] - left[1]) >> COUNT_BITS) * factor[1] + ridge[0]
-                    value = gl * gl / ml + gr * gr / mr
+                    sl, sr = gl * gl, gr * gr
+                    if m == 2:
+                        gl, gr = left[1] * factor[1], (total[1] - left[1]) * factor[1]
+                        sl += gl * gl
+                        sr += gr * gr
+                    value = sl / ((left[m] >> COUNT_BITS) * factor[m] + ridge[0])
+                    value += sr / (((total[m] - left[m]) >> COUNT_BITS) * factor[m] + ridge[0])
                 else:
                     for c in range(n_columns):
                         right[c] = total[c] - left[c]

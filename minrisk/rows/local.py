@@ -140,14 +140,15 @@ class LocalRows:
         )
         self.top_edge, self.top_mass, self._top_value = np.max(tops, axis=0)
         self.in_bag[:] = True
-        self._log_scale = log_scale
+        self._log_scale, self._whole_mass = log_scale, None
         top = float(self.top_mass.max()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
         return Totals(self.values(loss), log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
 
     def values(self, loss: RowLoss) -> FloatArray:
         """Loss over the bag; see `Rows.values`."""
         if EXPONENTIAL in loss.traits:
-            return self._mass_sums()
+            self._whole_mass = self._mass_sums() if self.in_bag.all() else None
+            return self._mass_sums() if self._whole_mass is None else self._whole_mass
         if is_separable(loss):
             return np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
         assert is_joint(loss)
@@ -171,6 +172,8 @@ class LocalRows:
         self.in_bag[:] = True if in_bag is None else in_bag
         if columns:
             self._fix_columns(columns)
+        if in_bag is None and self._whole_mass is not None:
+            return self._whole_mass
         return self._mass_sums()
 
     def _fix_columns(self, n_columns: int) -> None:
