@@ -1,6 +1,6 @@
 """Cross-fitting: members trained on all folds but one, and what their left-out rows say about rounds and temperature.
 
-The model of a candidate is the average of its members. Rows that are alike in every bin share a fold, so that repeated
+The model is the average of the members. Rows that are alike in every bin share a fold, so that repeated
 rows never vouch for themselves, and a row of weight 2 counts as two rows.
 """
 
@@ -36,20 +36,19 @@ class Candidate(NamedTuple):
     surrogate: str
     learning_rate: float
     costs: RowCosts  # what it trains on
-    recipe: Callable[[RowCosts, float, int], Recipe]
+    link: Link | None  # of its loss
+    recipe: Callable[[LocalRows], Recipe]
 
 
 class CrossFit(NamedTuple):
-    """A candidate's members, cut to the rounds that the left-out rows chose."""
+    """A candidate's members, the rounds and the temperature that left-out rows chose, and what those rows said."""
 
     candidate: Candidate
     members: list[Progress]
-    link: Link | None
     n_rounds: int
     temperature: float
     scores: FloatArray  # (n, D) of every row by the member that did not see it
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
-    seen: np.ndarray  # (n,) whether that member knew the row's class
     seconds: float
 
 
@@ -110,7 +109,7 @@ class LeftOut:
     """Monitor: scores of the left-out rows at the checkpoints; stops when they have long been better."""
 
     def __init__(self, rows: LocalRows, link: Link | None, schedule: Sequence[int], seen: np.ndarray) -> None:
-        self.rows, self.link, self.schedule = rows, link, set(schedule)
+        self.rows, self.link, self.schedule = rows, link, schedule
         self.weight = np.where(seen, rows.costs.weight, 0.0)
         self.scores: list[FloatArray] = []  # at round 0 and at each checkpoint that was reached
         self.lost_patience = False
@@ -144,57 +143,59 @@ class LeftOut:
         return self.lost_patience
 
 
-def cross_fit(
-    candidate: Candidate, X_binned: Binned, n_bins: IntArray, folds: IntArray, n_rounds: int, seed: int,
-    workers: Workers, watching: Sequence[Monitor] = (),
-) -> CrossFit:  # fmt: skip
-    """Train a candidate's members, side by side on the workers' threads, and choose rounds and temperature.
+class Trainer:
+    """Trains members of a candidate on parts of the rows, side by side on the workers' threads."""
 
-    `watching` are monitors of the first member.
+    def __init__(
+        self, candidate: Candidate, X_binned: Binned, n_bins: IntArray, workers: Workers, watching: Sequence[Monitor]
+    ) -> None:
+        self.candidate, self.X_binned, self.n_bins = candidate, X_binned, n_bins
+        self.workers, self.watching = workers, list(watching)
+        self.link = candidate.link
 
-    With one fold (all rows 0) the only member is trained on everything and nothing is chosen.
+    def rows(self, chosen: IntArray, workers: Workers, trainable: bool = True) -> LocalRows:
+        """The chosen rows and their costs."""
+        table, *columns = self.candidate.costs
+        costs = RowCosts(table, *(column[chosen] for column in columns))
+        return LocalRows(self.X_binned[:, chosen], self.n_bins, costs, workers, trainable=trainable)
+
+    def fold(self, fold: int, folds: IntArray, n_rounds: int, seed: int) -> tuple[Progress, LeftOut]:
+        """A member trained on the other folds, and what the rows of this one saw of it."""
+        rows = self.rows(np.flatnonzero(folds != fold), Workers())
+        left_out = self.rows(np.flatnonzero(folds == fold), Workers(), trainable=False)
+        n_classes = int(self.candidate.costs.label.max()) + 1
+        known = np.bincount(rows.costs.label, weights=rows.costs.weight, minlength=n_classes) > 0
+        monitor = LeftOut(left_out, self.link, checkpoints(n_rounds), known[left_out.costs.label])
+        watching = self.watching if fold == 0 else []
+        return boost(rows, self.candidate.recipe(rows), n_rounds, seed, [monitor, *watching]), monitor
+
+    def alone(self, n_rounds: int, seed: int) -> Progress:
+        """A member trained on all rows."""
+        rows = self.rows(np.arange(len(self.candidate.costs.label)), self.workers)
+        return boost(rows, self.candidate.recipe(rows), n_rounds, seed, self.watching)
+
+
+def cross_fit(trainer: Trainer, folds: IntArray, n_rounds: int, seed: int) -> CrossFit:
+    """Train a member per fold, on the others, and choose rounds and temperature on the rows that they left out.
+
+    With one fold nothing is left out: the one member is trained for `n_rounds`, at a temperature of 1.
     """
     begun = time.perf_counter()
-    costs, n_folds = candidate.costs, int(folds.max()) + 1
-    schedule = checkpoints(n_rounds)
-    seen = np.ones(len(folds), dtype=np.bool_)
-    loss_link: list[Link | None] = [None] * n_folds
-
-    def part(rows: IntArray, trainable: bool, inner: Workers) -> LocalRows:
-        chosen = RowCosts(costs.table, costs.row[rows], costs.weight[rows], costs.label[rows])
-        return LocalRows(X_binned[:, rows], n_bins, chosen, inner, trainable=trainable)
-
-    def train(fold: int) -> tuple[Progress, LeftOut | None]:
-        inner = Workers() if n_folds > 1 else workers
-        training, left_out = (np.arange(len(folds)), None) if n_folds == 1 else (
-            np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        )
-        rows = part(training, True, inner)
-        recipe = candidate.recipe(rows.costs, candidate.learning_rate, rows.n_samples)
-        loss_link[fold] = recipe.loss.link(rows.costs)
-        if left_out is None:
-            return boost(rows, recipe, n_rounds, seed, watching), None
-        known = np.zeros(int(costs.label.max()) + 1, dtype=np.bool_)
-        known[rows.costs.label[rows.costs.weight > 0]] = True
-        seen[left_out] = known[costs.label[left_out]]
-        monitor = LeftOut(part(left_out, False, inner), loss_link[fold], schedule, seen[left_out])
-        return boost(rows, recipe, n_rounds, seed + fold, [monitor, *(watching if fold == 0 else ())]), monitor
-
-    trained = workers.map(train, range(n_folds))
-    members = [progress for progress, _ in trained]
-    link = loss_link[0]
+    costs, n_folds = trainer.candidate.costs, int(folds.max()) + 1
     if n_folds == 1:
-        rounds, temperature, judged = len(members[0].trees), 1.0, []
-        scores = np.zeros((len(folds), costs.table.shape[1]))
-    else:
-        monitors = [monitor for _, monitor in trained if monitor is not None]
-        rounds, temperature, scores, judged = _choose(monitors, costs, folds, seen, link, schedule)
-    return CrossFit(candidate, members, link, rounds, temperature, scores, judged, seen, time.perf_counter() - begun)
+        member = trainer.alone(n_rounds, seed)
+        none = np.zeros((len(folds), costs.table.shape[1]))
+        seconds = time.perf_counter() - begun
+        return CrossFit(trainer.candidate, [member], len(member.trees), 1.0, none, [], seconds)
+    trained = trainer.workers.map(lambda fold: trainer.fold(fold, folds, n_rounds, seed + fold), range(n_folds))
+    members, monitors = zip(*trained, strict=True)
+    rounds, temperature, scores, judged = _choose(monitors, costs, folds, trainer.link)
+    seconds = time.perf_counter() - begun
+    return CrossFit(trainer.candidate, list(members), rounds, temperature, scores, judged, seconds)
 
 
 def _choose(
-    monitors: Sequence[LeftOut], costs: RowCosts, folds: IntArray, seen: np.ndarray, link: Link | None,
-    schedule: Sequence[int],
+    monitors: Sequence[LeftOut], costs: RowCosts, folds: IntArray, link: Link | None
 ) -> tuple[int, float, FloatArray, list[tuple[int, float]]]:
     """Rounds and temperature of least pooled log-loss (without a link: rounds of least risk), and the scores there.
 
@@ -202,10 +203,11 @@ def _choose(
     """
     reached = [len(m.scores) for m in monitors]
     last = min([n for n, m in zip(reached, monitors, strict=True) if m.lost_patience], default=max(reached))
-    weight = np.where(seen, costs.weight, 0.0)
-    pooled = np.empty((len(folds), costs.table.shape[1]))
+    weight, pooled = np.empty(len(folds)), np.empty((len(folds), costs.table.shape[1]))
+    for fold, monitor in enumerate(monitors):
+        weight[folds == fold] = monitor.weight
     best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
-    rounds, curve = [0, *schedule], []
+    rounds, curve = [0, *monitors[0].schedule], []
     for c in range(last):
         for fold, monitor in enumerate(monitors):
             pooled[folds == fold] = monitor.scores[min(c, len(monitor.scores) - 1)]

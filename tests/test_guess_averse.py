@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
-from minrisk._kernels.guess_averse import HIGHEST, LOWEST, exponential
+from minrisk._kernels._exponential import HIGHEST, LOWEST, exponential
 from minrisk.losses.base import JOINT, SEPARABLE
 from minrisk.losses.guess_averse import KINDS, GuessAverseLoss
 from minrisk.losses.links import LINKS, log_probabilities, probabilities

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import HIGHEST, exponential
+from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel
 
 TINY = 1e-290  # weights below this are 0 to the value, as they are in fixed point

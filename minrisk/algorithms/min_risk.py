@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from minrisk.boosting import Recipe
     from minrisk.losses.base import Loss
     from minrisk.rows.base import RowCosts
+    from minrisk.rows.local import LocalRows
     from minrisk.selection import Candidate, CrossFit
 
 POSTERIOR = ("exponential", "softmax")  # estimate probabilities; the costs come in with the decision
@@ -178,7 +179,7 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.binning import fit_binner
         from minrisk.monitors import ProgressBar
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import cross_fit, fold_numbers
+        from minrisk.selection import Trainer, cross_fit, fold_numbers
 
         begun = time.perf_counter()
         codes = self._encode(y, False)
@@ -197,9 +198,8 @@ class MinRiskClassifier(BoostedClassifier):
             if best is not None and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-                fitted = cross_fit(
-                    candidate, X_binned, binner.n_bins, folds, self.n_estimators, self._seed, workers, [bar]
-                )
+                trainer = Trainer(candidate, X_binned, binner.n_bins, workers, [bar])
+                fitted = cross_fit(trainer, folds, self.n_estimators, self._seed)
             risk = self._validated_risk(fitted, stated)
             self.selection_.append(_report(fitted, risk))
             if best is None or risk < least:
@@ -223,13 +223,17 @@ class MinRiskClassifier(BoostedClassifier):
             names = COST_TRAINED if per_row else (*POSTERIOR, *COST_TRAINED)
         blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
 
-        def recipe(name: str) -> Any:
-            return lambda costs, rate, n: self._make_recipe(name, costs, rate, n, thresholds)
+        def candidate(name: str) -> Candidate:
+            costs = blind if name in POSTERIOR else stated
+            link = _loss(name, costs).link(costs) if name in POSTERIOR else None
+            return Candidate(
+                name, self.learning_rate, costs, link, lambda rows: self._make_recipe(name, rows, thresholds)
+            )
 
-        return [Candidate(name, self.learning_rate, blind if name in POSTERIOR else stated, recipe(name)) for name in names]
+        return [candidate(name) for name in names]
 
     def _make_recipe(
-        self, surrogate: str, costs: RowCosts, rate: float, n_samples: int, thresholds: tuple[FloatArray, ...]
+        self, surrogate: str, rows: LocalRows, thresholds: tuple[FloatArray, ...]
     ) -> Recipe:
         """One member's parts."""
         from minrisk.boosting import Recipe
@@ -239,7 +243,7 @@ class MinRiskClassifier(BoostedClassifier):
         exponential = surrogate in ("exponential", "coupled")
         share = self.max_features if not isinstance(self.max_features, int) else self.max_features / len(thresholds)
         family = VectorTrees(
-            max_leaf_nodes=self.max_leaf_nodes or max(24, min(64, n_samples // 40)),
+            max_leaf_nodes=self.max_leaf_nodes or max(24, min(64, rows.n_samples // 40)),
             thresholds=thresholds,
             max_depth=self.max_depth or 64,
             min_samples_leaf=self.min_samples_leaf,
@@ -247,20 +251,20 @@ class MinRiskClassifier(BoostedClassifier):
             sketch=self.sketch,
         )
         return Recipe(
-            loss=_loss(surrogate, costs),
+            loss=_loss(surrogate, rows.costs),
             family=family,
             solver=LeafClosedForm() if exponential else LeafNewton(NEWTON_SMOOTHING * self.smoothing),
             smoothing=self.smoothing,
-            learning_rate=rate,
+            learning_rate=self.learning_rate,
             fit_intercept=exponential,
             subsample=self.subsample,
         )
 
     def _validated_risk(self, fit: CrossFit, stated: RowCosts) -> float:
         """Mean cost of the decisions about left-out rows; infinite without any."""
-        if len(fit.members) == 1:
+        if not fit.judged:
             return np.inf
-        decisions = self._least_cost(fit.scores, fit.link, fit.temperature)
+        decisions = self._least_cost(fit.scores, fit.candidate.link, fit.temperature)
         return float(stated.weight @ stated.table[stated.row, decisions] / stated.weight.sum())
 
     def _keep(self, fit: CrossFit) -> None:
@@ -277,7 +281,7 @@ class MinRiskClassifier(BoostedClassifier):
                 vectors.append(member.vectors[t] / B if grown else np.zeros((1, D)))
         intercept = np.mean([member.intercept for member in fit.members], axis=0)
         self.model_ = AdditiveModel(
-            pack(trees), np.concatenate([np.empty((0, D)), *vectors]), intercept, self.n_features_in_, fit.link, B,
+            pack(trees), np.concatenate([np.empty((0, D)), *vectors]), intercept, self.n_features_in_, fit.candidate.link, B,
             fit.temperature,
         )
         self.surrogate_ = fit.candidate.surrogate

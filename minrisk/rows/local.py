@@ -140,7 +140,8 @@ class LocalRows:
         )
         self.top_edge, self.top_mass, self._top_value = np.max(tops, axis=0)
         self.in_bag[:] = True
-        self._log_scale, self._whole_mass = log_scale, None
+        self._log_scale = log_scale
+        self._whole_mass: FloatArray | None = None  # until `values` knows it
         top = float(self.top_mass.max()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
         return Totals(self.values(loss), log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
 
@@ -164,8 +165,7 @@ class LocalRows:
 
     def _column_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
         parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, factor, a, b))
-        total: IntArray = np.sum(parts, axis=0)
-        return total
+        return np.asarray(np.sum(parts, axis=0))
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
         """Restrict to the bag, fix edges (and masses), sum the mass; see `Rows.weigh`."""
@@ -191,8 +191,7 @@ class LocalRows:
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
         """Values in fixed point into the columns from `first` on; returns their sums."""
         parts = self.over_blocks(lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first))
-        total: IntArray = np.sum(parts, axis=0)
-        return total
+        return np.asarray(np.sum(parts, axis=0))
 
     def edges(self) -> FloatArray:
         """Sum of response * edge; see `Rows.edges`."""
@@ -201,8 +200,7 @@ class LocalRows:
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
         parts = self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b))
-        total: IntArray = np.sum(parts, axis=0)
-        return total
+        return np.asarray(np.sum(parts, axis=0))
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass per side of the response; see `Rows.side_sums`."""
