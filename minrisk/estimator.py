@@ -251,9 +251,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_X(self, X: Any) -> np.ndarray:
         if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= FEW_ROWS and X.dtype in (np.float64, np.float32):
             known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
-            if "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known:
-                if not np.isinf(X).any():
-                    return X
+            fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
+            if fits and not np.isinf(X).any():
+                return X
         check_is_fitted(self, "model_")
         return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False))
 
@@ -266,7 +266,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Labels:
         """The decision for each row, (n,)."""
-        return np.asarray(self.decisions_[self._decide(self._scores(X))])
+        chosen = self._decide(self._scores(X))  # first: it says so if there was no fit
+        return np.asarray(self.decisions_[chosen])
 
     def _decide(self, scores: FloatArray) -> IntArray:
         """Number of the decision: that of the largest score."""
@@ -366,6 +367,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _restore_facts(self, facts: dict[str, Any]) -> None:
         """Take back what `_facts` gave; raises for anything else."""
         self._log_scale = float(facts["log_scale"])
+        self.validation_risk_ = getattr(self, "validation_risk_", None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

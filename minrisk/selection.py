@@ -1,6 +1,6 @@
 """Cross-fitting: members trained on all folds but one, and what their left-out rows say about rounds and temperature.
 
-The model is the average of the members. Rows that are alike in every bin share a fold, so that repeated
+The model is the average of the members. Rows of a class that are alike in every bin share a fold, so that repeated
 rows never vouch for themselves, and a row of weight 2 counts as two rows.
 """
 
@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels import links
-from minrisk._typing import Binned, FloatArray, IntArray
+from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
 from minrisk.losses.links import Link
 from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import RowCosts
 from minrisk.rows.local import LocalRows
+
+Codes = IntArray | Int32Array
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
@@ -53,7 +55,7 @@ class CrossFit(NamedTuple):
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
-def fold_numbers(X_binned: Binned, codes: IntArray, n_folds: int, seed: int) -> IntArray:
+def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> IntArray:
     """Fold of each row (n,): classes spread evenly, equal rows together, at least two rows in each.
 
     It depends neither on the order of the rows nor on how often a row is there.
@@ -73,14 +75,14 @@ def fold_numbers(X_binned: Binned, codes: IntArray, n_folds: int, seed: int) -> 
 
 
 # -- what left-out rows say --------------------------------------------------------------------------------------------
-def log_loss(link: Link, scores: FloatArray, codes: IntArray, weight: FloatArray, temperature: float) -> float:
+def log_loss(link: Link, scores: FloatArray, codes: Codes, weight: FloatArray, temperature: float) -> float:
     """Weighted sum of -log p(true class)."""
     kind, slope = LINK_KERNELS[link]
     return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR))
 
 
 def fit_temperature(
-    link: Link, scores: FloatArray, codes: IntArray, weight: FloatArray, start: float = 1.0
+    link: Link, scores: FloatArray, codes: Codes, weight: FloatArray, start: float = 1.0
 ) -> tuple[float, float]:
     """Temperature of least log-loss, by steps of 15 % downhill from `start`, and the log-loss there."""
     best, least = start, log_loss(link, scores, codes, weight, start)
@@ -120,11 +122,17 @@ class LeftOut:
         self.rows.shift(info.shift)
         self._keep_scores()
 
+    def finish(self, n_rounds: int) -> None:
+        """The last scores, of a member that stopped learning between two checkpoints."""
+        if not self.lost_patience and n_rounds not in (0, *self.schedule):
+            self._keep_scores()
+
     def _keep_scores(self) -> None:
         self.scores.append(self.rows.scores.astype(np.float32))  # half the memory
 
     def after_round(self, info: RoundInfo) -> bool:
         """Follow the round; at a checkpoint, judge."""
+        assert info.learner is not None
         self.rows.respond(info.learner)
         self.rows.advance(info.vectors)
         if info.n_rounds not in self.schedule:
@@ -155,9 +163,9 @@ class Trainer:
 
     def rows(self, chosen: IntArray, workers: Workers, trainable: bool = True) -> LocalRows:
         """The chosen rows and their costs."""
-        table, *columns = self.candidate.costs
-        costs = RowCosts(table, *(column[chosen] for column in columns))
-        return LocalRows(self.X_binned[:, chosen], self.n_bins, costs, workers, trainable=trainable)
+        table, row, weight, label = self.candidate.costs
+        costs = RowCosts(table, row[chosen], weight[chosen], label[chosen])
+        return LocalRows(np.take(self.X_binned, chosen, axis=1), self.n_bins, costs, workers, trainable=trainable)
 
     def fold(self, fold: int, folds: IntArray, n_rounds: int, seed: int) -> tuple[Progress, LeftOut]:
         """A member trained on the other folds, and what the rows of this one saw of it."""
@@ -167,7 +175,9 @@ class Trainer:
         known = np.bincount(rows.costs.label, weights=rows.costs.weight, minlength=n_classes) > 0
         monitor = LeftOut(left_out, self.link, checkpoints(n_rounds), known[left_out.costs.label])
         watching = self.watching if fold == 0 else []
-        return boost(rows, self.candidate.recipe(rows), n_rounds, seed, [monitor, *watching]), monitor
+        progress = boost(rows, self.candidate.recipe(rows), n_rounds, seed, [monitor, *watching])
+        monitor.finish(len(progress.trees))
+        return progress, monitor
 
     def alone(self, n_rounds: int, seed: int) -> Progress:
         """A member trained on all rows."""
@@ -215,7 +225,7 @@ def _choose(
             judged = float(costs.weight @ costs.table[costs.row, pooled.argmax(axis=1)])
         else:
             running, judged = fit_temperature(link, pooled, costs.label, weight, running)
-        curve.append((rounds[c], judged / float(costs.weight.sum())))
+        curve.append((rounds[c], judged / float((costs.weight if link is None else weight).sum())))
         if judged < best:
             best, chosen, temperature = judged, c, running
     for fold, monitor in enumerate(monitors):

@@ -237,7 +237,7 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
     folds, fits = fold_numbers(rows.X_binned, y, 3, 0), []
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
-            fits.append(cross_fit(trainer(surrogate, rows, binner, workers), folds, 12, 2, 7))
+            fits.append(cross_fit(trainer(surrogate, rows, binner, workers), folds, 12, 7))
     one, other = fits
     assert one.n_rounds == other.n_rounds > 0 and one.temperature == other.temperature and one.judged == other.judged
     np.testing.assert_array_equal(one.scores, other.scores)

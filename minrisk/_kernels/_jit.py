@@ -32,7 +32,7 @@ class _FirstCompilation(event.Listener):  # type: ignore[misc]
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", "")
         if not self.said and module.startswith("minrisk."):
             self.said = True
-            logger.warning("minrisk: compiling its kernels for this machine (once, a few seconds; "
+            logger.warning("minrisk: compiling its kernels for this machine (once, it takes some seconds; "
                            "'minrisk warmup' does it ahead)")
 
     def on_end(self, event: event.Event) -> None:

@@ -51,9 +51,9 @@ class MinRiskClassifier(BoostedClassifier):
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
         dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
-        What is boosted. "exponential" and "softmax" see 0/1 costs and estimate probabilities: they serve any costs, also
-        others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated costs.
-        "auto" tries "exponential" and, within `time_budget`, the others, and keeps the one of least validated cost;
+        What is boosted. "exponential" and "softmax" see 0/1 costs and estimate probabilities: they serve any costs,
+        also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
+        costs. "auto" tries "exponential" and, within `time_budget`, the others, and keeps the one of least validated cost;
         with costs per row it starts with "coupled".
     n_estimators : int, default=200
         Largest number of rounds.
@@ -279,11 +279,11 @@ class MinRiskClassifier(BoostedClassifier):
                 grown = t < len(member.trees)  # a member that had nothing left to learn stands still
                 trees.append(member.trees[t] if grown else CONSTANT)
                 vectors.append(member.vectors[t] / B if grown else np.zeros((1, D)))
-        intercept = np.mean([member.intercept for member in fit.members], axis=0)
+        intercept = np.mean([np.asarray(member.intercept) for member in fit.members], axis=0)
         self.model_ = AdditiveModel(
-            pack(trees), np.concatenate([np.empty((0, D)), *vectors]), intercept, self.n_features_in_, fit.candidate.link, B,
-            fit.temperature,
-        )
+            pack(trees), np.concatenate([np.empty((0, D)), *vectors]), intercept, self.n_features_in_,
+            fit.candidate.link, B, fit.temperature,
+        )  # fmt: skip
         self.surrogate_ = fit.candidate.surrogate
         self.n_iter_ = n
         self.train_loss_ = np.mean([_padded(member.losses, n + 1) for member in fit.members], axis=0)
@@ -354,9 +354,9 @@ class MinRiskClassifier(BoostedClassifier):
             cost, decisions = matrix.values, as_labels(matrix.decisions)
         return np.asarray(decisions[self._least_cost(scores, self.model_.link, self.model_.temperature, cost)])
 
-    def _costs_per_row(self, cost: Any, n: int) -> FloatArray:
+    def _costs_per_row(self, stated: Any, n: int) -> FloatArray:
         """Checked (n, K, D) costs."""
-        cost = np.asarray(cost, dtype=np.float64)
+        cost: FloatArray = np.asarray(stated, dtype=np.float64)
         K, widths = len(self.classes_), sorted({len(self.classes_), len(self.decisions_)})
         if cost.shape[:2] != (n, K) or cost.shape[2] not in widths or not np.all(np.isfinite(cost)):
             raise ValueError(

@@ -127,7 +127,7 @@ def print_fit(facts: dict[str, Any]) -> None:
     ]
     risks = [
         (facts["train_risk"], "on the training rows"),
-        (facts["validation_risk"], "on rows set apart"),
+        (facts["validation_risk"], "on the rows set apart"),
         (facts["best_constant_cost"], "for the best constant decision"),
     ]
     known = [f"{_number(risk)} {where}" for risk, where in risks if risk is not None]

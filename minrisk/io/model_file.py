@@ -208,7 +208,8 @@ def _restore(payload: bytes) -> Any:
         curve = arrays.get(name)
         if name in ("train_loss", "train_risk") and curve is not None and len(curve) != estimator.n_iter_ + 1:
             raise ModelFileError(f"{name} must have one value per round and one before.")
-        setattr(estimator, name + "_", curve)
+        if curve is not None:
+            setattr(estimator, name + "_", curve)
     estimator._seed = int(header["seed"])
     return estimator
 

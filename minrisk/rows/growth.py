@@ -47,6 +47,8 @@ class Growth:
     def __init__(self, rows: LocalRows) -> None:
         self.rows = rows
         n = rows.n_samples
+        if n >= 1 << COUNT_BITS:
+            raise ValueError(f"Trees with vectors in their leaves take fewer than {1 << COUNT_BITS} rows, got {n}.")
         self.order = np.arange(n, dtype=np.int32)  # before a tree is grown all rows are in one leaf
         self._spare = np.empty(n, dtype=np.int32)
         self._columns = np.empty((0, 0), dtype=FIXED)

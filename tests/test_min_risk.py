@@ -1,0 +1,200 @@
+"""The flagship: decisions under stated and other costs, choice of the surrogate, model file, determinism."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.model_selection import train_test_split
+
+import minrisk
+from minrisk import MinRiskClassifier
+from minrisk.costs import uniform, with_reject
+
+COST_TRAINED = ("coupled", "gll", "gel")
+POSTERIOR = ("exponential", "softmax")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
+
+
+@pytest.fixture(scope="module")
+def fitted(digits):
+    X, _, y, _ = digits
+    return MinRiskClassifier(random_state=0, n_estimators=60).fit(X, y)
+
+
+def graded(K, seed=0):
+    table = np.random.default_rng(seed).uniform(1, 10, (K, K))
+    np.fill_diagonal(table, 0)
+    return table
+
+
+def test_learns_and_is_calibrated(fitted, digits):
+    _, X, _, y = digits
+    p = fitted.predict_proba(X)
+    assert fitted.score(X, y) > 0.95
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert -np.log(p[np.arange(len(y)), y]).mean() < 0.2
+    assert abs(p.max(axis=1).mean() - (p.argmax(axis=1) == y).mean()) < 0.05  # neither too sure nor too modest
+
+
+def test_decides_by_least_expected_cost(digits):
+    X, X_test, y, _ = digits
+    cost = graded(10)
+    model = MinRiskClassifier(cost, random_state=0, n_estimators=20).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X_test), (model.predict_proba(X_test) @ cost).argmin(axis=1))
+    *_, last = model.staged_predict(X_test)
+    np.testing.assert_array_equal(last, model.predict(X_test))
+
+
+def test_other_costs_without_a_new_fit(fitted, digits):
+    X, X_test, y, _ = digits
+    cost = graded(10)
+    again = MinRiskClassifier(cost, random_state=0, n_estimators=60).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict(X_test, cost=cost), again.predict(X_test))
+    np.testing.assert_array_equal(again.predict(X_test, cost=uniform(10)), fitted.predict(X_test))
+
+
+def test_costs_of_each_row(fitted, digits):
+    _, X, _, _ = digits
+    X = X[:50]
+    costs = np.stack([graded(10, seed) for seed in range(50)])
+    one_by_one = [fitted.predict(x[None], cost=cost)[0] for x, cost in zip(X, costs, strict=True)]
+    np.testing.assert_array_equal(fitted.predict(X, cost=costs), one_by_one)
+    for wrong in (costs[:, :3], costs[:-1], np.full_like(costs, np.nan)):
+        with pytest.raises(ValueError, match="Costs per row"):
+            fitted.predict(X, cost=wrong)
+
+
+def test_refers_when_that_is_cheaper(digits):
+    X, X_test, y, y_test = digits
+    shares = []
+    for price in (1e-6, 0.2, 1.0):
+        cost = with_reject(uniform(10), price)
+        model = MinRiskClassifier(cost, random_state=0, n_estimators=30).fit(X, y)
+        decisions = model.predict(X_test)
+        assert len(model.decisions_) == 11
+        shares.append(np.mean([d == model.decisions_[-1] for d in decisions]))
+    assert shares[0] > 0.9 > shares[1] > 0.0 == shares[2]
+
+
+@pytest.mark.parametrize("surrogate", [*POSTERIOR, *COST_TRAINED])
+def test_every_surrogate_with_a_refer_decision(surrogate, digits, tmp_path):
+    X, X_test, y, y_test = digits
+    cost = with_reject(minrisk.CostMatrix(graded(10)), 2.0)
+    model = MinRiskClassifier(cost, surrogate=surrogate, random_state=0, n_estimators=25).fit(X, y)
+    constant = minrisk.metrics.best_constant_cost(y_test, model.cost_)
+    assert minrisk.metrics.expected_cost(y_test, model.predict(X_test), model.cost_) < 0.4 * constant
+    minrisk.save(model, tmp_path / "m")
+    loaded = minrisk.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict(X_test), model.predict(X_test))
+    assert loaded.surrogate_ == surrogate and loaded.selection_[0]["n_rounds"] == model.n_iter_
+    assert hasattr(model, "predict_proba") == (surrogate in POSTERIOR)
+
+
+@pytest.mark.parametrize("surrogate", COST_TRAINED)
+def test_cost_trained_surrogates_know_one_cost(surrogate, digits):
+    X, _, y, _ = digits
+    model = MinRiskClassifier(graded(10), surrogate=surrogate, random_state=0, n_estimators=5).fit(X, y)
+    with pytest.raises(ValueError, match="surrogate='exponential'"):
+        model.predict(X, cost=uniform(10))
+    with pytest.raises(AttributeError):
+        model.predict_proba(X)
+
+
+def test_costs_per_row_in_fit(digits):
+    X, X_test, y, y_test = digits
+    rows = graded(10)[y] * np.linspace(0.5, 2, len(y))[:, None]
+    model = MinRiskClassifier(random_state=0, n_estimators=30).fit(X, y, cost=rows)
+    assert model.surrogate_ in COST_TRAINED and model.cost_ is None
+    assert np.mean(model.predict(X_test) == y_test) > 0.85
+    for surrogate in POSTERIOR:
+        with pytest.raises(ValueError, match="costs per row"):
+            MinRiskClassifier(surrogate=surrogate).fit(X, y, cost=rows)
+
+
+def test_auto_tries_more_within_a_budget(digits):
+    X, _, y, _ = digits
+    one = MinRiskClassifier(random_state=0, n_estimators=5).fit(X, y)
+    assert [tried["surrogate"] for tried in one.selection_] == ["exponential"]
+    all_of_them = MinRiskClassifier(graded(10), random_state=0, n_estimators=5, time_budget=1000).fit(X, y)
+    tried = all_of_them.selection_
+    assert [t["surrogate"] for t in tried] == [*POSTERIOR, *COST_TRAINED]
+    assert all_of_them.surrogate_ == min(tried, key=lambda t: t["risk"])["surrogate"]
+    start = time.perf_counter()
+    MinRiskClassifier(random_state=0, n_estimators=5, time_budget=0).fit(X, y)
+    assert time.perf_counter() - start < 60
+
+
+def test_rounds_are_chosen_on_left_out_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = np.where(rng.random(300) < 0.4, rng.integers(0, 3, 300), np.digitize(X[:, 0], [-0.5, 0.5]))
+    model = MinRiskClassifier(random_state=0).fit(X, y)
+    rounds, loss = model.validation_loss_.T
+    assert model.n_iter_ == rounds[loss.argmin()] < rounds.max() <= 200
+    assert len(model.train_loss_) == model.n_iter_ + 1
+
+
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "softmax"}, {"n_folds": 1}])
+def test_threads_do_not_change_a_byte(options, digits, tmp_path):
+    X, _, y, _ = digits
+    for n_jobs in (1, 2, 3):
+        model = MinRiskClassifier(random_state=3, n_estimators=8, n_jobs=n_jobs, **options).fit(X, y)
+        minrisk.save(model, tmp_path / str(n_jobs))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes() == (tmp_path / "3").read_bytes()
+
+
+def test_order_of_the_rows_does_not_matter(digits):
+    X, X_test, y, _ = digits
+    order = np.random.default_rng(0).permutation(len(y))
+    models = [MinRiskClassifier(random_state=0, n_estimators=8).fit(X[o], y[o]) for o in (slice(None), order)]
+    p, q = (model.predict_proba(X_test) for model in models)
+    np.testing.assert_allclose(p, q, rtol=1e-6, atol=1e-9)
+
+
+def test_few_rows_take_the_short_way(fitted, digits):
+    _, X, _, _ = digits
+    p = fitted.predict_proba(X)
+    for rows in (X[:1], X[:16], X[:17]):
+        np.testing.assert_array_equal(fitted.predict_proba(rows), p[: len(rows)])
+        np.testing.assert_allclose(fitted.predict_proba(rows.astype(np.float32)), p[: len(rows)])
+    with pytest.raises(ValueError, match="infinity"):
+        fitted.predict(np.full((1, 64), np.inf))
+    with pytest.raises(ValueError, match="features"):
+        fitted.predict(X[:1, :5])
+
+
+def test_classes_of_one_row_and_tiny_data():
+    X, y = load_wine(return_X_y=True)
+    rare = np.r_[np.flatnonzero(y == 0)[:20], np.flatnonzero(y == 1)[:20], np.flatnonzero(y == 2)[:1]]
+    model = MinRiskClassifier(random_state=0, n_estimators=20).fit(X[rare], y[rare])
+    assert model.predict_proba(X).shape == (178, 3) and np.all(np.isfinite(model.predict_proba(X)))
+    two = MinRiskClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+    assert list(two.predict([[0.0], [1.0]])) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"surrogate": "best"}, "surrogate must be one of 'auto'"),
+        ({"n_folds": 0}, "n_folds must be a whole number at least 1"),
+        ({"sketch": 0}, "sketch must be a whole number at least 1, or None"),
+        ({"max_leaf_nodes": 1}, "max_leaf_nodes must be a whole number at least 2"),
+        ({"time_budget": -1}, "time_budget must be a number at least 0"),
+        ({"max_features": 0.0}, "max_features must be a share"),
+    ],
+)
+def test_wrong_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        MinRiskClassifier(**options).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_progress_bar(capfd):
+    X, y = load_wine(return_X_y=True)
+    MinRiskClassifier(n_estimators=5, verbose=1, random_state=0).fit(X, y)
+    assert "boosting" in capfd.readouterr().err
