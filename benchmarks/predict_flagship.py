@@ -3,7 +3,7 @@
 Every model but LightGBM, which sets the error with its defaults, is cut at the first round that reaches it (found on
 the test rows, for timing only, as in `time_to_error`); one that never does is timed at its longest and has `reached`
 False. Batches are letter's 20 000 rows, repeats take turns; one row is a (1, d) float64 array given to `predict`, the
-median of 2 000 calls in turns of 200. Targets: 20 times LightGBM's rows per second and no fewer than CatBoost's; one row
+median of 2 000 calls in turns of 200. Targets: 20 times LightGBM's rows per second, no fewer than CatBoost's; one row
 in 60 microseconds. "MinRisk, defaults, whole" is not cut: what a plain fit predicts with.
 """
 

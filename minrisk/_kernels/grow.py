@@ -262,7 +262,7 @@ def grow(
     max_leaves, n_columns = start.shape[0], columns.shape[1]
     drawn = np.empty(features.shape[0], dtype=np.int64)
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
-    gathered = np.empty((large, n_columns), dtype=np.int64)
+    gathered = np.empty((min(large, order.shape[0]), n_columns), dtype=np.int64)
     if sizes[0] == 1 and status[0] == PENDING and end[0] > large:
         return 0
     split = 0
@@ -321,7 +321,10 @@ def leaf_numbers(order, start, end, leaf):
 
 @kernel
 def leaf_column_sums(values, factor, order, start, end, out):
-    """out[l] = sum of rint(values * factor) over the rows of leaf l, per column: whole numbers, exact in float64."""
+    """out[l] = sum over the rows of leaf l per column, each rounded to 1 / factor (a factor of 0: no sum).
+
+    The sums are of whole numbers, exact in float64 and vectorised.
+    """
     n_columns = values.shape[1]
     for number in range(start.shape[0]):
         for k in range(n_columns):
@@ -330,6 +333,9 @@ def leaf_column_sums(values, factor, order, start, end, out):
             row = order[i]
             for k in range(n_columns):
                 out[number, k] += np.rint(values[row, k] * factor[k])
+        for k in range(n_columns):
+            if factor[k] > 0.0:
+                out[number, k] /= factor[k]
 
 
 @kernel

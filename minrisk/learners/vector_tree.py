@@ -88,7 +88,7 @@ class VectorTrees:
     def _tree(self, grown: GrownTree, fall: float) -> Tree:
         """The immutable tree; gains become shares of the loss's relative fall."""
         leaf = grown.left == np.arange(len(grown.left))
-        threshold = np.array([np.inf] * len(leaf))
+        threshold = np.full(len(leaf), np.inf)
         for node in np.flatnonzero(~leaf).tolist():
             threshold[node] = self.thresholds[grown.feature[node]][grown.bin[node]]
         vector = np.zeros(len(leaf), dtype=np.int32)
@@ -101,7 +101,6 @@ class VectorTrees:
 def _signs(rng: np.random.Generator, q: int, n_outputs: int) -> FloatArray:
     """Rows of random signs (q, D), none of them all alike: edges that sum to 0 would vanish."""
     drawn = rng.integers(0, 2, (q, n_outputs))
-    for row in drawn if n_outputs > 1 else ():
-        while row.min() == row.max():
-            row[:] = rng.integers(0, 2, n_outputs)
+    while n_outputs > 1 and any(not 0 < ones < n_outputs for ones in drawn.sum(axis=1).tolist()):
+        drawn = rng.integers(0, 2, (q, n_outputs))
     return np.asarray(2.0 * drawn - 1.0)

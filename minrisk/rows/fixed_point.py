@@ -10,6 +10,8 @@ from minrisk._typing import FloatArray
 
 def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
     """Powers of two that bring values up to `top` just below 2**bits; 0 where top is 0 (or denormal)."""
+    if type(top) is np.ndarray and top.ndim == 1:
+        return fixed_factors(top, bits)  # type: ignore[no-any-return]
     top = np.asarray(top, dtype=np.float64)
     factors: FloatArray = fixed_factors(top.ravel(), bits).reshape(top.shape)
     return factors
@@ -17,6 +19,6 @@ def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
 
 def divide(numerator: np.ndarray | float, denominator: FloatArray) -> FloatArray:
     """numerator / denominator, 0 where the denominator is 0 (an output that nothing is left to gain in)."""
-    shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator))
-    quotient: FloatArray = np.divide(numerator, denominator, out=np.zeros(shape), where=denominator > 0)
+    out = np.zeros(np.shape(numerator) or denominator.shape)
+    quotient: FloatArray = np.divide(numerator, denominator, out=out, where=denominator > 0)
     return quotient

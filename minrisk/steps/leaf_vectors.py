@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._kernels.steps import closed_form
 from minrisk.losses.base import EXPONENTIAL, JOINT, LEAVES
-from minrisk.steps.base import Step, StepProblem
-from minrisk.steps.closed_form import minimiser, value_after
+from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 LARGEST_NEWTON = 4.0  # a Newton step beyond this says that the curvature has vanished, not where the minimum is
 
@@ -24,8 +24,7 @@ class LeafClosedForm:
     def solve(self, problem: StepProblem) -> Step:
         """Minimise in every leaf, in one pass over the rows."""
         edge, mass = problem.rows.leaf_sums()
-        vectors = minimiser(edge, mass + 2.0 * problem.ridge)
-        return Step(vectors, value_after(edge, mass, vectors))
+        return Step(*closed_form(edge, mass, problem.ridge, LARGEST_STEP))
 
 
 @dataclass(frozen=True)
