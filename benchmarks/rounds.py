@@ -15,9 +15,9 @@ first few. Beside them stands the least that the present algorithm touches, coun
 (C = sketch + 1 columns of int64; edge, mass, score, cost are float64.) The machine's limits are measured here: a copy
 of arrays as large as (n, K) float64 for passes over classes, as X in bins for growth; histogram adds of three columns
 at random bins; divisions; the package's own exponential with nothing around it. The floor is the slowest of bytes,
-exponentials and (adds plus divisions) at those limits and `share_of_limit` is floor / seconds: what is missing to 1 can
-be had without another algorithm. Adds of passes over classes run beside their bytes and have no limit of their own. A
-copy also loads the lines that it overwrites, uncounted, so `advance`, which works in place, may exceed 1.
+exponentials and (adds plus divisions) at those limits and `share_of_limit` is floor / seconds: what is missing to 1
+can be had without another algorithm. Adds of passes over classes run beside their bytes and have no limit of their
+own. A copy also loads the lines that it overwrites, uncounted, so `advance`, which works in place, may exceed 1.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class MinRiskClassifier(BoostedClassifier):
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
         What is boosted. "exponential" and "softmax" see 0/1 costs and estimate probabilities: they serve any costs,
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
-        costs. "auto" tries "exponential" and, within `time_budget`, the others, and keeps the one of least validated cost;
-        with costs per row it starts with "coupled".
+        costs. "auto" tries "exponential" and, within `time_budget`, the others, and keeps the one of least validated
+        cost; with costs per row it starts with "coupled".
     n_estimators : int, default=200
         Largest number of rounds.
     learning_rate : float, default=0.3

@@ -214,10 +214,18 @@ class Growth:
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass summed over the rows of each leaf, (L, D) each."""
-        rows, out = self.rows, []
-        for values, top in ((rows.edge, rows.top_edge), (rows.mass, rows.top_mass)):
+        rows, n_leaves = self.rows, len(self.start)
+        parts = 1 if rows.n_samples * rows.n_outputs < INLINE_WORK else min(n_leaves, 4 * rows.workers.n)
+
+        def sums_of(values: FloatArray, top: FloatArray) -> FloatArray:
             factor = rows.fixed_factor(top, SUM_BITS - FLOAT_BITS)
-            sums = np.empty((len(self.start), rows.n_outputs))
-            leaf_column_sums(values, factor, self.order, self.start, self.end, sums)
-            out.append(sums)
-        return out[0], out[1]
+            sums = np.empty((n_leaves, rows.n_outputs))
+
+            def add(part: int) -> None:
+                leaves = slice(n_leaves * part // parts, n_leaves * (part + 1) // parts)
+                leaf_column_sums(values, factor, self.order, self.start[leaves], self.end[leaves], sums[leaves])
+
+            rows.workers.map(add, range(parts))
+            return sums
+
+        return sums_of(rows.edge, rows.top_edge), sums_of(rows.mass, rows.top_mass)
