@@ -1,7 +1,7 @@
 """KDD Cup 1999 with its official costs: mean cost on the official test set, against the winner's 0.2331.
 
-The test set has attack types that the training rows lack, and other class frequencies; that much was known. Every choice
-is made on the training rows, by leaving attack types out:
+The test set has attack types that the training rows lack, and other class frequencies; that much was known. Every
+choice is made on the training rows, by leaving attack types out:
 
 * Of each class with several attack types a quarter of the types is left out of training altogether, of the other types
   (and of normal rows) a quarter of the rows. A row counts once however often it is repeated.
@@ -13,10 +13,10 @@ Preparations:
 
 * raw: the 494 021 rows as they are, decision of least expected cost under the probabilities;
 * prior: the same fit, but the probabilities are corrected from the training rows' frequencies to `expected_shares`;
-* chosen: distinct rows, at most `MOST` of each type; weights that favour rare types and classes (exponent); with or without the
-  ten dst_host features; the default or a stronger regularisation; softer probabilities (a temperature, and a share of
-  the training weights' class frequencies mixed in), corrected to `expected_shares`. Every learner has its own choice
-  from the same grid.
+* chosen: distinct rows, at most `MOST` of each type; weights that favour rare types and classes (exponent); with or
+  without the ten dst_host features; the default or a stronger regularisation; softer probabilities (a temperature, and
+  a share of the training weights' class frequencies mixed in), corrected to `expected_shares`. Every learner has its
+  own choice from the same grid.
 
 The line to be judged is minrisk, chosen. After all choices the test set is used once for every line of the table.
 `--quick` has a part of the training rows for a test set.

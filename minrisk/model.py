@@ -77,7 +77,8 @@ class AdditiveModel:
         workers : Workers, optional
             Threads over rows.
         """
-        scores = np.tile(self.intercept, (len(X), 1))
+        scores = np.empty((len(X), len(self.intercept)))
+        scores[:] = self.intercept
         self._add(X, scores, 0, self.n_trees, workers)
         return scores
 
@@ -102,12 +103,16 @@ class AdditiveModel:
 
     def _add(self, X: np.ndarray, scores: FloatArray, first: int, last: int, workers: Workers | None) -> None:
         n = len(X)
+        plain = X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
+        if plain and n < INLINE_ROWS:
+            self.packed.add_scores(X, self.vectors, first, last, 0, n, scores)
+            return
         parts = 1 if workers is None or n < INLINE_ROWS else min(4 * workers.n, -(-n // 64))
         bounds = [n * p // parts for p in range(parts + 1)]
 
         def add(part: int) -> None:
             start, stop = bounds[part], bounds[part + 1]
-            if X.dtype in (np.float32, np.float64) and X.flags.c_contiguous:
+            if plain:
                 self.packed.add_scores(X, self.vectors, first, last, start, stop, scores)
                 return
             for low in range(start, stop, CONVERT_ROWS):

@@ -136,7 +136,7 @@ def test_rounds_are_chosen_on_left_out_rows():
     y = np.where(rng.random(300) < 0.4, rng.integers(0, 3, 300), np.digitize(X[:, 0], [-0.5, 0.5]))
     model = MinRiskClassifier(random_state=0).fit(X, y)
     rounds, loss = model.validation_loss_.T
-    assert model.n_iter_ == rounds[loss.argmin()] < rounds.max() <= 200
+    assert model.n_iter_ == rounds[loss.argmin()] <= rounds.max() < 200  # a noisy set: patience ended before n_estimators
     assert len(model.train_loss_) == model.n_iter_ + 1
 
 

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from minrisk._kernels._jit import kernel
 
 SIGMOID = 0
@@ -37,3 +39,32 @@ def log_loss(kind, scale, scores, label, weight, floor):
             log_p = own - scale * top - math.log(sum_)
         total -= weight[i] * max(log_p, floor)
     return total
+
+
+@kernel
+def least_expected(kind, scale, scores, costs):
+    """Decision of least expected cost of each row, the first of equals: argmin_d sum_k p_k costs[i, k, d].
+
+    `costs` (n, K, D), or (1, K, D) for all rows alike; p is needed up to a factor only.
+    """
+    n_rows, K = scores.shape
+    decisions = np.empty(n_rows, dtype=np.int64)
+    p, expected = np.empty(K), np.empty(costs.shape[2])
+    for i in range(n_rows):
+        top = scores[i, 0]
+        for k in range(1, K):
+            top = max(top, scores[i, k])
+        if kind == SIGMOID and scale * top > -30.0:
+            for k in range(K):
+                p[k] = 1.0 / (1.0 + math.exp(-scale * scores[i, k]))
+        else:
+            for k in range(K):
+                p[k] = math.exp(scale * (scores[i, k] - top))
+        cost = costs[i] if costs.shape[0] > 1 else costs[0]
+        for d in range(expected.shape[0]):
+            expected[d] = 0.0
+        for k in range(K):
+            for d in range(expected.shape[0]):
+                expected[d] += p[k] * cost[k, d]
+        decisions[i] = np.argmin(expected)
+    return decisions

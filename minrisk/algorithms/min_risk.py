@@ -1,7 +1,7 @@
 """MinRisk: an average of cross-fitted boosters of vector-leaf trees that decides by least expected cost.
 
-The project's own method; it takes the coupled exponential loss and its closed form from REBEL (Appel, Burgos-Artizzu and
-Perona, NIPS 2016), the guess-averse losses from Beijbom et al. (ICML 2014), and puts them on trees with a vector in
+The project's own method; it takes the coupled exponential loss and its closed form from REBEL (Appel, Burgos-Artizzu
+and Perona, NIPS 2016), the guess-averse losses from Beijbom et al. (ICML 2014), and puts them on trees with a vector in
 every leaf. Averaging models fitted to all folds but one, with the left-out fold for calibration, is what scikit-learn's
 ``CalibratedClassifierCV(ensemble=True)`` does with any classifier.
 """
@@ -304,16 +304,17 @@ class MinRiskClassifier(BoostedClassifier):
     # -- prediction ------------------------------------------------------------------------------------------------
     def _least_cost(self, scores: FloatArray, link: str | None, temperature: float, cost: Any = None) -> IntArray:
         """Decision of least expected cost where the scores give probabilities, else that of the largest score."""
-        from minrisk.losses.links import probabilities
+        from minrisk._kernels.links import least_expected
+        from minrisk.selection import LINK_KERNELS
 
         if link is None:
             return np.asarray(scores.argmax(axis=1))
         if cost is None:
             assert self.cost_ is not None
             cost = self.cost_.values
-        p = probabilities(link, scores, temperature)
-        expected = np.einsum("nk,nkd->nd", p, cost) if np.ndim(cost) == 3 else p @ cost
-        return np.asarray(expected.argmin(axis=1))
+        kind, slope = LINK_KERNELS[link]
+        costs = np.ascontiguousarray(cost if np.ndim(cost) == 3 else cost[None], dtype=np.float64)
+        return np.asarray(least_expected(kind, slope / temperature, scores, costs))
 
     def _decide(self, scores: FloatArray) -> IntArray:
         return self._least_cost(scores, self.model_.link, self.model_.temperature)
