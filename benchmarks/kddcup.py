@@ -19,11 +19,13 @@ Preparations:
   own choice from the same grid.
 
 The line to be judged is minrisk, chosen. After all choices the test set is used once for every line of the table.
+`--explain` then changes one part of the chosen preparations at a time; nothing is chosen by what it finds.
 `--quick` has a part of the training rows for a test set.
 """
 
 from __future__ import annotations
 
+import csv
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import DATA, least_expected, load, mean_cost, parser, save, show
+from benchmarks.common import DATA, RESULTS, least_expected, load, mean_cost, parser, save, show
 
 WINNER = 0.2331
 NEW_TYPES = 14 / 38
@@ -100,34 +102,34 @@ def thinned(rows: np.ndarray, kind: str, most: dict[str, int]) -> np.ndarray:
 
 
 # -- learners ------------------------------------------------------------------------------------------------------
-def _minrisk(**more: Any) -> Any:
+def _minrisk(seed: int, **more: Any) -> Any:
     from minrisk import MinRiskClassifier
 
-    return MinRiskClassifier(surrogate="exponential", random_state=0, n_jobs=1, **more)
+    return MinRiskClassifier(surrogate="exponential", random_state=seed, n_jobs=1, **more)
 
 
-def _lightgbm(**more: Any) -> Any:
+def _lightgbm(seed: int, **more: Any) -> Any:
     from lightgbm import LGBMClassifier
 
-    return LGBMClassifier(random_state=0, n_jobs=1, verbosity=-1, **more)
+    return LGBMClassifier(random_state=seed, n_jobs=1, verbosity=-1, **more)
 
 
-def _xgboost(**more: Any) -> Any:
+def _xgboost(seed: int, **more: Any) -> Any:
     from xgboost import XGBClassifier
 
-    return XGBClassifier(tree_method="hist", random_state=0, n_jobs=1, verbosity=0, **more)
+    return XGBClassifier(tree_method="hist", random_state=seed, n_jobs=1, verbosity=0, **more)
 
 
-def _histogram(**more: Any) -> Any:
+def _histogram(seed: int, **more: Any) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(random_state=0, **more)
+    return HistGradientBoostingClassifier(random_state=seed, **more)
 
 
-def _forest(**more: Any) -> Any:
+def _forest(seed: int, **more: Any) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(random_state=0, n_jobs=1, **more)
+    return RandomForestClassifier(random_state=seed, n_jobs=1, **more)
 
 
 class Learner(NamedTuple):
@@ -178,13 +180,22 @@ def weights(rows: Rows, stands_for: np.ndarray, exponent: float) -> np.ndarray:
     return weight / weight.mean()
 
 
-def fit(name: str, fitting: Fitting, rows: Rows, stands_for: np.ndarray) -> tuple[Any, np.ndarray]:
+def fit(name: str, fitting: Fitting, rows: Rows, stands_for: np.ndarray, seed: int = 0) -> tuple[Any, np.ndarray]:
     """The fitted learner, and the classes' shares of the weight."""
     learner = LEARNERS[name]
     weight = weights(rows, stands_for, fitting.exponent)
-    model = learner.make(**(learner.stronger if fitting.stronger else {}))
+    model = learner.make(seed, **(learner.stronger if fitting.stronger else {}))
     model.fit(rows.X[:, : FEATURES[fitting.features]], rows.y, sample_weight=weight)
     return model, shares_of(rows.y, weight)
+
+
+def prepared(rows: Rows, seed: int = 0) -> tuple[Rows, np.ndarray]:
+    """Distinct rows, at most `MOST` of each type, and how many each one stands for."""
+    distinct, rng = rows.distinct(), np.random.default_rng(seed)
+    own = {kind: rng.permutation(np.flatnonzero(distinct.kind == kind)) for kind in np.unique(distinct.kind)}
+    kept = {kind: thinned(chosen, kind, MOST) for kind, chosen in own.items()}
+    stands_for = np.concatenate([np.full(len(kept[kind]), len(own[kind]) / len(kept[kind])) for kind in own])
+    return distinct.take(np.concatenate(list(kept.values()))), stands_for
 
 
 def decide(p: np.ndarray, shares: np.ndarray, deciding: Deciding, expected: np.ndarray, cost: np.ndarray) -> np.ndarray:
@@ -294,7 +305,7 @@ def judged_lines(name: str, fitting: Fitting, deciding: Deciding, data: Contest)
         }, decided)
 
     begun = time.perf_counter()
-    raw = LEARNERS[name].make().fit(data.train.X, data.train.y)
+    raw = LEARNERS[name].make(0).fit(data.train.X, data.train.y)
     spent = time.perf_counter() - begun
     p = raw.predict_proba(data.test.X)
     yield line("raw", least_expected(p, data.cost), spent)
@@ -302,11 +313,7 @@ def judged_lines(name: str, fitting: Fitting, deciding: Deciding, data: Contest)
     yield line("prior", decide(p, shares, Deciding(1.0, 0.0), data.expected_shares, data.cost), spent)
 
     begun = time.perf_counter()
-    distinct, rng = data.train.distinct(), np.random.default_rng(0)
-    own = {kind: rng.permutation(np.flatnonzero(distinct.kind == kind)) for kind in np.unique(distinct.kind)}
-    kept = {kind: thinned(rows, kind, MOST) for kind, rows in own.items()}
-    stands_for = np.concatenate([np.full(len(kept[kind]), len(own[kind]) / len(kept[kind])) for kind in own])
-    model, shares = fit(name, fitting, distinct.take(np.concatenate(list(kept.values()))), stands_for)
+    model, shares = fit(name, fitting, *prepared(data.train))
     spent = time.perf_counter() - begun
     p = model.predict_proba(data.test.X[:, : FEATURES[fitting.features]])
     yield line("chosen", decide(p, shares, deciding, data.expected_shares, data.cost), spent,
@@ -334,9 +341,53 @@ def by_type(found: list[Line], data: Contest) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row["minrisk, chosen"])
 
 
+# -- what made the difference, after the fact ------------------------------------------------------------------------
+def kept_choices(quick: bool) -> dict[str, tuple[Fitting, Deciding]]:
+    """The choices of the last run."""
+    with open(RESULTS / f"kddcup{'.quick' if quick else ''}.csv", newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["preparation"] == "chosen"]
+    return {
+        row["learner"]: (Fitting(float(row["exponent"]), row["features"], row["setting"] != "defaults"),
+                         Deciding(float(row["temperature"]), float(row["mixed_in"])))
+        for row in rows
+    }  # fmt: skip
+
+
+def explain(choices: dict[str, tuple[Fitting, Deciding]], data: Contest, n_seeds: int) -> list[dict[str, Any]]:
+    """The chosen preparation with one part changed, each with several draws of rows and seeds of the learner."""
+    rows = []
+    for name, (fitting, deciding) in choices.items():
+        other = next(features for features in FEATURES if features != fitting.features)
+        fits = {"as chosen": fitting, f"features: {other}": fitting._replace(features=other),
+                "the other regularisation": fitting._replace(stronger=not fitting.stronger),
+                "exponent 0": fitting._replace(exponent=0.0)}
+        costs: dict[str, list[float]] = {}
+        for changed, altered in fits.items():
+            for seed in range(n_seeds):
+                model, shares = fit(name, altered, *prepared(data.train, seed), seed)
+                p = model.predict_proba(data.test.X[:, : FEATURES[altered.features]])
+                decisions = {changed: decide(p, shares, deciding, data.expected_shares, data.cost)}
+                if altered == fitting:
+                    decisions["no softening"] = decide(p, shares, Deciding(1, 0), data.expected_shares, data.cost)
+                    decisions["training frequencies expected"] = decide(
+                        p, shares, deciding, shares_of(data.train.y), data.cost
+                    )
+                for what, decided in decisions.items():
+                    costs.setdefault(what, []).append(mean_cost(data.cost, data.test.y, decided))
+        rows += [{"learner": name, "changed": what, "mean_cost": float(np.mean(found)), "least": min(found),
+                  "most": max(found), "draws": n_seeds} for what, found in costs.items()]
+        show(rows[-len(costs):])
+    return rows
+
+
 def main() -> None:
-    arguments = parser(__doc__).parse_args()
+    options = parser(__doc__)
+    options.add_argument("--explain", action="store_true", help="change one part of the last run's choices at a time")
+    arguments = options.parse_args()
     data = contest(arguments.quick)
+    if arguments.explain:
+        save("kddcup_explained", explain(kept_choices(arguments.quick), data, 3), quick=arguments.quick)
+        return
     drawn = list(parts(data.train.distinct(), 1 if arguments.quick else 2))
     choices, tried = {}, []
     for name in LEARNERS:
