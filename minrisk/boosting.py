@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -89,7 +90,7 @@ def boost(
     n_rounds : int
         Rounds in all, those of `start` included.
     seed : int
-        Round t draws rows and features from the generator of (seed, t), so that a fit in two parts draws the same.
+        Round t draws from the generator of (seed, t), so that a fit in two parts draws the same.
     monitors : sequence of Monitor
         Called after every round; all of them run, then any of them may stop the loop.
     start : Progress, optional
@@ -103,10 +104,11 @@ def boost(
     loss = recipe.loss
     constant, floors = loss.constant(rows.costs), loss.floors(rows.costs)
     weight = float(rows.costs.weight.sum())
+    no_shift = np.zeros(rows.n_outputs)
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
-        return constant + float(np.exp(totals.log_scale)) * float(totals.value.sum()) * share / weight
+        return constant + math.exp(totals.log_scale) * float(totals.value.sum()) * share / weight
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
     totals = rows.gradients(loss, progress.log_scale)
@@ -124,10 +126,9 @@ def boost(
         for monitor in monitors:
             monitor.before_rounds(before)
     for t in range(len(progress.trees), n_rounds):
-        rng = np.random.default_rng([seed, t])
-        in_bag, features = _draw(rows, recipe, rng)
+        in_bag, features = _draw(rows, recipe, seed, t)
         problem = _problem(rows, recipe, totals, floors, in_bag)
-        round_ = Round(rows, problem, recipe.solver, features, rng)
+        round_ = Round(rows, problem, recipe.solver, features, _mixed(seed, t))
         found = recipe.family.fit(round_) if problem.value > 0 else None
         if found is None or not found.step.value < problem.value * (1.0 - STALLED):
             break
@@ -138,16 +139,23 @@ def boost(
         totals = rows.gradients(loss, totals.next_log_scale)
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        no_shift = np.zeros(rows.n_outputs)
         info = RoundInfo(t + 1, n_rounds, found.learner, vectors, no_shift, progress.losses[-1], rows)
         if any([monitor.after_round(info) for monitor in monitors]):
             break
     return progress
 
 
-def _draw(rows: Rows, recipe: Recipe, rng: np.random.Generator) -> tuple[Bag | None, IntArray]:
+def _mixed(seed: int, t: int) -> int:
+    """A seed for round t; nobody's is another's neighbour."""
+    return (seed * 0x9E3779B97F4A7C15 + t * 0xBF58476D1CE4E5B9) % (1 << 62)
+
+
+def _draw(rows: Rows, recipe: Recipe, seed: int, t: int) -> tuple[Bag | None, IntArray]:
     """The round's rows (None: all) and features, ascending."""
     in_bag = None
+    if recipe.subsample >= 1.0 and recipe.max_features is None:
+        return None, np.arange(rows.n_features)
+    rng = np.random.default_rng([seed, t])
     if recipe.subsample < 1.0:
         in_bag = np.zeros(rows.n_samples, dtype=np.bool_)
         size = max(1, round(recipe.subsample * rows.n_samples))
@@ -164,11 +172,10 @@ def _problem(
     """The step problem of this round; smoothing is relative to what can still be lost."""
     mass = rows.weigh(in_bag, recipe.solver.columns)
     value = totals.value
-    floors = floors * (np.exp(-totals.log_scale) if np.any(floors > 0) else 0.0)
-    excess = np.maximum(value - floors, 0.0)
+    excess = np.maximum(value - floors * np.exp(-totals.log_scale), 0.0) if floors.any() else value
     if in_bag is not None:
         value = rows.values(recipe.loss)
-        excess *= np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
+        excess = excess * np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
     return StepProblem(
         rows, recipe.loss, mass, float(value.sum()), recipe.smoothing * excess, totals.log_scale
     )

@@ -350,10 +350,15 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the relative falls of the loss, (d,); sums to 1 (all 0 without a split)."""
+        """Share of each feature in the relative falls of the loss, (d,); sums to 1 (all 0 without a split).
+
+        What a linear combination of features took away is shared among them by the size of their standardised weights.
+        """
         check_is_fitted(self, "model_")
-        packed = self.model_.packed
-        total = np.bincount(packed.feature, weights=packed.gain, minlength=self.n_features_in_)
+        packed, linear = self.model_.packed, self.model_.projection
+        total = np.bincount(packed.feature, weights=packed.gain, minlength=self.n_features_in_).astype(np.float64)
+        if linear is not None:
+            total = total[: self.n_features_in_] + linear.loadings @ total[self.n_features_in_ :]
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
 
     def _n_outputs(self) -> int:

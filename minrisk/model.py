@@ -11,6 +11,7 @@ from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.learners.tree import PackedTrees, Tree
 from minrisk.losses.links import Link, probabilities
+from minrisk.projection import Projection
 
 CONVERT_ROWS = 4096  # rows of other dtypes are converted to float64 in blocks of this many
 INLINE_ROWS = 256
@@ -36,6 +37,8 @@ class AdditiveModel:
         Learners that a round adds; T is a multiple of it.
     temperature : float
         What scores are divided by before the link.
+    projection : Projection, optional
+        Linear features: trees that name feature n_features + c split its column c.
     """
 
     packed: PackedTrees
@@ -45,6 +48,7 @@ class AdditiveModel:
     link: Link | None = None
     trees_per_round: int = 1
     temperature: float = 1.0
+    projection: Projection | None = None
 
     def __len__(self) -> int:
         """Rounds."""
@@ -103,7 +107,8 @@ class AdditiveModel:
 
     def _add(self, X: np.ndarray, scores: FloatArray, first: int, last: int, workers: Workers | None) -> None:
         n = len(X)
-        plain = X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
+        linear = self.projection
+        plain = linear is None and X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
         if plain and n < INLINE_ROWS:
             self.packed.add_scores(X, self.vectors, first, last, 0, n, scores)
             return
@@ -117,7 +122,7 @@ class AdditiveModel:
                 return
             for low in range(start, stop, CONVERT_ROWS):
                 high = min(low + CONVERT_ROWS, stop)
-                block = np.ascontiguousarray(X[low:high], dtype=np.float64)
+                block = linear.extend(X[low:high]) if linear else np.ascontiguousarray(X[low:high], dtype=np.float64)
                 self.packed.add_scores(block, self.vectors, first, last, 0, high - low, scores[low:high])
 
         (workers or Workers()).map(add, range(parts))

@@ -32,14 +32,36 @@ LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0
 FLOOR = float(np.log(1e-12))  # of a log-probability: one row must not decide
 
 
+class Columns(NamedTuple):
+    """Binned features."""
+
+    binned: Binned  # (d, n)
+    n_bins: IntArray
+    thresholds: tuple[FloatArray, ...]
+
+    def rows(self, features: IntArray, chosen: IntArray) -> Binned:
+        """Bins of some features of some rows, in memory of their own."""
+        return np.take(self.binned if len(features) == len(self.binned) else self.binned[features], chosen, axis=1)
+
+
 class Candidate(NamedTuple):
-    """A surrogate that may be chosen."""
+    """A way to train members that may be chosen."""
 
     surrogate: str
+    variant: str
     learning_rate: float
     costs: RowCosts  # what it trains on
     link: Link | None  # of its loss
-    recipe: Callable[[LocalRows], Recipe]
+    recipe: Callable[[LocalRows, tuple[FloatArray, ...]], Recipe]  # for these rows, whose thresholds these are
+    features: Callable[[int], IntArray]  # numbers of the columns that the member of a fold sees
+
+
+class Member(NamedTuple):
+    """One trained member and what its left-out rows saw of it."""
+
+    progress: Progress
+    left_out: LeftOut | None
+    seconds: float
 
 
 class CrossFit(NamedTuple):
@@ -49,7 +71,9 @@ class CrossFit(NamedTuple):
     members: list[Progress]
     n_rounds: int
     temperature: float
-    scores: FloatArray  # (n, D) of every row by the member that did not see it
+    seen: IntArray  # the left-out rows
+    weight: FloatArray  # (m,) theirs; 0 where a member knew nothing of the class
+    scores: FloatArray  # (m, D) by the member that did not see the row
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
 
@@ -79,6 +103,19 @@ def log_loss(link: Link, scores: FloatArray, codes: Codes, weight: FloatArray, t
     """Weighted sum of -log p(true class)."""
     kind, slope = LINK_KERNELS[link]
     return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR))
+
+
+def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: FloatArray | None) -> IntArray:
+    """Decision of least expected cost where the scores give probabilities, else that of the largest score.
+
+    `cost` is (K, D), or (n, K, D) with a matrix for every row.
+    """
+    if link is None:
+        return np.asarray(scores.argmax(axis=1))
+    assert cost is not None
+    kind, slope = LINK_KERNELS[link]
+    costs = np.ascontiguousarray(cost if np.ndim(cost) == 3 else cost[None], dtype=np.float64)
+    return np.asarray(links.least_expected(kind, slope / temperature, scores, costs))
 
 
 def fit_temperature(
@@ -152,60 +189,75 @@ class LeftOut:
 
 
 class Trainer:
-    """Trains members of a candidate on parts of the rows, side by side on the workers' threads."""
+    """Trains members of a candidate on parts of the rows."""
 
-    def __init__(
-        self, candidate: Candidate, X_binned: Binned, n_bins: IntArray, workers: Workers, watching: Sequence[Monitor]
-    ) -> None:
-        self.candidate, self.X_binned, self.n_bins = candidate, X_binned, n_bins
+    def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
+        self.candidate, self.columns = candidate, columns
         self.workers, self.watching = workers, list(watching)
-        self.link = candidate.link
 
-    def rows(self, chosen: IntArray, workers: Workers, trainable: bool = True) -> LocalRows:
+    def _rows(self, features: IntArray, chosen: IntArray, workers: Workers, trainable: bool = True) -> LocalRows:
         """The chosen rows and their costs."""
         table, row, weight, label = self.candidate.costs
         costs = RowCosts(table, row[chosen], weight[chosen], label[chosen])
-        return LocalRows(np.take(self.X_binned, chosen, axis=1), self.n_bins, costs, workers, trainable=trainable)
+        binned = self.columns.rows(features, chosen)
+        return LocalRows(binned, self.columns.n_bins[features], costs, workers, trainable=trainable)
 
-    def fold(self, fold: int, folds: IntArray, n_rounds: int, seed: int) -> tuple[Progress, LeftOut]:
-        """A member trained on the other folds, and what the rows of this one saw of it."""
-        rows = self.rows(np.flatnonzero(folds != fold), Workers())
-        left_out = self.rows(np.flatnonzero(folds == fold), Workers(), trainable=False)
+    def fold(self, fold: int, folds: IntArray, n_rounds: int, seed: int) -> Member:
+        """The member trained on the other folds."""
+        begun = time.perf_counter()
+        features = self.candidate.features(fold)
+        rows = self._rows(features, np.flatnonzero(folds != fold), Workers())
+        left_out = self._rows(features, np.flatnonzero(folds == fold), Workers(), trainable=False)
         n_classes = int(self.candidate.costs.label.max()) + 1
         known = np.bincount(rows.costs.label, weights=rows.costs.weight, minlength=n_classes) > 0
-        monitor = LeftOut(left_out, self.link, checkpoints(n_rounds), known[left_out.costs.label])
-        watching = self.watching if fold == 0 else []
-        progress = boost(rows, self.candidate.recipe(rows), n_rounds, seed, [monitor, *watching])
+        schedule = checkpoints(n_rounds)
+        monitor = LeftOut(left_out, self.candidate.link, schedule, known[left_out.costs.label])
+        progress = self._boost(rows, features, n_rounds, seed, [monitor, *(self.watching if fold == 0 else [])])
         monitor.finish(len(progress.trees))
-        return progress, monitor
+        return Member(progress, monitor, time.perf_counter() - begun)
 
-    def alone(self, n_rounds: int, seed: int) -> Progress:
+    def alone(self, n_rounds: int, seed: int) -> Member:
         """A member trained on all rows."""
-        rows = self.rows(np.arange(len(self.candidate.costs.label)), self.workers)
-        return boost(rows, self.candidate.recipe(rows), n_rounds, seed, self.watching)
+        begun, features = time.perf_counter(), self.candidate.features(0)
+        rows = self._rows(features, np.arange(len(self.candidate.costs.label)), self.workers)
+        progress = self._boost(rows, features, n_rounds, seed, self.watching)
+        return Member(progress, None, time.perf_counter() - begun)
+
+    def _boost(
+        self, rows: LocalRows, features: IntArray, n_rounds: int, seed: int, monitors: Sequence[Monitor]
+    ) -> Progress:
+        """Boost; afterwards the trees name columns of all the features."""
+        thresholds = tuple(self.columns.thresholds[j] for j in features.tolist())
+        progress = boost(rows, self.candidate.recipe(rows, thresholds), n_rounds, seed, monitors)
+        if len(features) < len(self.columns.thresholds):
+            number = features.astype(np.int32)
+            progress.trees[:] = [tree._replace(feature=number[tree.feature]) for tree in progress.trees]
+        return progress
 
 
-def cross_fit(trainer: Trainer, folds: IntArray, n_rounds: int, seed: int) -> CrossFit:
-    """Train a member per fold, on the others, and choose rounds and temperature on the rows that they left out.
+def judge(candidate: Candidate, members: Sequence[Member], folds: IntArray, n_workers: int = 1) -> CrossFit:
+    """Choose rounds and temperature on the rows that the members of the first `len(members)` folds left out.
 
-    With one fold nothing is left out: the one member is trained for `n_rounds`, at a temperature of 1.
+    A member of all rows is kept as it is, at a temperature of 1.
     """
-    begun = time.perf_counter()
-    costs, n_folds = trainer.candidate.costs, int(folds.max()) + 1
-    if n_folds == 1:
-        member = trainer.alone(n_rounds, seed)
-        none = np.zeros((len(folds), costs.table.shape[1]))
-        seconds = time.perf_counter() - begun
-        return CrossFit(trainer.candidate, [member], len(member.trees), 1.0, none, [], seconds)
-    trained = trainer.workers.map(lambda fold: trainer.fold(fold, folds, n_rounds, seed + fold), range(n_folds))
-    members, monitors = zip(*trained, strict=True)
-    rounds, temperature, scores, judged = _choose(monitors, costs, folds, trainer.link)
-    seconds = time.perf_counter() - begun
-    return CrossFit(trainer.candidate, list(members), rounds, temperature, scores, judged, seconds)
+    costs = candidate.costs
+    seconds = sum(member.seconds for member in members) / min(len(members), n_workers)
+    progress = [member.progress for member in members]
+    monitors = [member.left_out for member in members if member.left_out is not None]
+    if not monitors:
+        seen, none = np.arange(0), np.empty((0, costs.table.shape[1]))
+        return CrossFit(candidate, progress, len(progress[0].trees), 1.0, seen, none[:, 0], none, [], seconds)
+    seen = np.flatnonzero(folds < len(members))
+    part = RowCosts(costs.table, costs.row[seen], costs.weight[seen], costs.label[seen])
+    weight = np.empty(len(seen))
+    for fold, monitor in enumerate(monitors):
+        weight[folds[seen] == fold] = monitor.weight
+    rounds, temperature, scores, judged = _choose(monitors, part, weight, folds[seen], candidate.link)
+    return CrossFit(candidate, progress, rounds, temperature, seen, weight, scores, judged, seconds)
 
 
 def _choose(
-    monitors: Sequence[LeftOut], costs: RowCosts, folds: IntArray, link: Link | None
+    monitors: Sequence[LeftOut], costs: RowCosts, weight: FloatArray, folds: IntArray, link: Link | None
 ) -> tuple[int, float, FloatArray, list[tuple[int, float]]]:
     """Rounds and temperature of least pooled log-loss (without a link: rounds of least risk), and the scores there.
 
@@ -213,9 +265,7 @@ def _choose(
     """
     reached = [len(m.scores) for m in monitors]
     last = min([n for n, m in zip(reached, monitors, strict=True) if m.lost_patience], default=max(reached))
-    weight, pooled = np.empty(len(folds)), np.empty((len(folds), costs.table.shape[1]))
-    for fold, monitor in enumerate(monitors):
-        weight[folds == fold] = monitor.weight
+    pooled = np.empty((len(folds), costs.table.shape[1]))
     best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
     rounds, curve = [0, *monitors[0].schedule], []
     for c in range(last):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
@@ -35,7 +36,7 @@ class Number(NamedTuple):
             return False
         value = float(value)
         above: bool = value > self.low if self.open_low else value >= self.low
-        return above and bool(value <= self.high)
+        return above and value <= self.high and math.isfinite(value)
 
     def __str__(self) -> str:
         noun = "a whole number" if self.kind is int else "a number"

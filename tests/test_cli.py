@@ -17,10 +17,12 @@ from minrisk import cli
 from minrisk.cli import report
 from minrisk.cli.app import app
 from minrisk.cli.fit import fit
+from minrisk.cli.methods import METHODS, MethodOption
 from minrisk.metrics import best_constant_cost, expected_cost
 
 ROOT = Path(__file__).parent.parent
 COSTS = "true,bad,fair,good\ngood,2,1,0\nfair,3,0,1\nbad,0,4,9\n"  # not in the order of the classes
+MODELS = ("grade", "flagship")  # of REBELClassifier and of MinRiskClassifier
 
 
 def grades(n=90, seed=0):
@@ -45,7 +47,9 @@ def folder(tmp_path_factory):
     (place / "costs.csv").write_text(COSTS)
     train.assign(grade=train["grade"].map({"bad": 1, "fair": 2, "good": 3})).to_csv(place / "numbers.csv", index=False)
     run("fit", place / "train.csv", "--target", "grade", "--drop", "id", "--costs", place / "costs.csv",
-        "--n-estimators", 8, "--out", place / "grade.minrisk")
+        "--method", "rebel", "--n-estimators", 8, "--out", place / "grade.minrisk")
+    run("fit", place / "train.csv", "--target", "grade", "--drop", "id", "--costs", place / "costs.csv",
+        "--n-estimators", 8, "--out", place / "flagship.minrisk")
     bare = minrisk.REBELClassifier(n_estimators=2).fit(train[["a", "b"]].to_numpy(), train["grade"])
     minrisk.save(bare, place / "bare.minrisk")
     refer = [[0, 4, 9, 1], [3, 0, 1, 1], [2, 1, 0, 1]]
@@ -87,38 +91,81 @@ def test_help_and_version():
         assert "--help" in run(command, "--help")
 
 
-def test_fit_equals_the_estimator(folder, tmp_path):
-    frame = grades()
-    expected = minrisk.REBELClassifier(
-        str(folder / "costs.csv"), n_estimators=7, max_depth=2, learning_rate=0.5, loss="logistic", offset="tight",
-        early_stopping=True, random_state=3,
-    ).fit(frame[["a", "b"]], frame["grade"].to_numpy(dtype=str))  # fmt: skip
-    out = tmp_path / "m.minrisk"
+@pytest.mark.parametrize(("given", "expected"), [
+    (["--method", "rebel", "--max-depth", 2, "--learning-rate", 0.5, "--loss", "logistic", "--offset", "tight",
+      "--early-stopping"],
+     minrisk.REBELClassifier(max_depth=2, learning_rate=0.5, loss="logistic", offset="tight", early_stopping=True)),
+    (["--method", "rebel"], minrisk.REBELClassifier()),
+    (["--method", "minrisk", "--max-depth", 2, "--learning-rate", 0.5, "--surrogate", "coupled", "--time-budget", 9],
+     minrisk.MinRiskClassifier(max_depth=2, learning_rate=0.5, surrogate="coupled", time_budget=9.0)),
+    ([], minrisk.MinRiskClassifier()),
+])  # fmt: skip
+def test_fit_equals_the_estimator(folder, tmp_path, given, expected):
+    frame, out = grades(), tmp_path / "m.minrisk"
+    expected.set_params(cost=str(folder / "costs.csv"), n_estimators=7, random_state=3)
+    expected.fit(frame[["a", "b"]], frame["grade"].to_numpy(dtype=str))
     text = run("fit", folder / "train.csv", "--target", "grade", "--drop", "id", "--costs", folder / "costs.csv",
-               "--n-estimators", 7, "--max-depth", 2, "--learning-rate", 0.5, "--loss", "logistic", "--offset", "tight",
-               "--early-stopping", "--seed", 3, "--n-jobs", 2, "--out", out)
+               "--n-estimators", 7, "--seed", 3, "--n-jobs", 2, "--out", out, *given)
     minrisk.save(expected, tmp_path / "expected.minrisk")
     assert out.read_bytes() == (tmp_path / "expected.minrisk").read_bytes()
-    assert "90 rows, 2 features" in text and "bad, fair, good" in text and "on the rows set apart" in text
+    assert "90 rows, 2 features" in text and "bad, fair, good" in text and type(expected).__name__ in text
+    assert ("on the rows set apart" in text) == ("--early-stopping" in given)
+    flagship = isinstance(expected, minrisk.MinRiskClassifier)
+    assert ("on the training rows" in text) != flagship and ("on the rows left out" in text) == flagship
 
 
-def test_defaults_of_fit_are_those_of_the_estimator():
-    defaults = minrisk.REBELClassifier().get_params()
-    options = {option.name: option.default for option in fit.params if option.name in defaults}
-    assert set(options) == {"n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "n_jobs"}
-    assert options.pop("n_jobs") == -1  # all cores; the model does not depend on it
-    assert options == {name: defaults[name] for name in options}
+def test_fit_tells_the_cost_of_the_rows_left_out(folder, tmp_path):
+    out = tmp_path / "m.minrisk"
+    facts = json.loads(run("fit", folder / "plain.csv", "--target", "grade", "--time-budget", 99, "--n-estimators", 9,
+                           "--out", out, "--json"))
+    model = minrisk.load(out)
+    tried = {row["surrogate"]: row["pooled_risk"] for row in model.selection_}
+    assert len(tried) == 5 and facts["validation_risk"] == tried[model.surrogate_] == min(tried.values())
+    assert (facts["algorithm"], facts["surrogate"]) == ("MinRiskClassifier", model.surrogate_)
+    assert facts["train_risk"] is None
+
+
+def test_fit_without_rows_to_leave_out(tmp_path):
+    (tmp_path / "two.csv").write_text("x,y\n1,a\n2,b\n")
+    facts = json.loads(run("fit", tmp_path / "two.csv", "--target", "y", "--out", tmp_path / "m", "--json"))
+    assert facts["validation_risk"] is None and facts["rounds"] > 0
+    assert re.search(r"plain +100.0 % +200 +1 +–", run("show", tmp_path / "m"))
+
+
+def test_defaults_in_the_help_are_those_of_the_estimators():
+    assert {getattr(minrisk, name) for name in METHODS.values()} == set(minrisk.ALGORITHMS)
+    parameters = {method: getattr(minrisk, name)().get_params() for method, name in METHODS.items()}
+    options = [option for option in fit.params if isinstance(option, MethodOption)]
+    assert {option.name for option in options} == {
+        "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget"}
+    for option in options:
+        assert option.default is None  # what is not given is left to the estimator
+        assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
+    assert {option.name: option.default for option in fit.params}["n_jobs"] == -1  # all cores; no part of the model
+    words = " ".join(run("fit", "--help").split())
+    for told in ("[default: minrisk] --n", "[default: 200; x>=1]", "[default: minrisk none, rebel 4; 1<=x<=64]",
+                 "[default: minrisk 0.3, rebel 1.0; x>0]", "Only with --method minrisk. [default: auto]",
+                 "lowered. Only with --method rebel. [default: exponential]"):
+        assert told in words
+
+
+def test_choices_are_those_of_the_estimators():
+    rules = {method: getattr(minrisk, name)._rules for method, name in METHODS.items()}
+    for name in ("surrogate", "loss", "offset"):
+        option = next(option for option in fit.params if option.name == name)
+        assert set(option.type.choices) == set(rules[next(iter(option.defaults))][name].options)
 
 
 @pytest.mark.parametrize(("costs", "table"), [
     (None, 1 - np.eye(3)), ("uniform", 1 - np.eye(3)), ("ordinal", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
     ("ordinal:2", [[0, 1, 4], [1, 0, 1], [4, 1, 0]]),
 ])  # fmt: skip
-def test_costs_by_name(folder, tmp_path, costs, table):
+@pytest.mark.parametrize("method", METHODS)
+def test_costs_by_name(folder, tmp_path, costs, table, method):
     out = tmp_path / "m.minrisk"
     given = [] if costs is None else ["--costs", costs]
     facts = json.loads(run("fit", folder / "numbers.csv", "--target", "grade", *given, "--n-estimators", 2,
-                           "--out", out, "--json"))
+                           "--method", method, "--out", out, "--json"))
     assert facts["classes"] == [1, 2, 3] and facts["rounds"] == 2 and facts["bytes"] == out.stat().st_size
     assert np.array_equal(minrisk.load(out).cost_, table)
 
@@ -131,11 +178,12 @@ def test_costs_file_finds_labels_that_are_numbers(folder, tmp_path):
     assert minrisk.load(out).cost_.values.tolist() == [[0, 5, 5], [1, 0, 1], [1, 1, 0]]
 
 
-def test_a_refer_decision_comes_through(folder, tmp_path):
+@pytest.mark.parametrize("method", METHODS)
+def test_a_refer_decision_comes_through(folder, tmp_path, method):
     (tmp_path / "c.csv").write_text("true,bad,fair,good,ask me\nbad,0,40,90,1\nfair,30,0,40,1\ngood,20,10,0,1\n")
     out = tmp_path / "m.minrisk"
     run("fit", folder / "plain.csv", "--target", "grade", "--costs", tmp_path / "c.csv", "--n-estimators", 1,
-        "--max-depth", 1, "--out", out)
+        "--method", method, "--max-depth", 1, "--out", out)
     decisions = set(run("predict", out, folder / "new.csv").split("\n")[1:-1])
     assert "ask me" in decisions <= {"bad", "fair", "good", "ask me"}
     assert "more decisions" in run("show", out)
@@ -143,14 +191,16 @@ def test_a_refer_decision_comes_through(folder, tmp_path):
     assert any(row["decided"] == "ask me" and row["cost_each"] == 1 for row in rows)
 
 
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", [None, "d.csv", "d.csv.gz", "d.parquet"])
-def test_predict(folder, tmp_path, name):
-    expected = minrisk.load(folder / "grade.minrisk").predict(grades(60, seed=1)[["a", "b"]]).tolist()
+def test_predict(folder, tmp_path, name, model):
+    model = folder / f"{model}.minrisk"
+    expected = minrisk.load(model).predict(grades(60, seed=1)[["a", "b"]]).tolist()
     if name is None:
-        lines = run("predict", folder / "grade.minrisk", folder / "new.csv").splitlines()
+        lines = run("predict", model, folder / "new.csv").splitlines()
         assert lines == ["decision", *expected]
         return
-    assert run("predict", folder / "grade.minrisk", folder / "new.csv", "--out", tmp_path / name) == ""
+    assert run("predict", model, folder / "new.csv", "--out", tmp_path / name) == ""
     read = pd.read_parquet if name.endswith("parquet") else pd.read_csv
     assert read(tmp_path / name)["decision"].tolist() == expected
 
@@ -162,11 +212,13 @@ def test_predict_leaves_other_columns_alone_and_says_so(folder):
     assert len(run("predict", folder / "bare.minrisk", folder / "new.csv").splitlines()) == 61
 
 
-def test_evaluate(folder):
+@pytest.mark.parametrize("name", MODELS)
+def test_evaluate(folder, name):
     frame = grades(60, seed=1)
-    model = minrisk.load(folder / "grade.minrisk")
+    path = folder / f"{name}.minrisk"
+    model = minrisk.load(path)
     y, decided = frame["grade"].to_numpy(dtype=str), model.predict(frame[["a", "b"]])
-    facts = json.loads(run("evaluate", folder / "grade.minrisk", folder / "plain.csv", "--json"))
+    facts = json.loads(run("evaluate", path, folder / "plain.csv", "--json"))
     assert facts["risk"] == expected_cost(y, decided, model.cost_)
     assert facts["error"] == pytest.approx(np.mean(y != decided))
     assert facts["best_constant"]["cost"] == best_constant_cost(y, model.cost_)
@@ -176,20 +228,22 @@ def test_evaluate(folder):
     assert sum(row["share"] for row in facts["confusions"]) == pytest.approx(1)
     assert sum(row["count"] for row in facts["confusions"]) == (y != decided).sum()
     assert (facts["rows"], facts["target"], facts["costs"]) == (60, "grade", "the model's")
-    same = json.loads(run("evaluate", folder / "grade.minrisk", folder / "test.parquet", "--target", "grade", "--json"))
+    same = json.loads(run("evaluate", path, folder / "test.parquet", "--target", "grade", "--json"))
     assert same["confusions"] == facts["confusions"]
 
 
-def test_evaluate_by_other_costs(folder):
-    blind = json.loads(run("evaluate", folder / "grade.minrisk", folder / "plain.csv", "--costs", "uniform", "--json"))
+@pytest.mark.parametrize("name", MODELS)
+def test_evaluate_by_other_costs(folder, name):
+    blind = json.loads(run("evaluate", folder / f"{name}.minrisk", folder / "plain.csv", "--costs", "uniform", "--json"))
     assert blind["risk"] == pytest.approx(blind["error"]) and blind["costs"] == "uniform"
     bare = json.loads(run("evaluate", folder / "bare.minrisk", folder / "plain.csv", "--target", "grade", "--json",
                           "--costs", folder / "costs.csv"))
     assert bare["risk"] > 0
 
 
-def test_evaluate_as_tables(folder):
-    text = run("evaluate", folder / "grade.minrisk", folder / "plain.csv")
+@pytest.mark.parametrize("name", MODELS)
+def test_evaluate_as_tables(folder, name):
+    text = run("evaluate", folder / f"{name}.minrisk", folder / "plain.csv")
     for words in ("mean cost", "error", "best constant", "regret", "Costliest confusions", "cost each", "share", "%"):
         assert words in text
     assert max(map(len, text.splitlines())) <= 100
@@ -204,10 +258,12 @@ def test_evaluate_without_a_costly_decision(tmp_path):
     assert "no less than the best constant" in run("evaluate", tmp_path / "m", tmp_path / "one.csv")
 
 
-def test_labels_and_names_with_brackets_are_shown_as_they_are(tmp_path):
+@pytest.mark.parametrize("method", METHODS)
+def test_labels_and_names_with_brackets_are_shown_as_they_are(tmp_path, method):
     names = {"x [m]": [0.0, 1, 0, 2] * 5, "[red]y": ["[bold]a", "b"] * 10}
     pd.DataFrame(names).to_csv(tmp_path / "t[1].csv", index=False)
-    text = run("fit", tmp_path / "t[1].csv", "--target", "[red]y", "--n-estimators", 1, "--out", tmp_path / "m")
+    text = run("fit", tmp_path / "t[1].csv", "--target", "[red]y", "--n-estimators", 1, "--out", tmp_path / "m",
+               "--method", method)
     text += run("evaluate", tmp_path / "m", tmp_path / "t[1].csv") + run("show", tmp_path / "m")
     assert "[bold]a" in text and "[red]y" in text and "x [m]" in text
 
@@ -239,8 +295,59 @@ def test_show(folder):
 
 
 def test_show_of_validated_rounds(folder, tmp_path):
-    run("fit", folder / "plain.csv", "--target", "grade", "--early-stopping", "--n-estimators", 5, "--out", tmp_path / "m")
+    run("fit", folder / "plain.csv", "--target", "grade", "--method", "rebel", "--early-stopping", "--n-estimators", 5,
+        "--out", tmp_path / "m")
     assert "validated cost" in run("show", tmp_path / "m")
+
+
+def test_show_of_the_flagship(folder):
+    facts = json.loads(run("show", folder / "flagship.minrisk", "--json"))
+    model = minrisk.load(folder / "flagship.minrisk")
+    assert (facts["algorithm"], facts["surrogate"]) == ("MinRiskClassifier", model.surrogate_)
+    assert facts["selection"] == model.selection_ and facts["link"] == model.model_.link
+    assert facts["train_risk"] is None and facts["validation_loss"] == model.validation_loss_.tolist()
+    assert 0 < facts["trees"] <= model.model_.n_trees and facts["rounds"] == model.n_iter_
+    assert {row["feature"] for row in facts["importance"]} == {"a", "b"}
+    text = run("show", folder / "flagship.minrisk")
+    for words in (f"MinRiskClassifier, surrogate {model.surrogate_}", "n_folds 5", "bad, fair, good", "linear features",
+                  f"{model.n_iter_}, {facts['trees']} trees", "validated loss", "Candidates", "Costs (row: the truth"):
+        assert words in text
+    for row in model.selection_:
+        share = f"{100 * row['share']:.1f} %" if row["share"] else "–"
+        cells = (row["variant"], share, str(row["n_rounds"]), report._number(row["temperature"]),
+                 report._number(row["risk"]))
+        assert re.search(" +".join(map(re.escape, cells)), text), cells
+    assert ("without a share" in text) == any(row["share"] == 0 for row in model.selection_)
+    assert "training cost" not in text and "surrogate   " not in text
+
+
+def test_show_of_a_surrogate_trained_on_costs(folder, tmp_path):
+    run("fit", folder / "plain.csv", "--target", "grade", "--costs", folder / "costs.csv", "--surrogate", "coupled",
+        "--n-estimators", 9, "--out", tmp_path / "m")
+    text = run("show", tmp_path / "m")
+    assert "validated cost" in text and "validated loss" not in text
+    assert re.search(r"linear features +none", text) and re.search(r"plain +100.0 %", text) and "together" not in text
+
+
+def selected(surrogate, variant, share, risk=0.25):
+    return {"surrogate": surrogate, "variant": variant, "share": share, "n_rounds": 20, "temperature": 2.5,
+            "risk": risk, "pooled_risk": 0.125}
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_candidates_in_a_table(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    rows = [selected("softmax", "plain", 0.75), selected("softmax", "linear", 0.25), selected("softmax", "small", 0.0),
+            selected("exponential", "plain", 1.0, None)]
+    facts = {"selection": rows, "surrogate": "softmax", "rounds": 30, "temperature": 1.5}
+    report._print_selection(report._console(), facts)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[2] == "surrogate candidate share rounds temperature mean cost"
+    assert lines[4:9] == [
+        "softmax plain 75.0 % 20 2.5 0.25", "softmax linear 25.0 % 20 2.5 0.25", "softmax small – 20 2.5 0.25",
+        "exponential plain – 20 2.5 –", "softmax together 100.0 % 30 1.5 0.125",
+    ]  # fmt: skip
+    assert "A candidate without a share is not in the model" in " ".join(lines[9:])
 
 
 def test_warmup():
@@ -263,6 +370,18 @@ REFUSED = {
     "rate": (fit_with("--learning-rate", "0"), "'--learning-rate': 0.0 is not in the range"),
     "rate nan": (fit_with("--learning-rate", "nan"), "learning.rate"),
     "loss": (fit_with("--loss", "hinge"), "'hinge' is not one of"),
+    "method": (fit_with("--method", "forest"), "'forest' is not one of 'minrisk', 'rebel'"),
+    "loss of minrisk": (fit_with("--loss", "logistic"),
+                        "--loss applies to --method rebel only: leave it out, or train with --method rebel"),
+    "offset of minrisk": (fit_with("--offset", "paper"), "--offset applies to --method rebel only"),
+    "stopping of minrisk": (fit_with("--method", "minrisk", "--early-stopping"), "--early-stopping applies to --method rebel"),
+    "surrogate of rebel": (fit_with("--surrogate", "gll", "--method", "rebel"),
+                           "--surrogate applies to --method minrisk only: leave it out, or train with --method minrisk"),
+    "budget of rebel": (fit_with("--method", "rebel", "--time-budget", "0"), "--time-budget applies to --method minrisk"),
+    "surrogate": (fit_with("--surrogate", "hinge"), "'hinge' is not one of"),
+    "budget": (fit_with("--time-budget", "-1"), "'--time-budget': -1.0 is not in the range"),
+    "budget endless": (fit_with("--time-budget", "inf"), "'--time-budget': must be a finite number, got inf"),
+    "rate endless": (fit_with("--learning-rate", "inf"), "'--learning-rate': must be a finite number, got inf"),
     "offset": (fit_with("--offset", "loose"), "'loose' is not one of"),
     "seed": (fit_with("--seed", "-1"), "'--seed': -1 is not in the range"),
     "jobs": (fit_with("--n-jobs", "0"), "'--n-jobs': must be a number of threads"),
@@ -385,15 +504,16 @@ def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch)
     assert minrisk.load(out).n_iter_ == 2
 
 
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("error", "code", "words"), [
     (KeyboardInterrupt(), 130, "minrisk: stopped."), (MemoryError(), 2, "minrisk: there is not enough memory"),
 ])  # fmt: skip
-def test_interruptions(folder, tmp_path, monkeypatch, error, code, words):
+def test_interruptions(folder, tmp_path, monkeypatch, error, code, words, method):
     def stop(*args, **more):
         raise error
 
-    monkeypatch.setattr("minrisk.algorithms.REBELClassifier.fit", stop)
-    result = invoke("fit", folder / "plain.csv", "--target", "grade", "--out", tmp_path / "m")
+    monkeypatch.setattr(f"minrisk.algorithms.{METHODS[method]}.fit", stop)
+    result = invoke("fit", folder / "plain.csv", "--target", "grade", "--method", method, "--out", tmp_path / "m")
     assert result.exit_code == code and result.stderr.strip().startswith(words) and not list(tmp_path.iterdir())
 
 

@@ -290,7 +290,7 @@ def test_a_decision_for_every_class_is_required(D):
     costs = make_costs(np.ones((3, D)), [0, 1, 2], np.ones(3))
     for kind in KINDS:
         with pytest.raises(ValueError, match=f"decision for every class, and two at least; there are {D}"):
-            gradients(kind, costs, np.zeros((3, D)))
+            GuessAverseLoss(kind).constant(costs)
 
 
 def test_only_gll_of_unit_costs_has_a_link():

@@ -12,7 +12,8 @@ from minrisk import MinRiskClassifier
 from minrisk.costs import uniform, with_reject
 
 COST_TRAINED = ("coupled", "gll", "gel")
-POSTERIOR = ("exponential", "softmax")
+POSTERIOR = ("softmax", "exponential")
+VARIANTS = ("plain", "linear", "small")
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,8 @@ def test_every_surrogate_with_a_refer_decision(surrogate, digits, tmp_path):
     minrisk.save(model, tmp_path / "m")
     loaded = minrisk.load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.predict(X_test), model.predict(X_test))
-    assert loaded.surrogate_ == surrogate and loaded.selection_[0]["n_rounds"] == model.n_iter_
+    assert loaded.surrogate_ == surrogate and {t["surrogate"] for t in loaded.selection_} == {surrogate}
+    assert max(t["n_rounds"] for t in loaded.selection_ if t["share"] > 0) == loaded.n_iter_ == model.n_iter_
     assert hasattr(model, "predict_proba") == (surrogate in POSTERIOR)
 
 
@@ -117,30 +119,69 @@ def test_costs_per_row_in_fit(digits):
             MinRiskClassifier(surrogate=surrogate).fit(X, y, cost=rows)
 
 
-def test_auto_tries_more_within_a_budget(digits):
+@pytest.mark.parametrize("pool", [True, False])
+def test_auto_tries_more_within_a_budget(pool, digits):
     X, _, y, _ = digits
-    one = MinRiskClassifier(random_state=0, n_estimators=5).fit(X, y)
-    assert [tried["surrogate"] for tried in one.selection_] == ["exponential"]
-    all_of_them = MinRiskClassifier(graded(10), random_state=0, n_estimators=5, time_budget=1000).fit(X, y)
+    options = {"random_state": 0, "n_estimators": 5, "pool": pool}
+    one = MinRiskClassifier(**options).fit(X, y)
+    assert {tried["surrogate"] for tried in one.selection_} == {"softmax"}
+    all_of_them = MinRiskClassifier(graded(10), time_budget=1000, **options).fit(X, y)
     tried = all_of_them.selection_
-    assert [t["surrogate"] for t in tried] == [*POSTERIOR, *COST_TRAINED]
-    assert all_of_them.surrogate_ == min(tried, key=lambda t: t["risk"])["surrogate"]
+    assert list(dict.fromkeys(t["surrogate"] for t in tried)) == [*POSTERIOR, *COST_TRAINED]
+    assert all_of_them.surrogate_ == min(tried, key=lambda t: t["pooled_risk"])["surrogate"]
+    if not pool:
+        assert len(tried) == 5 and all(t["risk"] == t["pooled_risk"] for t in tried)
     start = time.perf_counter()
-    MinRiskClassifier(random_state=0, n_estimators=5, time_budget=0).fit(X, y)
+    MinRiskClassifier(time_budget=0, **options).fit(X, y)
     assert time.perf_counter() - start < 60
 
 
-def test_rounds_are_chosen_on_left_out_rows():
+@pytest.mark.parametrize("surrogate", [*POSTERIOR, *COST_TRAINED])
+@pytest.mark.parametrize("pool", [True, False])
+def test_a_line_for_every_candidate(surrogate, pool, digits):
+    X, _, y, _ = digits
+    model = MinRiskClassifier(graded(10), surrogate=surrogate, pool=pool, random_state=0, n_estimators=10).fit(X, y)
+    lines = model.selection_
+    assert all(line["surrogate"] == surrogate and line["seconds"] > 0 and 0 <= line["n_rounds"] <= 10 for line in lines)
+    assert sum(line["share"] for line in lines) == pytest.approx(1)
+    assert len({line["pooled_risk"] for line in lines}) == 1 and all(0 < line["risk"] < 10 for line in lines)
+    if pool and surrogate in POSTERIOR:
+        assert sorted(line["variant"] for line in lines) == sorted(VARIANTS) and lines[0]["variant"] == "plain"
+    else:
+        assert [(line["variant"], line["share"]) for line in lines] == [("plain", 1.0)]
+        assert lines[0]["risk"] == lines[0]["pooled_risk"]
+        assert model.model_.projection is None and model.model_.trees_per_round == 5
+
+
+def noisy():
+    """Three classes along one feature, two rows of five at random."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
-    y = np.where(rng.random(300) < 0.4, rng.integers(0, 3, 300), np.digitize(X[:, 0], [-0.5, 0.5]))
-    model = MinRiskClassifier(random_state=0).fit(X, y)
+    return X, np.where(rng.random(300) < 0.4, rng.integers(0, 3, 300), np.digitize(X[:, 0], [-0.5, 0.5]))
+
+
+def test_rounds_are_chosen_on_left_out_rows():
+    X, y = noisy()
+    model = MinRiskClassifier(random_state=0, pool=False).fit(X, y)
     rounds, loss = model.validation_loss_.T
     assert model.n_iter_ == rounds[loss.argmin()] <= rounds.max() < 200  # a noisy set: patience ended before n_estimators
     assert len(model.train_loss_) == model.n_iter_ + 1
 
 
-@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "softmax"}, {"n_folds": 1}])
+def test_a_pool_has_the_rounds_of_the_longest_of_its_members():
+    X, y = noisy()
+    model = MinRiskClassifier(random_state=0).fit(X, y)
+    rounds, loss = model.validation_loss_.T
+    plain = model.selection_[0]
+    assert plain["variant"] == "plain" and plain["n_rounds"] == rounds[loss.argmin()]
+    assert model.n_iter_ == max(line["n_rounds"] for line in model.selection_ if line["share"] > 0)
+    assert len(model.train_loss_) == model.n_iter_ + 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"n_folds": 1}, {"pool": False}],
+)
 def test_threads_do_not_change_a_byte(options, digits, tmp_path):
     X, _, y, _ = digits
     for n_jobs in (1, 2, 3):
@@ -187,6 +228,7 @@ def test_classes_of_one_row_and_tiny_data():
         ({"max_leaf_nodes": 1}, "max_leaf_nodes must be a whole number at least 2"),
         ({"time_budget": -1}, "time_budget must be a number at least 0"),
         ({"max_features": 0.0}, "max_features must be a share"),
+        ({"pool": "yes"}, "pool must be True or False"),
     ],
 )
 def test_wrong_parameters(options, message):

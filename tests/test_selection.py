@@ -1,6 +1,7 @@
-"""Folds, temperatures and checkpoints of cross-fitting."""
+"""Folds, temperatures, checkpoints and members of cross-fitting."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from minrisk._kernels.links import log_loss as log_loss_kernel
 from minrisk._workers import Workers
-from minrisk.boosting import Recipe
+from minrisk.boosting import Recipe, boost
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
@@ -23,15 +24,18 @@ from minrisk.selection import (
     TEMPERATURE_STEP,
     TEMPERATURES,
     Candidate,
+    Columns,
+    Member,
     Trainer,
     checkpoints,
-    cross_fit,
     fit_temperature,
     fold_numbers,
+    judge,
+    least_cost,
     log_loss,
 )
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
-from tests.helpers import make_data, make_rows, random_costs
+from tests.helpers import make_costs, make_data, make_rows, random_costs
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
@@ -168,6 +172,26 @@ def test_temperature_stays_within_its_range():
     assert fit_temperature("softmax", np.zeros_like(scores), codes, weight)[0] == 1.0  # nothing to gain: stay
 
 
+# -- decisions ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("link", LINK_KERNELS)
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 4.0])
+def test_least_cost_is_that_of_the_probabilities(link, temperature):
+    rng = np.random.default_rng(4)
+    for K, D in ((2, 2), (3, 5), (7, 7)):
+        scores, tables = 3 * rng.normal(size=(80, K)), rng.uniform(0, 9, (80, K, D))
+        p = np.exp(log_probabilities(link, scores, temperature))
+        np.testing.assert_array_equal(least_cost(link, scores, temperature, tables[0]), (p @ tables[0]).argmin(axis=1))
+        expected = np.einsum("ik,ikd->id", p, tables).argmin(axis=1)
+        np.testing.assert_array_equal(least_cost(link, scores, temperature, tables), expected)
+
+
+def test_least_cost_takes_the_first_of_equals_and_the_largest_score_without_a_link():
+    scores = np.array([[1.0, 1.0, 0.0], [0.0, 2.0, 2.0], [3.0, 3.0, 3.0]])
+    assert list(least_cost("softmax", scores, 1.0, 1 - np.eye(3))) == [0, 1, 0]
+    for cost in (None, np.array([[9.0, 9.0, 0.0]] * 3)):
+        assert list(least_cost(None, scores, 7.0, cost)) == [0, 1, 0]
+
+
 # -- rounds --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("n_rounds", [1, 2, 4, 5, 6, 7, 10, 99, 1000, 12345])
 def test_checkpoints(n_rounds):
@@ -181,14 +205,50 @@ def test_checkpoints(n_rounds):
 
 
 # -- members -------------------------------------------------------------------------------------------------------------
-def trainer(surrogate, rows, binner, workers):
+def trainer(surrogate, rows, binner, workers=None, features=None, watching=()):
     """With a recipe of the surrogate's kind, and its link."""
     exponential = surrogate in ("exponential", "coupled")
-    loss = coupled_loss(rows.costs, "exponential", "tight") if exponential else GuessAverseLoss("gll")
     solver = LeafClosedForm() if exponential else LeafNewton(1e-2)
-    recipe = Recipe(loss, VectorTrees(6, binner.thresholds), solver, 1e-3, 0.5, exponential)
+
+    def recipe(part, thresholds):
+        loss = coupled_loss(part.costs, "exponential", "tight") if exponential else GuessAverseLoss("gll")
+        return Recipe(loss, VectorTrees(6, thresholds), solver, 1e-3, 0.5, exponential)
+
+    def seen_by(fold):
+        return np.arange(rows.n_features) if features is None else np.asarray(features[fold])
+
     link = {"exponential": "sigmoid2", "softmax": "softmax"}.get(surrogate)
-    return Trainer(Candidate(surrogate, 0.5, rows.costs, link, lambda _: recipe), rows.X_binned, binner.n_bins, workers, [])
+    candidate = Candidate(surrogate, "plain", 0.5, rows.costs, link, recipe, seen_by)
+    columns = Columns(rows.X_binned, binner.n_bins, binner.thresholds)
+    return Trainer(candidate, columns, workers or Workers(), watching)
+
+
+def cross_fit(trainer, folds, n_rounds, seed):
+    """The members of all folds and what they say together."""
+    members = trainer.workers.map(lambda b: trainer.fold(b, folds, n_rounds, seed + b), range(int(folds.max()) + 1))
+    return judge(trainer.candidate, members, folds, trainer.workers.n), members
+
+
+def added(tree, vectors, X):
+    """What a tree adds to the scores of raw rows, (n, D): one row after another, one node after another."""
+    out = np.empty((len(X), vectors.shape[1]))
+    for i, x in enumerate(X):
+        node = 0
+        while tree.left[node] != node:
+            node = tree.left[node] + int(x[tree.feature[node]] > tree.threshold[node])
+        out[i] = tree.value[node] * vectors[tree.vector[node]]
+    return out
+
+
+def identical(a, b):
+    """Two runs of the loop, to the bit."""
+    assert a.losses == b.losses and len(a.trees) == len(b.trees)
+    np.testing.assert_array_equal(a.intercept, b.intercept)
+    for u, v in zip(a.vectors, b.vectors, strict=True):
+        np.testing.assert_array_equal(u, v)
+    for tree, other in zip(a.trees, b.trees, strict=True):
+        for part, same in zip(tree, other, strict=True):
+            np.testing.assert_array_equal(part, same)
 
 
 @pytest.mark.parametrize("surrogate", ["exponential", "softmax", "coupled", "gll"])
@@ -199,19 +259,15 @@ def test_left_out_scores_are_those_of_the_member_that_did_not_see_them(surrogate
     rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
     folds = fold_numbers(rows.X_binned, y, 3, 0)
     for fold in range(3):
-        member, monitor = trainer(surrogate, rows, binner, Workers()).fold(fold, folds, 12, 7)
+        member, monitor, _ = trainer(surrogate, rows, binner).fold(fold, folds, 12, 7)
         left_out = folds == fold
         np.testing.assert_array_equal(monitor.weight, rows.costs.weight[left_out])
-        scores = np.tile(member.intercept, (240, 1))
-        stages = [scores[left_out].copy()]
+        scores = np.tile(member.intercept, (left_out.sum(), 1))
+        stages = [scores.copy()]
         for t, (tree, vectors) in enumerate(zip(member.trees, member.vectors, strict=True)):
-            node = np.zeros(240, dtype=int)
-            for _ in range(tree.depth):
-                above = X[np.arange(240), tree.feature[node]] > tree.threshold[node]
-                node = tree.left[node] + np.where(tree.left[node] == node, 0, above)
-            scores += vectors[tree.vector[node]]
+            scores += added(tree, vectors, X[left_out])
             if t + 1 in checkpoints(12):
-                stages.append(scores[left_out].copy())
+                stages.append(scores.copy())
         assert len(stages) == len(monitor.scores) > 1
         np.testing.assert_allclose(monitor.scores, stages, rtol=1e-5, atol=1e-5)
 
@@ -224,9 +280,10 @@ def test_a_class_that_a_member_did_not_see_does_not_judge_it():
     y[0] = 2
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds = fold_numbers(rows.X_binned, y, 3, 0)
-    for fold in range(3):
-        _, monitor = trainer("softmax", rows, binner, Workers()).fold(fold, folds, 6, 0)
-        np.testing.assert_array_equal(monitor.weight, y[folds == fold] != 2)
+    fit, members = cross_fit(trainer("softmax", rows, binner), folds, 6, 0)
+    for fold, member in enumerate(members):
+        np.testing.assert_array_equal(member.left_out.weight, y[folds == fold] != 2)
+    np.testing.assert_array_equal(fit.weight, y != 2)
 
 
 @pytest.mark.parametrize("surrogate", ["exponential", "gll"])
@@ -237,9 +294,132 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
     folds, fits = fold_numbers(rows.X_binned, y, 3, 0), []
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
-            fits.append(cross_fit(trainer(surrogate, rows, binner, workers), folds, 12, 7))
-    one, other = fits
+            found, _ = cross_fit(trainer(surrogate, rows, binner, workers), folds, 12, 7)
+            fits.append((found, trainer(surrogate, rows, binner, workers).alone(12, 7)))
+    (one, alone), (other, alone_too) = fits
     assert one.n_rounds == other.n_rounds > 0 and one.temperature == other.temperature and one.judged == other.judged
     np.testing.assert_array_equal(one.scores, other.scores)
-    for a, b in zip(one.members, other.members, strict=True):
-        assert a.losses == b.losses and all(np.array_equal(u, v) for u, v in zip(a.vectors, b.vectors, strict=True))
+    for a, b in zip([*one.members, alone.progress], [*other.members, alone_too.progress], strict=True):
+        identical(a, b)
+
+
+def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
+    rng = np.random.default_rng(9)
+    X, y = make_data(rng, 150, 4, 3)
+    rows, binner = make_rows(X, 1 - np.eye(3), y, rng.uniform(0.5, 2, 150))
+    one = trainer("softmax", rows, binner)
+    member = one.alone(9, 3)
+    identical(member.progress, boost(rows, one.candidate.recipe(rows, binner.thresholds), 9, 3))
+    fit = judge(one.candidate, [member], np.zeros(150, dtype=int))
+    assert member.left_out is None and fit.members == [member.progress]
+    assert (fit.n_rounds, fit.temperature, fit.judged) == (9, 1.0, [])
+    assert fit.scores.shape == (0, 3) and len(fit.seen) == len(fit.weight) == 0
+
+
+def test_a_member_that_sees_some_columns_names_them_among_all():
+    rng = np.random.default_rng(10)
+    X, y = make_data(rng, 200, 4, 3)
+    X = np.column_stack([X, rng.normal(size=200) + y, rng.normal(size=200) - y])
+    rows, binner = make_rows(X, 1 - np.eye(3), y)
+    folds = fold_numbers(rows.X_binned, y, 2, 0)
+    own = [[1, 2, 5], [0, 4]]
+    for fold, features in enumerate(own):
+        member = trainer("softmax", rows, binner, features=own).fold(fold, folds, 8, 1)
+        few, few_binner = make_rows(X[:, features], 1 - np.eye(3), y)
+        expected = trainer("softmax", few, few_binner).fold(fold, folds, 8, 1)
+        assert {j for tree in member.progress.trees for j in tree.feature.tolist()} <= set(features)
+        renamed = [tree._replace(feature=np.take(features, tree.feature)) for tree in expected.progress.trees]
+        expected.progress.trees[:] = renamed
+        identical(member.progress, expected.progress)
+        np.testing.assert_array_equal(member.left_out.scores, expected.left_out.scores)
+
+
+class Counting:
+    """Monitor: counts what it is told."""
+
+    def __init__(self):
+        self.begun = self.rounds = 0
+
+    def before_rounds(self, info):
+        self.begun += 1
+
+    def after_round(self, info):
+        self.rounds += 1
+        return False
+
+
+def test_the_first_member_is_watched():
+    rng = np.random.default_rng(11)
+    X, y = make_data(rng, 120, 3, 2)
+    rows, binner = make_rows(X, 1 - np.eye(2), y)
+    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    seen = Counting()
+    one = trainer("softmax", rows, binner, watching=[seen])
+    for fold in (2, 1, 0):
+        assert (seen.begun, seen.rounds) == (0, 0)
+        one.fold(fold, folds, 4, 0)
+    assert (seen.begun, seen.rounds) == (1, 4)
+    one.alone(5, 0)
+    assert (seen.begun, seen.rounds) == (2, 9)
+
+
+# -- what members say together -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("surrogate", ["exponential", "softmax", "coupled", "gll"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surrogate, n):
+    """Of all folds, or of the first only."""
+    rng = np.random.default_rng(12)
+    X, y = make_data(rng, 240, 4, 3)
+    y = np.where(rng.random(240) < 0.3, rng.integers(0, 3, 240), y)
+    table = 1 - np.eye(3) if surrogate in ("exponential", "softmax") else random_costs(rng, 3)
+    rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
+    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    one = trainer(surrogate, rows, binner)
+    members = [one.fold(fold, folds, 18, fold) for fold in range(n)]
+    fit = judge(one.candidate, members, folds)
+    assert fit.members == [m.progress for m in members] and fit.seconds == sum(m.seconds for m in members)
+    assert judge(one.candidate, members, folds, n).seconds == pytest.approx(fit.seconds / n)
+    seen = np.flatnonzero(folds < n)
+    np.testing.assert_array_equal(fit.seen, seen)
+    np.testing.assert_array_equal(fit.weight, rows.costs.weight[seen])
+    stages, total = [], fit.weight.sum()
+    for c in range(len(checkpoints(18)) + 1):
+        pooled = np.empty((240, 3))
+        for fold, member in enumerate(members):
+            pooled[folds == fold] = member.left_out.scores[c]
+        stages.append(pooled[seen])
+    assert [t for t, _ in fit.judged] == [0, *checkpoints(18)]
+    link, losses = one.candidate.link, [loss for _, loss in fit.judged]
+    for scores, loss in zip(stages, losses, strict=True):
+        if link is None:
+            assert loss == pytest.approx(fit.weight @ table[y[seen], scores.argmax(axis=1)] / total)
+        else:
+            best = min(plain_log_loss(link, scores, y[seen], fit.weight, t) for t in np.geomspace(*TEMPERATURES, 200))
+            assert best * 0.999 <= loss * total <= best * 1.01
+    chosen = int(np.argmin(losses))
+    assert fit.n_rounds == [0, *checkpoints(18)][chosen]
+    np.testing.assert_array_equal(fit.scores, stages[chosen])
+    if link is None:
+        assert fit.temperature == 1.0
+    else:
+        least = plain_log_loss(link, fit.scores, y[seen], fit.weight, fit.temperature)
+        assert least / total == pytest.approx(losses[chosen])
+
+
+def test_a_member_that_lost_patience_ends_the_search_and_one_that_is_done_stands_still():
+    y, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    costs = make_costs(1 - np.eye(2), y, np.ones(4))
+    candidate = Candidate("gll", "plain", 1.0, costs, None, None, None)
+    right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
+
+    def member(stages, lost_patience=False):
+        left_out = SimpleNamespace(scores=stages, weight=np.ones(2), lost_patience=lost_patience, schedule=[5, 6, 7, 8])
+        return Member(SimpleNamespace(trees=[]), left_out, 0.0)
+
+    going = member([wrong, wrong, wrong, right, right])
+    fit = judge(candidate, [going, member([wrong, right])], folds)
+    assert fit.judged == [(0, 1.0), (5, 0.5), (6, 0.5), (7, 0.0), (8, 0.0)] and fit.n_rounds == 7
+    np.testing.assert_array_equal(fit.scores, np.concatenate([right, right]))
+    fit = judge(candidate, [going, member([wrong, right], True)], folds)
+    assert fit.judged == [(0, 1.0), (5, 0.5)] and fit.n_rounds == 5
+    np.testing.assert_array_equal(fit.scores, np.concatenate([wrong, right]))

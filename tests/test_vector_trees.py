@@ -58,7 +58,7 @@ def bare_rows(X_binned, n_bins, edge, mass, in_bag=None, workers=None, blocks=No
     rows = LocalRows(X_binned, n_bins, make_costs(np.ones((1, D)), np.zeros(n), np.ones(n)), workers or Workers(), blocks)
     rows.edge[:], rows.mass[:] = edge, mass
     rows.top_edge, rows.top_mass = np.abs(edge).max(axis=0), mass.max(axis=0)
-    rows.in_bag[:] = True if in_bag is None else in_bag
+    rows._restrict(in_bag)
     return rows
 
 
@@ -206,7 +206,7 @@ def grown_problem(rng, loss, sketch, in_bag=None, smoothing=1e-3, K=3, scores=1.
     totals = rows.gradients(recipe.loss, 0.0)
     problem = _problem(rows, recipe, totals, recipe.loss.floors(rows.costs), in_bag)
     features = np.arange(rows.n_features)
-    found = recipe.family.fit(Round(rows, problem, recipe.solver, features, np.random.default_rng(5)))
+    found = recipe.family.fit(Round(rows, problem, recipe.solver, features, 5))
     return X, rows, recipe, problem, found
 
 
@@ -325,7 +325,7 @@ def test_a_leaf_smoothed_by_half_is_a_side_smoothed_by_all():
         recipe = make_recipe(rows, binner, leaves=2, smoothing=smoothing)
         problem = _problem(rows, recipe, rows.gradients(recipe.loss, 0.0), recipe.loss.floors(rows.costs), None)
         if smoothing == 0.005:
-            leaves = recipe.family.fit(Round(rows, problem, LeafClosedForm(), np.arange(4), rng))
+            leaves = recipe.family.fit(Round(rows, problem, LeafClosedForm(), np.arange(4), 5))
             found.append(leaves.step)
         else:
             rows.response[:] = np.where(rows.leaf == 1, 1, -1)

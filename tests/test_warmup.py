@@ -4,8 +4,9 @@ import subprocess
 import sys
 
 FITS = """
-import importlib, pkgutil
+import importlib, pkgutil, sys
 import numpy as np
+import minrisk
 import minrisk._kernels
 from minrisk._warmup import warmup
 from minrisk.algorithms.min_risk import MinRiskClassifier
@@ -35,7 +36,15 @@ for options in (dict(), dict(sketch=3, subsample=0.5, max_features=1.0), dict(sk
             model.set_params(n_jobs=n_jobs, n_folds=3).fit(X[:500], y[:500], sample_weight=weight)
         model.predict(X[:500].astype(np.float32))
         model.predict(X[:500])
+    model.set_params(pool=False).fit(X[:500], y[:500]).predict(X[:500])
     model.set_params(surrogate="softmax", n_folds=1).fit(X, y).predict(X)
+pooled = MinRiskClassifier(n_estimators=5, random_state=0).fit(X[:500], X[:500, :3].sum(axis=1) > 0)
+assert pooled.model_.projection is not None
+minrisk.save(pooled, sys.argv[1])
+for model in (pooled, minrisk.load(sys.argv[1])):
+    for rows in (X, X[:1], X.astype(np.float32), np.where(X > 1, np.nan, X)):
+        model.predict_proba(rows)
+    list(model.staged_predict(X))
 each = cost[y] * rng.uniform(1, 2, (9000, 1))
 for surrogate in ("auto", "coupled", "gll", "gel"):
     model = MinRiskClassifier(surrogate=surrogate, n_estimators=3, n_folds=2, subsample=0.5, random_state=0)
@@ -49,6 +58,7 @@ assert not late, late
 """
 
 
-def test_warmup_compiles_every_kernel_that_fits_and_predictions_use():
-    done = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=False)
+def test_warmup_compiles_every_kernel_that_fits_and_predictions_use(tmp_path):
+    command = [sys.executable, "-c", FITS, str(tmp_path / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

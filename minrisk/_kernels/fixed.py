@@ -48,15 +48,101 @@ def fix_vector(values, in_bag, factor, start, stop, fixed):
 
 
 @kernel
-def column_sums(values, in_bag, factor, start, stop):
-    """Sum over rows of rint(values * factor), per column, over the rows in the bag."""
+def column_sums(values, in_bag, top, bits, start, stop):
+    """Sum over the bag's rows of rint(values * factor), per column, for values up to `top`; see `fixed_factors`."""
     n_columns = values.shape[1]
+    factor = fixed_factors(top, bits)
     total = np.zeros(n_columns, dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
             for k in range(n_columns):
                 total[k] += np.int64(np.rint(values[i, k] * factor[k]))
     return total
+
+
+@kernel
+def unfixed(total, top, bits):
+    """Sums of fixed-point numbers as numbers; 0 where `top` is."""
+    factor = fixed_factors(top, bits)
+    out = np.zeros(total.shape[0])
+    for k in range(total.shape[0]):
+        if factor[k] > 0.0:
+            out[k] = total[k] / factor[k]
+    return out
+
+
+@kernel
+def add_leaf(values, factor, order, start, end, out):
+    """out = sum over rows order[start:end] per column, each value rounded to 1 / factor (a factor of 0: no sum).
+
+    The sums are of whole numbers, exact in float64 and vectorised.
+    """
+    n_columns = values.shape[1]
+    for k in range(n_columns):
+        out[k] = 0.0
+    for i in range(start, end):
+        row = order[i]
+        for k in range(n_columns):
+            out[k] += np.rint(values[row, k] * factor[k])
+    for k in range(n_columns):
+        if factor[k] > 0.0:
+            out[k] /= factor[k]
+
+
+@kernel
+def leaf_column_sums(edge, mass, top_edge, top_mass, bits, order, start, end, edge_sums, mass_sums):
+    """Sums of edge and mass over the rows of each leaf, (L, D) each; see `add_leaf`."""
+    edge_factor, mass_factor = fixed_factors(top_edge, bits), fixed_factors(top_mass, bits)
+    for leaf in range(start.shape[0]):
+        add_leaf(edge, edge_factor, order, start[leaf], end[leaf], edge_sums[leaf])
+        add_leaf(mass, mass_factor, order, start[leaf], end[leaf], mass_sums[leaf])
+
+
+@kernel
+def project(edge, mass, directions, weight, start, stop, out):
+    """out[i] = (edge @ directions, mass @ weight) per row; returns the column maxima of its absolute values.
+
+    `directions` is (q, D).
+    """
+    q, n_outputs = directions.shape
+    top = np.zeros(q + 1)
+    for i in range(start, stop):
+        m = 0.0
+        for c in range(q):
+            g = 0.0
+            if c == 0:
+                for k in range(n_outputs):
+                    g += edge[i, k] * directions[0, k]
+                    m += mass[i, k] * weight[k]
+            else:
+                for k in range(n_outputs):
+                    g += edge[i, k] * directions[c, k]
+            out[i, c] = g
+            top[c] = max(top[c], abs(g))
+        out[i, q] = m
+        top[q] = max(top[q], m)
+    return top
+
+
+@kernel
+def fix_sketch(values, top, bits, count_bits, start, stop, out):
+    """Fixed-point columns of a sketch with values up to `top`; returns what a unit of each is worth.
+
+    The mass, of `count_bits` fewer bits, is shifted beside a count of 1; no edge where the mass rounds to 0.
+    """
+    q = values.shape[1] - 1
+    factor = fixed_factors(top, bits)
+    factor[q] = fixed_factors(top[q:], bits - count_bits)[0]
+    for i in range(start, stop):
+        mass = np.int64(np.rint(values[i, q] * factor[q]))
+        for c in range(q):
+            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if mass > 0 else 0
+        out[i, q] = (mass << count_bits) | 1
+    unit = np.zeros(q + 1)
+    for c in range(q + 1):
+        if factor[c] > 0.0:
+            unit[c] = 1.0 / factor[c]
+    return unit
 
 
 @kernel
@@ -70,3 +156,13 @@ def response_sums(values, response, in_bag, factor, start, stop):
             for k in range(n_columns):
                 total[k] += f * np.int64(np.rint(values[i, k] * factor[k]))
     return total
+
+
+@kernel
+def sum_rows(columns, order, out):
+    """out = sum of the columns over the rows in `order`."""
+    for c in range(columns.shape[1]):
+        out[c] = 0
+    for i in range(order.shape[0]):
+        for c in range(columns.shape[1]):
+            out[c] += columns[order[i], c]

@@ -69,17 +69,45 @@ def mix(x):
 
 @kernel
 def draw_features(features, n_drawn, seed, node, out):
-    """out[:n_drawn] = features of a node, ascending; all of them when n_drawn is their number."""
+    """out[:n_drawn] = features of a node in their order, every choice as likely (Knuth's algorithm S)."""
     n = features.shape[0]
+    state, drawn = mix(np.uint64(seed) ^ mix(np.uint64(node))), 0
     for f in range(n):
-        out[f] = features[f]
-    if n_drawn < n:
-        state = mix(np.uint64(seed) ^ mix(np.uint64(node)))
-        for f in range(n_drawn):
-            state = mix(state)
-            other = f + np.int64((state >> np.uint64(11)) % np.uint64(n - f))
-            out[f], out[other] = out[other], out[f]
-        out[:n_drawn].sort()
+        state = mix(state)
+        if np.int64((state >> np.uint64(32)) * np.uint64(n - f) >> np.uint64(32)) < n_drawn - drawn:
+            out[drawn] = features[f]
+            drawn += 1
+
+
+@kernel
+def draw_directions(mass, ridge, q, seed):
+    """Random signs (q, D), not all alike in any row, over sqrt(q mass_k); then 1 / mass_k and the ridge in that unit.
+
+    With all signs alike, edges that sum to 0 would vanish. Where the mass is 0, so are sign and weight.
+    """
+    D = mass.shape[0]
+    directions, weight = np.empty((q, D)), np.zeros(D)
+    shared = 0.0
+    for k in range(D):
+        if mass[k] > 0.0:
+            weight[k] = 1.0 / mass[k]
+            shared += ridge[k] * weight[k]
+    state = mix(np.uint64(seed))
+    for c in range(q):
+        positive = 0
+        while True:
+            positive = 0
+            for k in range(D):
+                if k & 63 == 0:
+                    state = mix(state)
+                bit = (state >> np.uint64(k & 63)) & np.uint64(1)
+                positive += np.int64(bit)
+                directions[c, k] = 1.0 if bit == np.uint64(1) else -1.0
+            if D == 1 or 0 < positive < D:
+                break
+        for k in range(D):
+            directions[c, k] *= np.sqrt(weight[k] / q)
+    return directions, weight, np.full(1, max(shared, 1e-9))
 
 
 @kernel
@@ -114,13 +142,24 @@ def fill(column, order, start, end, gathered, histogram):
 
 
 @kernel
-def occupied(column, order, start, end, words):
-    """Bit b of the four words is set when a row of the node is in bin b."""
+def fill_marked(column, order, start, end, gathered, histogram, words):
+    """`fill`, and bit b of the four words is set when a row of the node is in bin b."""
+    n_columns = gathered.shape[1]
     for w in range(4):
         words[w] = np.uint64(0)
-    for i in range(start, end):
-        b = np.int64(column[order[i]])
-        words[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+    if n_columns == 3:
+        for i in range(end - start):
+            b = np.int64(column[order[start + i]])
+            words[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+            histogram[b, 0] += gathered[i, 0]
+            histogram[b, 1] += gathered[i, 1]
+            histogram[b, 2] += gathered[i, 2]
+    else:
+        for i in range(end - start):
+            b = np.int64(column[order[start + i]])
+            words[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+            for c in range(n_columns):
+                histogram[b, c] += gathered[i, c]
 
 
 @kernel
@@ -133,16 +172,61 @@ def everything(n_bins, words):
 
 
 @kernel
-def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least, left, right):
+def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, least, clear):
+    """`best_threshold` for a sketch of one or two, spelt out; `clear` zeroes what it has read of the histogram."""
+    m = total.shape[0] - 1
+    f0, f1, fm = factor[0], factor[1] if m == 2 else 0.0, factor[m]
+    whole0, whole1 = total[0] * f0, total[1] * f1 if m == 2 else 0.0
+    whole_mass, count = (total[m] >> COUNT_BITS) * fm, total[m] & COUNT
+    best, where, previous = least, -1, -1
+    bar = best + TIE * abs(best)
+    left0, left1, left_mass = np.int64(0), np.int64(0), np.int64(0)
+    for w in range(4):
+        word = words[w]
+        while word != np.uint64(0):
+            low = word & (~word + np.uint64(1))
+            word ^= low
+            b = w * 64 + _POSITION[np.int64((low * _DE_BRUIJN) >> np.uint64(58))]
+            here = histogram[b, m]
+            if here & COUNT == 0:
+                continue
+            below = left_mass & COUNT
+            if previous >= 0 and below >= min_leaf and count - below >= min_leaf:
+                g0, g1, mass = left0 * f0, left1 * f1, (left_mass >> COUNT_BITS) * fm
+                other0, other1 = whole0 - g0, whole1 - g1
+                mass_l, mass_r = mass + ridge, whole_mass - mass + ridge
+                product = mass_l * mass_r
+                sum_ = (g0 * g0 + g1 * g1) * mass_r + (other0 * other0 + other1 * other1) * mass_l
+                if sum_ > bar * product:  # only the winner's fractions are divided
+                    best, where = sum_ / product, (previous + b) >> 1
+                    bar = best + TIE * abs(best)
+            left0 += histogram[b, 0]
+            left_mass += here
+            if m == 2:
+                left1 += histogram[b, 1]
+            if clear:
+                histogram[b, 0] = 0
+                histogram[b, m] = 0
+                if m == 2:
+                    histogram[b, 1] = 0
+            previous = b
+    return best, where
+
+
+@kernel
+def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least, clear, left, right):
     """Largest merit of the two sides above `least`, the first of equals, and its bin: midway between occupied bins.
 
-    The bin is -1 where none is above.
+    The bin is -1 where none is above. `clear` zeroes what it has read of the histogram.
     """
     n_columns = total.shape[0]
+    if gain == SKETCH and n_columns <= 3:  # the usual cases
+        return best_sketch_threshold(histogram, words, total, factor, ridge[0], min_leaf, least, clear)
     count = count_of(total, gain)
     for c in range(n_columns):
         left[c] = 0
     best, where, previous = least, -1, -1
+    bar = best + TIE * abs(best)
     for w in range(4):
         word = words[w]
         while word != np.uint64(0):
@@ -152,27 +236,17 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
             if count_of(histogram[b], gain) == 0:
                 continue
             below = count_of(left, gain)
-            if below >= min_leaf and previous >= 0:
-                if count - below < min_leaf:
-                    return best, where
-                if gain == SKETCH and n_columns <= 3:  # the usual cases, spelt out
-                    m = n_columns - 1
-                    gl, gr = left[0] * factor[0], (total[0] - left[0]) * factor[0]
-                    sl, sr = gl * gl, gr * gr
-                    if m == 2:
-                        gl, gr = left[1] * factor[1], (total[1] - left[1]) * factor[1]
-                        sl += gl * gl
-                        sr += gr * gr
-                    value = sl / ((left[m] >> COUNT_BITS) * factor[m] + ridge[0])
-                    value += sr / (((total[m] - left[m]) >> COUNT_BITS) * factor[m] + ridge[0])
-                else:
-                    for c in range(n_columns):
-                        right[c] = total[c] - left[c]
-                    value = merit(left, factor, ridge, gain) + merit(right, factor, ridge, gain)
-                if value > best + TIE * abs(best):
+            if previous >= 0 and below >= min_leaf and count - below >= min_leaf:
+                for c in range(n_columns):
+                    right[c] = total[c] - left[c]
+                value = merit(left, factor, ridge, gain) + merit(right, factor, ridge, gain)
+                if value > bar:
                     best, where = value, (previous + b) >> 1
+                    bar = best + TIE * abs(best)
             for c in range(n_columns):
                 left[c] += histogram[b, c]
+                if clear:
+                    histogram[b, c] = 0
             previous = b
     return best, where
 
@@ -190,21 +264,13 @@ def evaluate_rows(
     for f in range(features.shape[0]):
         j = features[f]
         if end - start < n_bins[j]:
-            occupied(X_binned[j], order, start, end, words)
+            fill_marked(X_binned[j], order, start, end, gathered, histogram, words)
         else:
             everything(n_bins[j], words)
-        fill(X_binned[j], order, start, end, gathered, histogram)
-        value, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, left, right)
+            fill(X_binned[j], order, start, end, gathered, histogram)
+        value, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right)
         if b >= 0:
             best, where, which = value, b, j
-        for w in range(4):
-            word = words[w]
-            while word != np.uint64(0):
-                low = word & (~word + np.uint64(1))
-                word ^= low
-                b = w * 64 + _POSITION[np.int64((low * _DE_BRUIJN) >> np.uint64(58))]
-                for c in range(n_columns):
-                    histogram[b, c] = 0
     return best, which, where
 
 
@@ -225,7 +291,9 @@ def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain
     best, where, which = merit(total, factor, ridge, gain), -1, -1
     for f in range(features.shape[0]):
         everything(n_bins[features[f]], words)
-        value, b = best_threshold(histograms[f], words, total, factor, ridge, gain, min_leaf, best, left, right)
+        value, b = best_threshold(
+            histograms[f], words, total, factor, ridge, gain, min_leaf, best, False, left, right
+        )
         if b >= 0:
             best, where, which = value, b, features[f]
     return best, which, where
@@ -235,14 +303,13 @@ def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain
 def partition(column, b, order, start, end, spare):
     """Rows of a node with bins up to b first, in their old order; returns where the others begin."""
     middle, n_right = start, 0
-    for i in range(start, end):
+    for i in range(start, end):  # without branches on the data
         row = order[i]
-        if column[row] <= b:
-            order[middle] = row
-            middle += 1
-        else:
-            spare[n_right] = row
-            n_right += 1
+        right = np.int64(column[row] > b)
+        order[middle] = row
+        spare[n_right] = row
+        middle += 1 - right
+        n_right += right
     for i in range(n_right):
         order[middle + i] = spare[i]
     return middle
@@ -257,7 +324,8 @@ def grow(
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
     Then the return value is the leaf that was split (0 before the first split) and its new sibling is the last leaf;
-    both are PENDING unless CLOSED, and the caller fills drop, best_feature, best_bin and status. sizes: leaves, nodes.
+    both are PENDING unless CLOSED, and the caller fills drop, best_feature, best_bin and status. sizes: leaves, nodes,
+    splits above the deepest leaf.
     """
     max_leaves, n_columns = start.shape[0], columns.shape[1]
     drawn = np.empty(features.shape[0], dtype=np.int64)
@@ -294,6 +362,7 @@ def grow(
         node[split], node[new] = first, first + 1
         depth[split] += 1
         depth[new] = depth[split]
+        sizes[2] = max(sizes[2], depth[split])
         smaller, larger = (split, new) if end[split] - start[split] <= end[new] - start[new] else (new, split)
         for c in range(n_columns):
             whole = total[split, c]
@@ -309,77 +378,3 @@ def grow(
             any_large = any_large or (grows and rows > large)
         if any_large:
             return split
-
-
-@kernel
-def leaf_numbers(order, start, end, leaf):
-    """leaf[row] = number of the row's leaf."""
-    for number in range(start.shape[0]):
-        for i in range(start[number], end[number]):
-            leaf[order[i]] = number
-
-
-@kernel
-def leaf_column_sums(values, factor, order, start, end, out):
-    """out[l] = sum over the rows of leaf l per column, each rounded to 1 / factor (a factor of 0: no sum).
-
-    The sums are of whole numbers, exact in float64 and vectorised.
-    """
-    n_columns = values.shape[1]
-    for number in range(start.shape[0]):
-        for k in range(n_columns):
-            out[number, k] = 0.0
-        for i in range(start[number], end[number]):
-            row = order[i]
-            for k in range(n_columns):
-                out[number, k] += np.rint(values[row, k] * factor[k])
-        for k in range(n_columns):
-            if factor[k] > 0.0:
-                out[number, k] /= factor[k]
-
-
-@kernel
-def project(edge, mass, directions, weight, start, stop, out):
-    """out[i] = (edge @ directions, mass @ weight) per row; returns the column maxima of its absolute values.
-
-    `directions` is (q, D).
-    """
-    q, n_outputs = directions.shape
-    top = np.zeros(q + 1)
-    for i in range(start, stop):
-        m = 0.0
-        for c in range(q):
-            g = 0.0
-            if c == 0:
-                for k in range(n_outputs):
-                    g += edge[i, k] * directions[0, k]
-                    m += mass[i, k] * weight[k]
-            else:
-                for k in range(n_outputs):
-                    g += edge[i, k] * directions[c, k]
-            out[i, c] = g
-            top[c] = max(top[c], abs(g))
-        out[i, q] = m
-        top[q] = max(top[q], m)
-    return top
-
-
-@kernel
-def fix_sketch(values, factor, start, stop, out):
-    """Fixed-point columns of a sketch, the mass shifted beside a count of 1; no edge where the mass rounds to 0."""
-    q = values.shape[1] - 1
-    for i in range(start, stop):
-        mass = np.int64(np.rint(values[i, q] * factor[q]))
-        for c in range(q):
-            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if mass > 0 else 0
-        out[i, q] = (mass << COUNT_BITS) | 1
-
-
-@kernel
-def sum_rows(columns, order, out):
-    """out = sum of the columns over the rows in `order`."""
-    for c in range(columns.shape[1]):
-        out[c] = 0
-    for i in range(order.shape[0]):
-        for c in range(columns.shape[1]):
-            out[c] += columns[order[i], c]

@@ -1,4 +1,4 @@
-"""Updates of the rows: scores, responses of trees, leaves of the tree that is being grown; costs of decisions."""
+"""Updates of the rows: scores, responses of trees, leaves of grown trees; costs of decisions."""
 
 import numpy as np
 
@@ -66,3 +66,33 @@ def decision_costs(scores, cost, index, weight, factor, start, stop):
                 best = k
         total += np.int64(np.rint(weight[i] * cost[index[i], best] * factor))
     return total
+
+
+@kernel
+def leaf_numbers(order, start, end, leaf):
+    """leaf[row] = number of the row's leaf."""
+    for number in range(start.shape[0]):
+        for i in range(start[number], end[number]):
+            leaf[order[i]] = number
+
+
+@kernel
+def tree_columns(feature, bins, left, gain, node, first, thresholds, fall):
+    """Threshold, value, vector and gain of each node; gains are shares of `fall`.
+
+    Feature j's thresholds are `thresholds[first[j]:]`.
+    """
+    n_nodes = feature.shape[0]
+    threshold, value, share = np.empty(n_nodes), np.empty(n_nodes), np.empty(n_nodes)
+    vector = np.zeros(n_nodes, dtype=np.int32)
+    sum_ = 1e-300
+    for i in range(n_nodes):
+        sum_ += gain[i]
+    for i in range(n_nodes):
+        leaf = left[i] == i
+        threshold[i] = np.inf if leaf else thresholds[first[feature[i]] + bins[i]]
+        value[i] = 1.0 if leaf else 0.0
+        share[i] = gain[i] * (fall / sum_)
+    for number in range(node.shape[0]):
+        vector[node[number]] = number
+    return threshold, value, vector, share

@@ -1,4 +1,4 @@
-"""Closed forms of many vectors at once."""
+"""Steps of many vectors at once."""
 
 import math
 
@@ -25,3 +25,17 @@ def closed_form(edge, mass, ridge, largest):
             grown = math.exp(a)
             value += 0.5 * ((mass[leaf, k] - edge[leaf, k]) * grown + (mass[leaf, k] + edge[leaf, k]) / grown)
     return vectors, value
+
+
+@kernel
+def newton(edge, mass, whole, smoothing, shrinkage, largest):
+    """a = shrinkage E / (M + smoothing whole) cut at `largest`, entry by entry, and the sum of E a - M a^2 / 2."""
+    vectors, fall = np.empty(edge.shape), 0.0
+    for leaf in range(edge.shape[0]):
+        for k in range(edge.shape[1]):
+            room = mass[leaf, k] + smoothing * whole[k]
+            a = edge[leaf, k] / room * shrinkage if room > 0.0 else 0.0
+            a = min(max(a, -largest), largest)
+            vectors[leaf, k] = a
+            fall += edge[leaf, k] * a - 0.5 * mass[leaf, k] * a * a
+    return vectors, fall

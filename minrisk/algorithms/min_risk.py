@@ -19,18 +19,23 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost
 from minrisk.estimator import BoostedClassifier, as_labels
-from minrisk.validation import Choice, Features, Number, Rule
+from minrisk.validation import Choice, Features, Flag, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
     from minrisk.losses.base import Loss
+    from minrisk.pool import Pool
+    from minrisk.projection import Projection
     from minrisk.rows.base import RowCosts
     from minrisk.rows.local import LocalRows
-    from minrisk.selection import Candidate, CrossFit
+    from minrisk.selection import Candidate
 
-POSTERIOR = ("exponential", "softmax")  # estimate probabilities; the costs come in with the decision
+POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
 COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
 
+LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
+SMALL_LEAVES, SMALL_FEATURES = 8, 20  # of small trees: leaves, and features looked at in a split, at least
+LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble their number
 NEWTON_SMOOTHING = 10.0  # times `smoothing`: a Newton step needs more of it than a closed form
 
 
@@ -38,8 +43,9 @@ class MinRiskClassifier(BoostedClassifier):
     """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
 
     Members H_b(x) = a_b0 + sum_t A_bt[leaf_bt(x)] are trained side by side, each on all folds but one. The left-out
-    rows choose the number of rounds and a temperature T; the model is the average H of the members. With a surrogate
-    that estimates probabilities the decision is
+    rows choose the number of rounds and a temperature T; the model is the average H of the members, in which two kinds
+    of challengers get the share that left-out rows give them: members that also split linear features, and members of
+    small trees. With a surrogate that estimates probabilities the decision is
 
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
 
@@ -51,16 +57,17 @@ class MinRiskClassifier(BoostedClassifier):
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
         dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
-        What is boosted. "exponential" and "softmax" see 0/1 costs and estimate probabilities: they serve any costs,
+        What is boosted. "softmax" and "exponential" see 0/1 costs and estimate probabilities: they serve any costs,
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
-        costs. "auto" tries "exponential" and, within `time_budget`, the others, and keeps the one of least validated
-        cost; with costs per row it starts with "coupled".
+        costs. "auto" tries "softmax" and, within `time_budget`, the others, and keeps the one of least validated cost;
+        with costs per row it starts with "coupled".
     n_estimators : int, default=200
         Largest number of rounds.
     learning_rate : float, default=0.3
         Factor on every leaf vector.
     max_leaf_nodes : int, optional
-        Leaves of a tree. Default: a fortieth of a member's rows, between 24 and 64.
+        Leaves of a tree. Default: a fortieth of a member's rows, at least 24 and at most 64, or 8 for each class where
+        the vectors of a tree hold at most 8192 numbers then.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1
@@ -80,6 +87,12 @@ class MinRiskClassifier(BoostedClassifier):
         2 to 256; default 256.
     n_folds : int, default=5
         Members. 1 trains a single one on all rows, for `n_estimators` rounds and without calibration (T = 1).
+    pool : bool, default=True
+        Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
+        components and directions that part the classes beside the features (which makes the model depend on the
+        features' scales only through these columns; at most 2000 features), "small" ones have trees of 8 leaves chosen
+        among 20 features or more. Each is tried on one fold first. False: plain members only, at about a third of the
+        time.
     time_budget : float, optional
         Seconds that "auto" may spend. None: one surrogate only, which makes the fit reproducible; with a budget the
         further ones are tried as long as they are expected to end in time, so the result depends on the machine.
@@ -95,15 +108,17 @@ class MinRiskClassifier(BoostedClassifier):
     classes_, decisions_, cost_, model_, n_features_in_, feature_names_in_, feature_importances_
         As in `REBELClassifier`; `model_` holds the members' trees, one of each in every round.
     n_iter_ : int
-        Rounds kept.
+        Rounds kept; a kind of members that needs fewer stands still afterwards.
     surrogate_ : str
         The surrogate chosen.
     selection_ : list of dict
-        What was tried: surrogate, learning_rate, n_rounds, temperature, risk (mean cost of left-out rows), seconds.
+        What was tried: surrogate, variant, share in the pool (0: dropped), n_rounds, temperature, risk (mean cost of
+        the rows that it left out, by itself), pooled_risk, seconds.
     train_loss_ : ndarray of shape (n_iter_ + 1,)
         The members' mean loss before round 1 and after every round.
     validation_loss_ : ndarray of shape (m, 2)
-        Rounds looked at and the left-out rows' log-loss there (the mean cost, for surrogates trained on costs).
+        Rounds looked at and the plain members' log-loss of left-out rows there (the mean cost, for surrogates trained
+        on costs).
 
     Examples
     --------
@@ -129,6 +144,7 @@ class MinRiskClassifier(BoostedClassifier):
         "sketch": Number(int, 1, optional=True),
         "max_features": Features(),
         "n_folds": Number(int, 1),
+        "pool": Flag(),
         "time_budget": Number(float, 0, optional=True),
     }
 
@@ -149,6 +165,7 @@ class MinRiskClassifier(BoostedClassifier):
         binning: str = "quantile",
         max_bins: int | None = None,
         n_folds: int = 5,
+        pool: bool = True,
         time_budget: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -168,6 +185,7 @@ class MinRiskClassifier(BoostedClassifier):
         self.binning = binning
         self.max_bins = max_bins
         self.n_folds = n_folds
+        self.pool = pool
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -178,8 +196,9 @@ class MinRiskClassifier(BoostedClassifier):
         """Cross-fit the candidates and keep the one of least validated risk."""
         from minrisk.binning import fit_binner
         from minrisk.monitors import ProgressBar
+        from minrisk.pool import fit_pool, linear_columns, report, validated_risk
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Trainer, cross_fit, fold_numbers
+        from minrisk.selection import Columns, Trainer, fold_numbers
 
         begun = time.perf_counter()
         codes = self._encode(y, False)
@@ -188,52 +207,75 @@ class MinRiskClassifier(BoostedClassifier):
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
         binner = fit_binner(X, self.binning, self.max_bins, None, None if sample_weight is None else weight, workers)
-        X_binned = binner.transform(X, None if len(counted) == len(codes) else counted, workers)
+        binned = binner.transform(X, None if len(counted) == len(codes) else counted, workers)
+        columns = Columns(binned, binner.n_bins, binner.thresholds)
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label)
-        folds = fold_numbers(X_binned, label, self.n_folds, self._seed)
+        folds = fold_numbers(binned, label, self.n_folds, self._seed)
+        linear = None
+        if self.pool and folds.max() > 0:
+            linear = linear_columns(
+                X, counted, label, stated.weight, folds, columns, self.binning, self.max_bins, workers
+            )
         self.selection_: list[dict[str, Any]] = []
         best, least = None, np.inf
-        for candidate in self._candidates(stated, binner.thresholds):
+        for name in self._surrogates():
             if best is not None and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
+            candidates = self._candidates(name, stated, X.shape[1], None if linear is None else linear[2])
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-                trainer = Trainer(candidate, X_binned, binner.n_bins, workers, [bar])
-                fitted = cross_fit(trainer, folds, self.n_estimators, self._seed)
-            risk = self._validated_risk(fitted, stated)
-            self.selection_.append(_report(fitted, risk))
+                trainers = [
+                    Trainer(c, linear[0] if linear else columns, workers, [] if n else [bar])
+                    for n, c in enumerate(candidates)
+                ]  # fmt: skip
+                found = fit_pool(trainers, folds, self.n_estimators, self._seed)
+            self.selection_ += report(found, stated)
+            risk = validated_risk(found, stated)
             if best is None or risk < least:
-                best, least = fitted, risk
+                best, least = found, risk
         assert best is not None
-        self._keep(best)
+        self._keep(best, linear[1] if linear else None)
 
-    def _candidates(self, stated: RowCosts, thresholds: tuple[FloatArray, ...]) -> list[Candidate]:
+    def _surrogates(self) -> tuple[str, ...]:
         """Surrogates to be tried, the most promising first."""
-        from minrisk.rows.base import RowCosts
-        from minrisk.selection import Candidate
-
         per_row = self.cost_ is None
         if per_row and self.surrogate in POSTERIOR:
             raise ValueError(
                 f"surrogate={self.surrogate!r} decides by a cost matrix, which costs per row do not give: use "
                 "surrogate='auto', 'coupled', 'gll' or 'gel'."
             )
-        names: tuple[str, ...] = (self.surrogate,)
         if self.surrogate == "auto":
-            names = COST_TRAINED if per_row else (*POSTERIOR, *COST_TRAINED)
+            return COST_TRAINED if per_row else (*POSTERIOR, *COST_TRAINED)
+        return (self.surrogate,)
+
+    def _candidates(
+        self, surrogate: str, stated: RowCosts, d: int, linear: list[IntArray] | None
+    ) -> list[Candidate]:
+        """Plain members, and those that may join them."""
+        from minrisk.rows.base import RowCosts
+        from minrisk.selection import Candidate
+
+        posterior = surrogate in POSTERIOR
         blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
+        costs = blind if posterior else stated
+        link = _loss(surrogate, costs).link(costs) if posterior else None
 
-        def candidate(name: str) -> Candidate:
-            costs = blind if name in POSTERIOR else stated
-            link = _loss(name, costs).link(costs) if name in POSTERIOR else None
-            return Candidate(
-                name, self.learning_rate, costs, link, lambda rows: self._make_recipe(name, rows, thresholds)
-            )
+        def candidate(variant: str) -> Candidate:
+            def recipe(rows: LocalRows, thresholds: tuple[FloatArray, ...]) -> Recipe:
+                return self._make_recipe(surrogate, variant, rows, thresholds)
 
-        return [candidate(name) for name in names]
+            def features(fold: int) -> IntArray:
+                return linear[fold] if variant == "linear" and linear is not None else np.arange(d)
+
+            return Candidate(surrogate, variant, self.learning_rate, costs, link, recipe, features)
+
+        variants = ["plain"]
+        if self.pool and posterior:
+            variants += ["small"] if linear is None else ["linear", "small"]
+        return [candidate(variant) for variant in variants]
 
     def _make_recipe(
-        self, surrogate: str, rows: LocalRows, thresholds: tuple[FloatArray, ...]
+        self, surrogate: str, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...]
     ) -> Recipe:
         """One member's parts."""
         from minrisk.boosting import Recipe
@@ -242,8 +284,14 @@ class MinRiskClassifier(BoostedClassifier):
 
         exponential = surrogate in ("exponential", "coupled")
         share = self.max_features if not isinstance(self.max_features, int) else self.max_features / len(thresholds)
+        K = rows.n_outputs
+        leaves = self.max_leaf_nodes or max(24, min(rows.n_samples // 40, max(64, min(8 * K, LEAF_NUMBERS // K))))
+        if variant == "small":
+            leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(thresholds))
+        elif variant == "linear":
+            share *= LINEAR_SHARE
         family = VectorTrees(
-            max_leaf_nodes=self.max_leaf_nodes or max(24, min(64, rows.n_samples // 40)),
+            max_leaf_nodes=leaves,
             thresholds=thresholds,
             max_depth=self.max_depth or 64,
             min_samples_leaf=self.min_samples_leaf,
@@ -260,34 +308,15 @@ class MinRiskClassifier(BoostedClassifier):
             subsample=self.subsample,
         )
 
-    def _validated_risk(self, fit: CrossFit, stated: RowCosts) -> float:
-        """Mean cost of the decisions about left-out rows; infinite without any."""
-        if not fit.judged:
-            return np.inf
-        decisions = self._least_cost(fit.scores, fit.candidate.link, fit.temperature)
-        return float(stated.weight @ stated.table[stated.row, decisions] / stated.weight.sum())
-
-    def _keep(self, fit: CrossFit) -> None:
+    def _keep(self, pool: Pool, projection: Projection | None) -> None:
         """The average of the members as one model."""
-        from minrisk.learners.tree import CONSTANT, pack
-        from minrisk.model import AdditiveModel
+        from minrisk.pool import mean_losses, pooled_model
 
-        B, n, D = len(fit.members), fit.n_rounds, fit.scores.shape[1]
-        trees, vectors = [], []
-        for t in range(n):
-            for member in fit.members:
-                grown = t < len(member.trees)  # a member that had nothing left to learn stands still
-                trees.append(member.trees[t] if grown else CONSTANT)
-                vectors.append(member.vectors[t] / B if grown else np.zeros((1, D)))
-        intercept = np.mean([np.asarray(member.intercept) for member in fit.members], axis=0)
-        self.model_ = AdditiveModel(
-            pack(trees), np.concatenate([np.empty((0, D)), *vectors]), intercept, self.n_features_in_,
-            fit.candidate.link, B, fit.temperature,
-        )  # fmt: skip
-        self.surrogate_ = fit.candidate.surrogate
-        self.n_iter_ = n
-        self.train_loss_ = np.mean([_padded(member.losses, n + 1) for member in fit.members], axis=0)
-        self.validation_loss_ = np.array(fit.judged, dtype=np.float64).reshape(-1, 2)
+        self.model_ = pooled_model(pool, self.n_features_in_, projection)
+        self.surrogate_ = pool.fits[0].candidate.surrogate
+        self.n_iter_ = len(self.model_)
+        self.train_loss_ = mean_losses(pool)
+        self.validation_loss_ = np.array(pool.fits[0].judged, dtype=np.float64).reshape(-1, 2)
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.surrogate_ in POSTERIOR else self.decisions_)
@@ -297,27 +326,20 @@ class MinRiskClassifier(BoostedClassifier):
         return {"surrogate": self.surrogate_, "selection": timeless}
 
     def _restore_facts(self, facts: dict[str, Any]) -> None:
-        if facts["surrogate"] not in (*POSTERIOR, *COST_TRAINED) or not isinstance(facts["selection"], list):
+        from minrisk.pool import checked_report
+
+        if facts["surrogate"] not in (*POSTERIOR, *COST_TRAINED):
             raise ValueError(f"surrogate {facts['surrogate']!r} is unknown.")
-        self.surrogate_, self.selection_ = facts["surrogate"], [dict(tried) for tried in facts["selection"]]
+        self.surrogate_, self.selection_ = facts["surrogate"], checked_report(facts["selection"])
 
     # -- prediction ------------------------------------------------------------------------------------------------
-    def _least_cost(self, scores: FloatArray, link: str | None, temperature: float, cost: Any = None) -> IntArray:
-        """Decision of least expected cost where the scores give probabilities, else that of the largest score."""
-        from minrisk._kernels.links import least_expected
-        from minrisk.selection import LINK_KERNELS
+    def _decide(self, scores: FloatArray, cost: Any = None) -> IntArray:
+        """Number of the decision, under the costs of the fit or these."""
+        from minrisk.selection import least_cost
 
-        if link is None:
-            return np.asarray(scores.argmax(axis=1))
-        if cost is None:
-            assert self.cost_ is not None
+        if cost is None and self.cost_ is not None:
             cost = self.cost_.values
-        kind, slope = LINK_KERNELS[link]
-        costs = np.ascontiguousarray(cost if np.ndim(cost) == 3 else cost[None], dtype=np.float64)
-        return np.asarray(least_expected(kind, slope / temperature, scores, costs))
-
-    def _decide(self, scores: FloatArray) -> IntArray:
-        return self._least_cost(scores, self.model_.link, self.model_.temperature)
+        return least_cost(self.model_.link, scores, self.model_.temperature, cost)
 
     def _gives_probabilities(self) -> bool:
         return self.surrogate == "auto" or self.surrogate in POSTERIOR
@@ -353,7 +375,7 @@ class MinRiskClassifier(BoostedClassifier):
         else:
             matrix = as_cost(cost, self.classes_)
             cost, decisions = matrix.values, as_labels(matrix.decisions)
-        return np.asarray(decisions[self._least_cost(scores, self.model_.link, self.model_.temperature, cost)])
+        return np.asarray(decisions[self._decide(scores, cost)])
 
     def _costs_per_row(self, stated: Any, n: int) -> FloatArray:
         """Checked (n, K, D) costs."""
@@ -375,15 +397,3 @@ def _loss(surrogate: str, costs: RowCosts) -> Loss:
     from minrisk.losses.guess_averse import GuessAverseLoss
 
     return GuessAverseLoss("gel" if surrogate == "gel" else "gll")
-
-
-def _report(fit: CrossFit, risk: float) -> dict[str, Any]:
-    return {
-        "surrogate": fit.candidate.surrogate, "learning_rate": fit.candidate.learning_rate, "n_rounds": fit.n_rounds,
-        "temperature": fit.temperature, "risk": risk if np.isfinite(risk) else None, "seconds": fit.seconds,
-    }  # fmt: skip
-
-
-def _padded(values: list[float], n: int) -> FloatArray:
-    """The first n values, the last one repeated where there are fewer."""
-    return np.array(values[:n] + values[-1:] * (n - len(values)))

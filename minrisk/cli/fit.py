@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minrisk.cli.common import COSTS_HELP, check_writable, print_json, read_costs
+from minrisk.cli.methods import METHODS, method_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,22 +31,13 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="Model file to write.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave this column out; may be given several times.")
-@click.option("--n-estimators", type=click.IntRange(1), default=200, show_default=True, help="Rounds of boosting.")
-@click.option("--max-depth", type=click.IntRange(1, 64), default=4, show_default=True, help="Depth of the trees.")
-@click.option("--learning-rate", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True,
-              help="Factor on every step; smaller needs more rounds.")
-@click.option("--loss", type=click.Choice(["exponential", "logistic", "squared"]), default="exponential",
-              show_default=True, help="Loss that is lowered.")
-@click.option("--offset", type=click.Choice(["tight", "paper"]), default="tight", show_default=True,
-              help="What is subtracted from each row of costs: its minimum, or the paper's offset.")
-@click.option("--early-stopping", is_flag=True, default=False,
-              help="Keep the rounds of least mean cost on a tenth set apart.")
+@method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, callback=_not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], as_json: bool,
-        **parameters: Any) -> None:  # fmt: skip
+def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], method: str, seed: int,
+        n_jobs: int, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file."""
     check_writable(out)
     if out.exists() and data.exists() and out.samefile(data):
@@ -54,10 +46,11 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
     classes = _classes(y, target, data)
     cost = read_costs(costs, classes, f"column {target!r}")
 
-    from minrisk.algorithms import REBELClassifier
+    from minrisk import algorithms
 
-    seed = parameters.pop("seed")
-    model = REBELClassifier(cost, random_state=seed, verbose=int(sys.stderr.isatty()), **parameters)
+    given = {name: value for name, value in options.items() if value is not None}
+    estimator = getattr(algorithms, METHODS[method])
+    model = estimator(cost, n_jobs=n_jobs, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
     start = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - start

@@ -40,6 +40,8 @@ def describe_fit(
         "features": X.shape[1],
         "classes": model.classes_.tolist(),
         "costs": costs or "uniform",
+        "algorithm": type(model).__name__,
+        "surrogate": getattr(model, "surrogate_", None),
         "rounds": model.n_iter_,
         "train_risk": float(model.train_risk_[-1]) if hasattr(model, "train_risk_") else None,
         "validation_risk": _validated(model),
@@ -51,10 +53,12 @@ def describe_fit(
 
 
 def _validated(model: Any) -> float | None:
-    """Least mean cost of rows that did not train, where there were any."""
+    """Mean cost of rows that did not train, under what was kept; None where all rows trained."""
     if hasattr(model, "selection_"):
-        return min((tried["risk"] for tried in model.selection_ if tried["risk"] is not None), default=None)
-    return None if model.validation_risk_ is None else float(np.min(model.validation_risk_))
+        risks = [tried["pooled_risk"] for tried in model.selection_ if tried["surrogate"] == model.surrogate_]
+    else:
+        risks = [None if model.validation_risk_ is None else np.min(model.validation_risk_)]
+    return None if risks[0] is None else float(risks[0])
 
 
 def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix) -> dict[str, Any]:
@@ -109,6 +113,12 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
         "costs": None if model.cost_ is None else model.cost_.values.tolist(),
         "features": model.n_features_in_,
         "rounds": model.n_iter_,
+        "trees": int(np.count_nonzero(model.model_.packed.depth)),  # of those that split anything
+        "surrogate": getattr(model, "surrogate_", None),
+        "link": model.model_.link,
+        "temperature": model.model_.temperature,
+        "linear_features": 0 if model.model_.projection is None else model.model_.projection.n_columns,
+        "selection": getattr(model, "selection_", None),
         "train_loss": model.train_loss_.tolist(),
         **{name: None if curve is None else curve.tolist() for name, curve in curves.items()},
         "importance": [{"feature": str(names[j]), "share": float(importance[j])} for j in order],
@@ -123,11 +133,12 @@ def print_fit(facts: dict[str, Any]) -> None:
         ("data", f"{facts['data']}: {facts['rows']} rows, {facts['features']} features"),
         ("classes", f"{len(classes)} in {facts['target']!r}: {_listed(classes)}"),
         ("costs", facts["costs"]),
+        ("algorithm", _algorithm(facts)),
         ("rounds", str(facts["rounds"])),
     ]
     risks = [
         (facts["train_risk"], "on the training rows"),
-        (facts["validation_risk"], "on the rows set apart"),
+        (facts["validation_risk"], "on the rows set apart" if facts["surrogate"] is None else "on the rows left out"),
         (facts["best_constant_cost"], "for the best constant decision"),
     ]
     known = [f"{_number(risk)} {where}" for risk, where in risks if risk is not None]
@@ -179,24 +190,23 @@ def print_evaluation(facts: dict[str, Any]) -> None:
 def print_model(facts: dict[str, Any]) -> None:
     """What a model is, its costs and its features."""
     console = _console()
-    loss, risk, validated = facts["train_loss"], facts["train_risk"], facts["validation_risk"]
     extra = facts["decisions"][len(facts["classes"]):]
+    linear = f"{facts['linear_features']} combinations of them are used" if facts["linear_features"] else "none"
     parameters = (f"{name} {value}" for name, value in facts["parameters"].items() if value is not None)
     lines = [
         ("model", f"{facts['model']} ({_size(facts['bytes'])})"),
-        ("algorithm", facts["algorithm"]),
+        ("algorithm", _algorithm(facts)),
         ("parameters", ", ".join(parameters)),
         ("classes", f"{len(facts['classes'])}: {_listed(facts['classes'])}"),
         *([("more decisions", _listed(extra))] if extra else []),
         ("features", f"{facts['features']}, of which {len(facts['importance'])} are used"),
-        ("rounds", str(facts["rounds"])),
-        ("loss", f"{_spark(loss)}  {_number(loss[0])} → {_number(loss[-1])}"),
+        *([] if facts["selection"] is None else [("linear features", linear)]),
+        ("rounds", f"{facts['rounds']}, {facts['trees']} trees"),
+        *_courses(facts),
     ]
-    if risk is not None:
-        lines.append(("training cost", f"{_spark(risk)}  {_number(risk[0])} → {_number(risk[-1])}"))
-    if validated is not None:
-        lines.append(("validated cost", f"{_spark(validated)}  {_number(validated[0])} → {_number(min(validated))}"))
     _section(console, "Model", _facts(lines))
+    if facts["selection"] is not None:
+        _print_selection(console, facts)
     _print_costs(console, facts)
     if facts["importance"]:
         table = _table(("feature", "left"), ("share", "right"), ("", "left"))
@@ -204,6 +214,48 @@ def print_model(facts: dict[str, Any]) -> None:
         for row in facts["importance"][:FEATURES]:
             table.add_row(_text(row["feature"]), f"{100 * row['share']:.1f} %", _bar(row["share"], top))
         _section(console, "Most important features", table)
+
+
+def _algorithm(facts: dict[str, Any]) -> str:
+    """The estimator, and what it boosts where it has a choice."""
+    surrogate = "" if facts["surrogate"] is None else f", surrogate {facts['surrogate']}"
+    return f"{facts['algorithm']}{surrogate}"
+
+
+def _courses(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Lines for what was followed over the rounds, as far as the algorithm follows it."""
+    lines = [
+        (name, f"{_spark(course)}  {_number(course[0])} → {_number(course[-1])}")
+        for name, course in (("loss", facts["train_loss"]), ("training cost", facts["train_risk"])) if course
+    ]  # fmt: skip
+    left_out = [value for _, value in facts["validation_loss"] or []]
+    judged = ("validated loss" if facts["link"] else "validated cost", left_out)
+    for name, course in (("validated cost", facts["validation_risk"]), judged):
+        if course:
+            lines.append((name, f"{_spark(course)}  {_number(course[0])} → {_number(min(course))}"))
+    return lines
+
+
+def _print_selection(console: Console, facts: dict[str, Any]) -> None:
+    """What was tried, which share of the model it became, and what they are together."""
+    tried = facts["selection"]
+    several = len({row["surrogate"] for row in tried}) > 1
+    table = _table(*([("surrogate", "left")] if several else []), ("candidate", "left"), ("share", "right"),
+                   ("rounds", "right"), ("temperature", "right"), ("mean cost", "right"))
+    kept = [row for row in tried if row["surrogate"] == facts["surrogate"] and row["share"] > 0]
+    whole = {"surrogate": facts["surrogate"], "variant": "together", "share": 1.0, "n_rounds": facts["rounds"],
+             "temperature": facts["temperature"], "risk": kept[0]["pooled_risk"]}  # fmt: skip
+    for row in [*tried, whole] if len(kept) > 1 else tried:
+        used = row in kept or row is whole
+        cells = [
+            *([row["surrogate"]] if several else []), row["variant"], f"{100 * row['share']:.1f} %" if used else "–",
+            str(row["n_rounds"]), _number(row["temperature"]), "–" if row["risk"] is None else _number(row["risk"]),
+        ]  # fmt: skip
+        table.add_row(*map(_text, cells), style="bold" if row is whole else "" if used else "dim")
+    _section(console, "Candidates, judged by the rows left out", table)
+    if len(kept) < len(tried):
+        told = "A candidate without a share is not in the model, and may have been judged by one fold only."
+        console.print(Text(told, style="dim"))
 
 
 def _print_costs(console: Console, facts: dict[str, Any]) -> None:

@@ -26,10 +26,11 @@ from minrisk.io.atomic import write_beside
 from minrisk.learners.tree import PackedTrees
 from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
+from minrisk.projection import Projection
 from minrisk.validation import check_parameters
 
 MAGIC = b"minrisk\n"
-VERSION = 2
+VERSION = 3
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
 
@@ -40,7 +41,8 @@ ARRAYS = {
     "depth": (np.int32, 1), "vectors": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1),
 }  # fmt: skip
 CURVES = {"train_risk": (np.float64, 1), "validation_risk": (np.float64, 1), "validation_loss": (np.float64, 2)}
-OPTIONAL = {**CURVES, "cost": (np.float64, 2)}
+PROJECTION = {"center": (np.float64, 1), "scale": (np.float64, 1), "weights": (np.float64, 2)}
+OPTIONAL = {**CURVES, **PROJECTION, "cost": (np.float64, 2)}
 
 
 class ModelFileError(ValueError):
@@ -135,6 +137,8 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     model = estimator.model_
     arrays = {name: getattr(model.packed, name) for name in PackedTrees.__dataclass_fields__}
     arrays |= {"vectors": model.vectors, "intercept": model.intercept}
+    if model.projection is not None:
+        arrays |= {name: getattr(model.projection, name) for name in PROJECTION}
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     if estimator.cost_ is not None:
@@ -242,7 +246,8 @@ def _labels_in(labels: dict[str, Any]) -> Labels:
 def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outputs: int) -> AdditiveModel:
     packed = PackedTrees(**{name: arrays[name] for name in PackedTrees.__dataclass_fields__})
     n_features = int(header["n_features"])
-    packed.check(n_features)
+    projection = _restore_projection(arrays, n_features)
+    packed.check(n_features + (0 if projection is None else projection.n_columns))
     vectors, intercept = arrays["vectors"], arrays["intercept"]
     if vectors.shape != (packed.vector_offsets[-1], n_outputs) or intercept.shape != (n_outputs,):
         raise ModelFileError("there must be as many vectors as the learners name, with one entry per decision.")
@@ -256,4 +261,15 @@ def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outp
     temperature = float(header["temperature"])
     if not 0 < temperature < np.inf:
         raise ModelFileError(f"temperature {temperature} is not a positive number.")
-    return AdditiveModel(packed, vectors, intercept, n_features, header["link"], per_round, temperature)
+    return AdditiveModel(packed, vectors, intercept, n_features, header["link"], per_round, temperature, projection)
+
+
+def _restore_projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
+    parts = [arrays[name] for name in PROJECTION if name in arrays]
+    if not parts:
+        return None
+    if len(parts) != len(PROJECTION) or any(len(part) != n_features for part in parts):
+        raise ModelFileError("the linear features need a center, a scale and weights, each with a row per feature.")
+    if not all(np.all(np.isfinite(part)) for part in parts):
+        raise ModelFileError("a number of the linear features is not finite.")
+    return Projection(*parts)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.tree import Tree
 from minrisk.rows.base import Rows
@@ -19,7 +17,7 @@ class Round(NamedTuple):
     problem: StepProblem
     solver: StepSolver
     features: IntArray
-    rng: np.random.Generator  # of this round
+    seed: int  # of this round's draws
 
 
 class Found(NamedTuple):

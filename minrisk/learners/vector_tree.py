@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from minrisk._kernels.grow import EXACT, NEWTON, SKETCH
-from minrisk._typing import FloatArray
+from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_directions
+from minrisk._kernels.scores import tree_columns
+from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Found, Round
 from minrisk.learners.tree import MAX_DEPTH, Tree
 from minrisk.losses.base import EXPONENTIAL, LEAVES
@@ -55,6 +57,16 @@ class VectorTrees:
     max_features: float = 1.0
     sketch: int | None = 1
 
+    @cached_property
+    def _first(self) -> IntArray:
+        """Where each feature's thresholds begin in `_flat`."""
+        return np.cumsum([0, *map(len, self.thresholds)])[:-1].astype(np.int64)
+
+    @cached_property
+    def _flat(self) -> FloatArray:
+        """All thresholds, and one more for features that have none."""
+        return np.concatenate([*self.thresholds, [np.inf]]).astype(np.float64)
+
     @property
     def traits(self) -> frozenset[str]:
         """Facts that steps may rely on."""
@@ -62,12 +74,13 @@ class VectorTrees:
 
     def fit(self, round_: Round) -> Found | None:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
-        rows, problem, rng = round_.rows, round_.problem, round_.rng
+        rows, problem = round_.rows, round_.problem
         n_drawn = max(1, round(self.max_features * len(round_.features)))
         rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn)
         drawn = self.sketch is not None or n_drawn < len(round_.features)
-        for _ in range(TRIALS if drawn else 1):
-            grown = rows.grow(self._target(problem, rng), rule, round_.features, int(rng.integers(1 << 62)))
+        for trial in range(TRIALS if drawn else 1):
+            seed = round_.seed + trial
+            grown = rows.grow(self._target(problem, seed), rule, round_.features, seed)
             if len(grown.leaf_node) > 1:
                 break
         else:
@@ -75,32 +88,18 @@ class VectorTrees:
         step = round_.solver.solve(problem)
         return Found(self._tree(grown, max(0.0, 1.0 - step.value / problem.value)), step)
 
-    def _target(self, problem: StepProblem, rng: np.random.Generator) -> Target:
+    def _target(self, problem: StepProblem, seed: int) -> Target:
         """What splits are chosen by in this round."""
-        mass, ridge = problem.mass, 2.0 * problem.ridge
+        ridge = 2.0 * problem.ridge
         if self.sketch is None:
             return Target(EXACT if EXPONENTIAL in problem.loss.traits else NEWTON, ridge)
-        weight = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
-        signs = _signs(rng, self.sketch, len(mass))
-        shared = max(float(ridge @ weight), 1e-9)
-        return Target(SKETCH, np.array([shared]), signs * np.sqrt(weight / self.sketch), weight)
+        directions, weight, shared = draw_directions(problem.mass, ridge, self.sketch, seed)
+        return Target(SKETCH, shared, directions, weight)
 
     def _tree(self, grown: GrownTree, fall: float) -> Tree:
         """The immutable tree; gains become shares of the loss's relative fall."""
-        leaf = grown.left == np.arange(len(grown.left))
-        threshold = np.full(len(leaf), np.inf)
-        for node in np.flatnonzero(~leaf).tolist():
-            threshold[node] = self.thresholds[grown.feature[node]][grown.bin[node]]
-        vector = np.zeros(len(leaf), dtype=np.int32)
-        vector[grown.leaf_node] = np.arange(len(grown.leaf_node))
-        gain = grown.gain * (fall / max(float(grown.gain.sum()), 1e-300))
-        value = leaf.astype(np.float64)
-        return Tree(grown.feature, grown.bin, threshold, grown.left, value, vector, gain, grown.depth)
-
-
-def _signs(rng: np.random.Generator, q: int, n_outputs: int) -> FloatArray:
-    """Rows of random signs (q, D), none of them all alike: edges that sum to 0 would vanish."""
-    drawn = rng.integers(0, 2, (q, n_outputs))
-    while n_outputs > 1 and any(not 0 < ones < n_outputs for ones in drawn.sum(axis=1).tolist()):
-        drawn = rng.integers(0, 2, (q, n_outputs))
-    return np.asarray(2.0 * drawn - 1.0)
+        feature, bins, left, gain, node, depth = grown
+        threshold, value, vector, share = tree_columns(
+            feature, bins, left, gain, node, self._first, self._flat, fall
+        )
+        return Tree(feature, bins, threshold, left, value, vector, share, depth)

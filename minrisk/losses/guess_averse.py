@@ -68,7 +68,19 @@ class GuessAverseLoss:
         return self.kind
 
     def constant(self, costs: RowCosts) -> float:
-        """0: costs of right decisions do not enter."""
+        """0: costs of right decisions do not enter.
+
+        Raises
+        ------
+        ValueError
+            If a true class is no decision, or the only one.
+        """
+        D = costs.table.shape[1]
+        if D < 2 or np.max(costs.label, initial=0) >= D or np.min(costs.label, initial=0) < 0:
+            raise ValueError(
+                f"{self.kind} compares the scores of decisions with the true class's: it requires a decision for every "
+                f"class, and two at least; there are {D}."
+            )
         return 0.0
 
     def floors(self, costs: RowCosts) -> FloatArray:
@@ -101,18 +113,7 @@ class GuessAverseLoss:
         -------
         ndarray of shape (3, D)
             Column maxima of |edge|, mass and value; a row's value counts in the column of its true class.
-
-        Raises
-        ------
-        ValueError
-            If a true class is no decision, or the only one.
         """
-        D = scores.shape[1]
-        if D < 2 or np.max(costs.label[start:stop], initial=0) >= D or np.min(costs.label[start:stop], initial=0) < 0:
-            raise ValueError(
-                f"{self.kind} compares the scores of decisions with the true class's: it requires a decision for every "
-                f"class, and two at least; there are {D}."
-            )
         run = kernels.exponential_gradients if self.kind == "gel" else kernels.logistic_gradients
         top: FloatArray = run(
             costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, mass

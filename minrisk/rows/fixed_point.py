@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from minrisk._kernels.fixed import fixed_factors
-from minrisk._typing import FloatArray
+from minrisk._typing import FloatArray, IntArray
 
 
 def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
@@ -22,3 +24,13 @@ def divide(numerator: np.ndarray | float, denominator: FloatArray) -> FloatArray
     out = np.zeros(np.shape(numerator) or denominator.shape)
     quotient: FloatArray = np.divide(numerator, denominator, out=out, where=denominator > 0)
     return quotient
+
+
+def largest(tops: Sequence[FloatArray]) -> FloatArray:
+    """Elementwise maximum over blocks."""
+    return tops[0] if len(tops) == 1 else np.asarray(np.max(tops, axis=0))
+
+
+def added(parts: Sequence[IntArray]) -> IntArray:
+    """Sum over blocks."""
+    return parts[0] if len(parts) == 1 else np.asarray(np.sum(parts, axis=0))

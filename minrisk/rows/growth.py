@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SUM_BITS
-from minrisk._kernels.fixed import fix_columns
+from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project, sum_rows
 from minrisk._kernels.grow import (
     CLOSED,
     EVALUATED,
@@ -16,20 +16,15 @@ from minrisk._kernels.grow import (
     TIE,
     draw_features,
     evaluate_histograms,
-    fix_sketch,
     gather,
     grow,
-    leaf_column_sums,
-    leaf_numbers,
     merit,
     node_histograms,
-    project,
-    sum_rows,
 )
-from minrisk._kernels.scores import tree_response
+from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
-from minrisk.rows.fixed_point import divide
+from minrisk.rows.fixed_point import divide, largest
 
 if TYPE_CHECKING:
     from minrisk.rows.local import LocalRows
@@ -41,6 +36,36 @@ KEPT_BYTES = 64 << 20  # of such histograms
 Result = TypeVar("Result")
 
 
+class _Growing(NamedTuple):
+    """Memory of a tree that is being grown, first its leaves, then its nodes; what is in use, the kernel fills."""
+
+    start: IntArray
+    end: IntArray
+    depth: IntArray
+    total: IntArray  # (L, C)
+    drop: FloatArray
+    best_feature: IntArray
+    best_bin: IntArray
+    status: IntArray
+    node: IntArray
+    feature: Int32Array
+    bin: Int32Array
+    left: Int32Array
+    gain: FloatArray
+    sizes: IntArray
+
+    @classmethod
+    def empty(cls, L: int, C: int) -> _Growing:
+        """For up to L leaves, whose totals have C columns."""
+        start, end, depth, best_feature, best_bin, status, node = np.zeros((7, L), dtype=np.int64)
+        feature, bins, left = np.zeros((3, 2 * L), dtype=np.int32)
+        total, drop, gain = np.zeros((L, C), dtype=FIXED), np.zeros(L), np.zeros(2 * L)
+        return cls(
+            start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain,
+            np.zeros(3, dtype=np.int64),
+        )  # fmt: skip
+
+
 class Growth:
     """The columns and scratch memory of leaf-wise growth on one `LocalRows`; reused from round to round."""
 
@@ -49,11 +74,13 @@ class Growth:
         n = rows.n_samples
         if n >= 1 << COUNT_BITS:
             raise ValueError(f"Trees with vectors in their leaves take fewer than {1 << COUNT_BITS} rows, got {n}.")
-        self.order = np.arange(n, dtype=np.int32)  # before a tree is grown all rows are in one leaf
+        self._all = np.arange(n, dtype=np.int32)
+        self.order = self._all.copy()  # before a tree is grown all rows are in one leaf
         self._spare = np.empty(n, dtype=np.int32)
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
         self._kept: dict[int, np.ndarray] = {}
+        self._tree: _Growing | None = None
         self.start, self.end = np.array([0]), np.array([n])
 
     # -- columns ---------------------------------------------------------------------------------------------------
@@ -71,11 +98,11 @@ class Growth:
         tops = rows.over_blocks(
             lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
         )
-        top = np.max(tops, axis=0)
-        factor = rows.fixed_factor(top)
-        factor[-1] = rows.fixed_factor(top[-1:], COUNT_BITS)[0]
-        rows.over_blocks(lambda a, b: fix_sketch(self._sketch, factor, a, b, self._columns))
-        return divide(1.0, factor)
+        top, bits = largest(tops), rows.sum_bits
+        units: list[FloatArray] = rows.over_blocks(
+            lambda a, b: fix_sketch(self._sketch, top, bits, COUNT_BITS, a, b, self._columns)
+        )
+        return units[0]
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
         """Values of the bag in fixed point into the columns from `first` on; returns their factors."""
@@ -88,17 +115,16 @@ class Growth:
         """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
         rows = self.rows
         factor = self._prepare(target)
-        in_bag = np.flatnonzero(rows.in_bag).astype(np.int32)
+        in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag)
         order = self.order[: len(in_bag)]
         order[:] = in_bag
         L, C = rule.max_leaves, self._columns.shape[1]
-        start, end, depth = (np.zeros(L, dtype=np.int64) for _ in range(3))
-        total, drop = np.zeros((L, C), dtype=FIXED), np.zeros(L)
-        best_feature, best_bin, status, node = (np.zeros(L, dtype=np.int64) for _ in range(4))
-        feature, bins, left = (np.zeros(2 * L, dtype=np.int32) for _ in range(3))
-        bins[0] = 255
-        gain, sizes = np.zeros(2 * L), np.array([1, 1])
-        end[0] = len(order)
+        if self._tree is None or self._tree.total.shape != (L, C):
+            self._tree = _Growing.empty(L, C)
+        grown = self._tree
+        start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain, sizes = grown
+        start[0] = depth[0] = node[0] = feature[0] = left[0] = gain[0] = 0
+        end[0], bins[0], sizes[:] = len(order), 255, (1, 1, 0)
         sum_rows(self._columns, order, total[0])
         status[0] = PENDING if len(order) >= 2 * rule.min_leaf and rule.max_depth > 0 and L > 1 else CLOSED
         self._kept.clear()
@@ -118,17 +144,17 @@ class Growth:
                 drop[leaf] = best - merit(total[leaf], factor, target.ridge, target.gain)
                 best_feature[leaf], best_bin[leaf] = which, where
                 status[leaf] = EVALUATED if which >= 0 else CLOSED
-        n_leaves, n_nodes = sizes
+        n_leaves, n_nodes, deepest = sizes.tolist()
         self._kept.clear()
         self.start, self.end = start[:n_leaves], end[:n_leaves]
         if len(order) < rows.n_samples:
-            self._number_all(feature, bins, left, node[:n_leaves], int(depth.max()))
+            self._number_all(feature, bins, left, node[:n_leaves], deepest)
         else:
             leaf_numbers(order, self.start, self.end, rows.leaf)
-        deepest = int(depth[:n_leaves].max())
         return GrownTree(
-            feature[:n_nodes], bins[:n_nodes], left[:n_nodes], gain[:n_nodes], node[:n_leaves], deepest
-        )
+            feature[:n_nodes].copy(), bins[:n_nodes].copy(), left[:n_nodes].copy(), gain[:n_nodes].copy(),
+            node[:n_leaves].copy(), deepest,
+        )  # fmt: skip
 
     def _histograms(
         self, leaves: list[int], waiting: list[int], rule: GrowthRule, features: IntArray, seed: int, node: IntArray,
@@ -216,16 +242,14 @@ class Growth:
         """Edge and mass summed over the rows of each leaf, (L, D) each."""
         rows, n_leaves = self.rows, len(self.start)
         parts = 1 if rows.n_samples * rows.n_outputs < INLINE_WORK else min(n_leaves, 4 * rows.workers.n)
+        edge, mass = np.empty((2, n_leaves, rows.n_outputs))
 
-        def sums_of(values: FloatArray, top: FloatArray) -> FloatArray:
-            factor = rows.fixed_factor(top, SUM_BITS - FLOAT_BITS)
-            sums = np.empty((n_leaves, rows.n_outputs))
+        def add(part: int) -> None:
+            leaves = slice(n_leaves * part // parts, n_leaves * (part + 1) // parts)
+            leaf_column_sums(
+                rows.edge, rows.mass, rows.top_edge, rows.top_mass, rows.sum_bits - (SUM_BITS - FLOAT_BITS), self.order,
+                self.start[leaves], self.end[leaves], edge[leaves], mass[leaves],
+            )
 
-            def add(part: int) -> None:
-                leaves = slice(n_leaves * part // parts, n_leaves * (part + 1) // parts)
-                leaf_column_sums(values, factor, self.order, self.start[leaves], self.end[leaves], sums[leaves])
-
-            rows.workers.map(add, range(parts))
-            return sums
-
-        return sums_of(rows.edge, rows.top_edge), sums_of(rows.mass, rows.top_mass)
+        rows.workers.map(add, range(parts))
+        return edge, mass

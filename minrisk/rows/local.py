@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from minrisk._kernels._dtypes import (
-    EDGE_BITS,
-    EXACT_EDGE,
-    EXACT_ROWS,
-    FIXED,
-    FIXED_EDGE,
-    LEAF,
-    MAX_BINS,
-    RESPONSE,
-    SCORE,
-    SUM_BITS,
-)
-from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums
+from minrisk._kernels import _dtypes as dtypes
+from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
 from minrisk._kernels.histogram import (
     edge_histogram,
     edge_histogram_sparse,
@@ -49,7 +39,7 @@ from minrisk.rows.base import (
     is_joint,
     is_separable,
 )
-from minrisk.rows.fixed_point import divide, fixed_factor
+from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.growth import Growth
 from minrisk.rows.sparse_index import SparseIndex
 
@@ -97,21 +87,21 @@ class LocalRows:
             blocks = [n * p // parts for p in range(1, parts)]
         bounds = [0, *blocks, n]
         self._blocks = list(itertools.pairwise(bounds))
-        self.scores = np.zeros((n, D), dtype=SCORE)
-        self.response = np.ones(n, dtype=RESPONSE)
-        self.leaf = np.zeros(n, dtype=LEAF)
-        self.in_bag = np.ones(n, dtype=np.bool_)
-        self._sum_bits = SUM_BITS - max(1, n).bit_length()
+        self.scores = np.zeros((n, D), dtype=dtypes.SCORE)
+        self.response = np.ones(n, dtype=dtypes.RESPONSE)
+        self.leaf = np.zeros(n, dtype=dtypes.LEAF)
+        self.in_bag, self.whole = np.ones(n, dtype=np.bool_), True
+        self.sum_bits = dtypes.SUM_BITS - max(1, n).bit_length()
         self._weight_sum = float(costs.weight.sum())
         self._top_cost = float(costs.table.max()) * float(costs.weight.max()) if n else 0.0
         if trainable:
-            self.edge = np.empty((n, D), dtype=SCORE)
-            self.mass = np.empty((n, D), dtype=SCORE)
-            exact = n <= EXACT_ROWS
-            self._fixed_bits = self._sum_bits if exact else EDGE_BITS
-            self.fixed = np.empty((n, 0), dtype=EXACT_EDGE if exact else FIXED_EDGE)
-            self._contrast = np.empty(n, dtype=SCORE)
-            self._fixed_contrast = np.empty(n, dtype=FIXED)
+            self.edge = np.empty((n, D), dtype=dtypes.SCORE)
+            self.mass = np.empty((n, D), dtype=dtypes.SCORE)
+            exact = n <= dtypes.EXACT_ROWS
+            self._fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
+            self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_EDGE if exact else dtypes.FIXED_EDGE)
+            self._contrast = np.empty(n, dtype=dtypes.SCORE)
+            self._fixed_contrast = np.empty(n, dtype=dtypes.FIXED)
             self._scratch: dict[int, np.ndarray] = {}
 
     @cached_property
@@ -124,7 +114,7 @@ class LocalRows:
 
     def fixed_factor(self, top: FloatArray, spare: int = 0) -> FloatArray:
         """Factors that make sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""
-        return fixed_factor(top, self._sum_bits - spare)
+        return fixed_factor(top, self.sum_bits - spare)
 
     # -- sums per row block ------------------------------------------------------------------------------------
     def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
@@ -138,17 +128,17 @@ class LocalRows:
         tops = self.over_blocks(
             lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
         )
-        self.top_edge, self.top_mass, self._top_value = np.max(tops, axis=0)
-        self.in_bag[:] = True
+        self.top_edge, self.top_mass, self._top_value = largest(tops)
+        self._restrict(None)
         self._log_scale = log_scale
         self._whole_mass: FloatArray | None = None  # until `values` knows it
-        top = float(self.top_mass.max()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
-        return Totals(self.values(loss), log_scale, log_scale + float(np.log(top)) if top > 0 else log_scale)
+        top = max(self.top_mass.tolist()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
+        return Totals(self.values(loss), log_scale, log_scale + math.log(top) if top > 0 else log_scale)
 
     def values(self, loss: RowLoss) -> FloatArray:
         """Loss over the bag; see `Rows.values`."""
         if EXPONENTIAL in loss.traits:
-            self._whole_mass = self._mass_sums() if self.in_bag.all() else None
+            self._whole_mass = self._mass_sums() if self.whole else None
             return self._mass_sums() if self._whole_mass is None else self._whole_mass
         if is_separable(loss):
             return np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
@@ -157,19 +147,27 @@ class LocalRows:
         parts = self.over_blocks(
             lambda a, b: loss.value_sums(self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b)
         )
-        return divide(np.sum(parts, axis=0), factor)
+        sums: FloatArray = unfixed(added(parts), self._top_value, self.sum_bits)
+        return sums
 
     def _mass_sums(self) -> FloatArray:
-        factor = self.fixed_factor(self.top_mass)
-        return divide(self._column_sums(self.mass, factor), factor)
+        sums: FloatArray = unfixed(self._column_sums(self.mass, self.top_mass), self.top_mass, self.sum_bits)
+        return sums
 
-    def _column_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
-        parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, factor, a, b))
-        return np.asarray(np.sum(parts, axis=0))
+    def _column_sums(self, values: FloatArray, top: FloatArray, spare: int = 0) -> IntArray:
+        bits = self.sum_bits - spare
+        parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b))
+        return added(parts)
+
+    def _restrict(self, in_bag: Bag | None) -> None:
+        """All rows are in the bag (None), or these."""
+        if in_bag is not None or not self.whole:
+            self.in_bag[:] = True if in_bag is None else in_bag
+        self.whole = in_bag is None
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
         """Restrict to the bag, fix edges (and masses), sum the mass; see `Rows.weigh`."""
-        self.in_bag[:] = True if in_bag is None else in_bag
+        self._restrict(in_bag)
         if columns:
             self._fix_columns(columns)
         if in_bag is None and self._whole_mass is not None:
@@ -206,14 +204,14 @@ class LocalRows:
         """Edge and mass per side of the response; see `Rows.side_sums`."""
         sides = []
         for values, top in ((self.edge, self.top_edge), (self.mass, self.top_mass)):
-            factor = fixed_factor(top, self._sum_bits - 1)  # a bit for the sum of two sums
-            whole, signed = self._column_sums(values, factor), self._response_sums(values, factor)
+            factor = fixed_factor(top, self.sum_bits - 1)  # a bit for the sum of two sums
+            whole, signed = self._column_sums(values, top, 1), self._response_sums(values, factor)
             sides.append(divide(np.array([whole - signed, whole + signed]) // 2, factor))
         return sides[0], sides[1]
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
-        factors = fixed_factor(loss.entry_bounds(self._top_value, vector, self._top_cost), self._sum_bits)
+        factors = fixed_factor(loss.entry_bounds(self._top_value, vector, self._top_cost), self.sum_bits)
         parts = self.over_blocks(
             lambda a, b: loss.slopes(
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
@@ -226,7 +224,7 @@ class LocalRows:
         tops = self.over_blocks(
             lambda a, b: loss.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
         )
-        factor = float(fixed_factor(np.array(max(tops)), self._sum_bits))
+        factor = float(fixed_factor(np.array(max(tops)), self.sum_bits))
         sizes = self.over_blocks(
             lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self._fixed_contrast)
         )
@@ -255,7 +253,7 @@ class LocalRows:
 
     def risk(self) -> float:
         """Mean cost of the decisions with the largest scores."""
-        factor = float(fixed_factor(np.array(self._top_cost), self._sum_bits))
+        factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
         if factor == 0.0 or self._weight_sum == 0.0:
             return 0.0
         table, row, weight, _ = self.costs
@@ -275,7 +273,7 @@ class LocalRows:
 
         def work_off(thread: int) -> None:
             if thread not in self._scratch or len(self._scratch[thread]) < size:
-                self._scratch[thread] = np.empty(size, dtype=FIXED)
+                self._scratch[thread] = np.empty(size, dtype=dtypes.FIXED)
             memory = self._scratch[thread]
             while (c := next(counter)) < len(chunks):
                 used = memory[: len(chunks[c]) * bytes_per_feature // 8]
@@ -292,7 +290,7 @@ class LocalRows:
         ratio = scale if gain == SIDES else divide(scale, mass)
 
         def search(chunk: IntArray, memory: np.ndarray) -> tuple[FloatArray, IntArray]:
-            histogram = memory.reshape(len(chunk), MAX_BINS, width)
+            histogram = memory.reshape(len(chunk), dtypes.MAX_BINS, width)
             if index.indexed[chunk[0]]:
                 edge_histogram_sparse(
                     self.X_binned, chunk, self.fixed, index.offsets, index.rows, total, index.frequent,
@@ -309,7 +307,7 @@ class LocalRows:
             return drop, where
 
         work = self.n_samples * len(features) * width
-        order, found = self._over_features(features, MAX_BINS * width * 8, work, search)
+        order, found = self._over_features(features, dtypes.MAX_BINS * width * 8, work, search)
         drop, where = (np.concatenate(column) for column in zip(*found, strict=True))
         top = drop.max()
         if not top > 0:
@@ -334,7 +332,7 @@ class LocalRows:
 
     def best_leaf_splits(self, sign: IntArray, features: IntArray) -> LeafSplits:
         """Best change of each leaf; see `Rows.best_leaf_splits`."""
-        total = np.zeros(len(sign), dtype=FIXED)
+        total = np.zeros(len(sign), dtype=dtypes.FIXED)
         for start, stop in self._blocks:
             leaf_sums(self.leaf, self._fixed_contrast, start, stop, total)
         kept = sign * total
@@ -367,7 +365,7 @@ class LocalRows:
         width, index = len(batch_total), self._index
 
         def search(chunk: IntArray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            histogram = memory.reshape(len(chunk), width, MAX_BINS)
+            histogram = memory.reshape(len(chunk), width, dtypes.MAX_BINS)
             if index.indexed[chunk[0]]:
                 leaf_histogram_sparse(
                     self.X_binned, chunk, self.leaf, first, self._fixed_contrast, index.offsets, index.rows, total,
@@ -377,7 +375,7 @@ class LocalRows:
                 for start, stop in self._blocks:
                     leaf_histogram(self.X_binned, chunk, self.leaf, first, self._fixed_contrast, start, stop, histogram)
             found = (
-                np.empty((len(chunk), width), dtype=FIXED),
+                np.empty((len(chunk), width), dtype=dtypes.FIXED),
                 np.zeros((len(chunk), width), dtype=np.int64),
                 np.zeros((len(chunk), width), dtype=np.int64),
             )
@@ -385,7 +383,7 @@ class LocalRows:
             return found
 
         work = self.n_samples * len(features)
-        order, parts = self._over_features(features, width * MAX_BINS * 8, work, search)
+        order, parts = self._over_features(features, width * dtypes.MAX_BINS * 8, work, search)
         score, where, side = (np.concatenate(column) for column in zip(*parts, strict=True))
         return order, score, where, side
 

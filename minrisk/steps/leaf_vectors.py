@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from minrisk._kernels.steps import closed_form
+from minrisk._kernels.steps import closed_form, newton
 from minrisk.losses.base import EXPONENTIAL, JOINT, LEAVES
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
@@ -50,10 +48,6 @@ class LeafNewton:
     def solve(self, problem: StepProblem) -> Step:
         """One step in every leaf, in one pass over the rows."""
         edge, mass = problem.rows.leaf_sums()
-        room = mass + self.smoothing * problem.mass
-        vectors = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0)
-        if JOINT in problem.loss.traits:
-            vectors *= 1.0 - 1.0 / edge.shape[1]
-        vectors = np.clip(vectors, -LARGEST_NEWTON, LARGEST_NEWTON)
-        fall = float(np.sum(edge * vectors - 0.5 * mass * vectors**2))
+        shrinkage = 1.0 - 1.0 / edge.shape[1] if JOINT in problem.loss.traits else 1.0
+        vectors, fall = newton(edge, mass, problem.mass, self.smoothing, shrinkage, LARGEST_NEWTON)
         return Step(vectors, problem.value - fall)

@@ -1,0 +1,90 @@
+"""What `minrisk fit` trains: the methods, and the options that set their parameters. A new one is a line here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.types import OptionHelpExtra
+
+METHODS = {"minrisk": "MinRiskClassifier", "rebel": "REBELClassifier"}  # the first is the default
+
+
+class MethodOption(click.Option):
+    """An option that sets the parameter of the same name; left out, it is None and the estimator's default holds.
+
+    Parameters
+    ----------
+    names : list of str
+    defaults : mapping
+        The estimator's default for each method that has the parameter; shown in the help.
+    help : str
+    **more
+        As for `click.Option`.
+    """
+
+    def __init__(self, names: list[str], *, defaults: Mapping[str, Any], help: str, **more: Any) -> None:
+        self.defaults = defaults
+        self.owners = " or ".join(defaults)
+        only = "" if len(defaults) == len(METHODS) else f" Only with --method {self.owners}."
+        super().__init__(names, default=None, help=help + only, **more)
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The checked value; `--method` is eager, so it is known here."""
+        value = super().process_value(ctx, value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise click.BadParameter(f"must be a finite number, got {value}", ctx, self)
+        if value is not None and ctx.params.get("method") not in self.defaults:
+            name = self.opts[0]
+            raise click.ClickException(
+                f"{name} applies to --method {self.owners} only: leave it out, or train with --method {self.owners}."
+            )
+        return value
+
+    def get_help_extra(self, ctx: click.Context) -> OptionHelpExtra:
+        """What the help says in brackets: here the defaults too."""
+        extra = super().get_help_extra(ctx)
+        told = {method: "none" if value is None else str(value) for method, value in self.defaults.items()}
+        if len(set(told.values())) > 1:
+            extra["default"] = ", ".join(f"{method} {value}" for method, value in told.items())
+        elif not self.is_flag:
+            extra["default"] = next(iter(told.values()))
+        return extra
+
+
+OPTIONS = (
+    click.option("--method", type=click.Choice(list(METHODS)), default=next(iter(METHODS)), show_default=True,
+                 is_eager=True,
+                 help="What is trained: minrisk, the project's own MinRiskClassifier, or rebel, the REBELClassifier of "
+                      "Appel et al."),
+    click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1), defaults={"minrisk": 200, "rebel": 200},
+                 help="Largest number of rounds of boosting."),
+    click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64), defaults={"minrisk": None, "rebel": 4},
+                 help="Largest depth of the trees."),
+    click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
+                 defaults={"minrisk": 0.3, "rebel": 1.0}, help="Factor on every step; smaller needs more rounds."),
+    click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
+                 type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
+                 help="What is boosted: exponential and softmax estimate probabilities, coupled, gll and gel train on "
+                      "the costs; auto takes one of the former, or the best of those --time-budget is enough for."),
+    click.option("--time-budget", cls=MethodOption, type=click.FloatRange(0), metavar="SECONDS",
+                 defaults={"minrisk": None},
+                 help="Time for --surrogate auto to try several; the model then depends on the machine."),
+    click.option("--loss", cls=MethodOption, type=click.Choice(["exponential", "logistic", "squared"]),
+                 defaults={"rebel": "exponential"}, help="Loss that is lowered."),
+    click.option("--offset", cls=MethodOption, type=click.Choice(["tight", "paper"]), defaults={"rebel": "tight"},
+                 help="What is subtracted from each row of costs: its minimum, or the paper's offset."),
+    click.option("--early-stopping", cls=MethodOption, is_flag=True, defaults={"rebel": False},
+                 help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
+)  # fmt: skip
+
+
+def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options above, in their order."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,243 @@
+"""Pools: cross-fitted candidates averaged by shares that left-out rows choose.
+
+Plain members come first. A challenger is first trained without the first fold only; if those rows give it no share it
+is dropped, which costs a fifth of training it. Scores are averaged, so a pool is one additive model: a logarithmic
+opinion pool of the members' probabilities.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray
+from minrisk._workers import Workers
+from minrisk.binning import Binner, fit_binner
+from minrisk.boosting import Progress
+from minrisk.learners.tree import CONSTANT, pack
+from minrisk.losses.links import Link
+from minrisk.model import AdditiveModel
+from minrisk.projection import Projection, fit_moments
+from minrisk.rows.base import RowCosts
+from minrisk.selection import Codes, Columns, CrossFit, Member, Trainer, fit_temperature, judge, least_cost
+
+SHARES = 8  # a challenger's share is a multiple of 1/8
+LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
+SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
+MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
+
+
+class Pool(NamedTuple):
+    """Candidates and their part in the average."""
+
+    fits: list[CrossFit]
+    shares: list[float]  # of the scores
+    temperature: float
+    scores: FloatArray  # (n, D) averaged, of left-out rows
+    dropped: list[CrossFit]  # challengers without a share
+
+    @property
+    def link(self) -> Link | None:
+        """Of every candidate."""
+        return self.fits[0].candidate.link
+
+    @property
+    def weights(self) -> list[float]:
+        """What each candidate counts for: its share times its temperature, as a share of all."""
+        sizes = [share * fit.temperature for fit, share in zip(self.fits, self.shares, strict=True)]
+        return [size / sum(sizes) for size in sizes]
+
+    @property
+    def seconds(self) -> float:
+        """Spent on training."""
+        return sum(fit.seconds for fit in (*self.fits, *self.dropped))
+
+
+# -- columns -----------------------------------------------------------------------------------------------------------
+def linear_columns(
+    X: np.ndarray, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
+    max_bins: int | None, workers: Workers,
+) -> tuple[Columns, Projection, list[IntArray]] | None:
+    """The features with linear ones beside them, the projection, and the columns that each fold's member may see.
+
+    Principal components are shared; directions that part the classes are learnt without the fold's rows. None if there
+    are fewer than two features that vary, or more than 2000.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, d)
+    rows : ndarray of int, (n,)
+        Rows of X that `codes`, `weight`, `folds` and `axis` are about.
+    """
+    d = X.shape[1]
+    if d > MOST_FEATURES:
+        return None
+    of_all = np.zeros(len(X))
+    of_all[rows] = weight
+    moments = fit_moments(X, of_all, rows)
+    if moments.axes.shape[1] < 2:
+        return None
+    directions = [moments.principal()]
+    sample = np.searchsorted(rows, moments.rows)
+    label, of_rows, fold = codes[sample], weight[sample], folds[sample]
+    for b in range(int(folds.max()) + 1):
+        directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
+    projection = moments.projection(np.concatenate(directions, axis=1))
+    Z = projection.columns(X, workers)
+    everyone = len(rows) == len(X)
+    counted = None if np.all(weight == 1.0) else weight
+    binner: Binner = fit_binner(Z if everyone else Z[rows], binning, max_bins, None, counted, workers)
+    binned = binner.transform(Z, None if everyone else rows, workers)
+    columns = Columns(
+        np.concatenate([axis.binned, binned]), np.concatenate([axis.n_bins, binner.n_bins]),
+        axis.thresholds + binner.thresholds,
+    )  # fmt: skip
+    first = d + np.cumsum([0, *(part.shape[1] for part in directions)])
+    shared = np.arange(first[1])
+    own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
+    return columns, projection, own
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+def blend(
+    link: Link, present: FloatArray, challenger: FloatArray, codes: Codes, weight: FloatArray
+) -> tuple[float, float]:
+    """Share of the challenger and temperature of the blend of least log-loss; 0 and 1 where it gains too little.
+
+    Both scores at a temperature of 1. The share climbs by eighths while the log-loss falls.
+    """
+    temperature, alone = fit_temperature(link, present, codes, weight)
+    share, least = 0.0, alone
+    for eighth in range(1, SHARES + 1):
+        mixed = present + (eighth / SHARES) * (challenger - present)
+        tried, loss = fit_temperature(link, mixed, codes, weight, temperature)
+        if not loss < least:
+            break
+        share, temperature, least = eighth / SHARES, tried, loss
+    worthwhile = alone - least > LEAST_GAIN * max(alone, SMALLEST_LOSS * float(weight.sum()))
+    return (share, temperature) if worthwhile else (0.0, 1.0)
+
+
+def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: int) -> Pool:
+    """Train the first candidate, then those of the others that left-out rows give a share.
+
+    With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
+    """
+    plain, workers = trainers[0], trainers[0].workers
+    n_folds = int(folds.max()) + 1
+    if n_folds == 1:
+        fit = judge(plain.candidate, [plain.alone(n_rounds, seed)], folds)
+        return Pool([fit], [1.0], fit.temperature, fit.scores, [])
+    link = plain.candidate.link
+    challengers = trainers[1:] if link is not None else []
+
+    def train(tasks: list[tuple[Trainer, int]]) -> dict[tuple[Trainer, int], Member]:
+        made = workers.map(lambda task: task[0].fold(task[1], folds, n_rounds, seed + task[1]), tasks)
+        return dict(zip(tasks, made, strict=True))
+
+    trained = train([(plain, fold) for fold in range(n_folds)] + [(other, 0) for other in challengers])
+
+    def result(trainer: Trainer, n: int) -> CrossFit:
+        return judge(trainer.candidate, [trained[trainer, fold] for fold in range(n)], folds, workers.n)
+
+    fit = result(plain, n_folds)
+    pool = Pool([fit], [1.0], fit.temperature, fit.scores, [])
+    tried = [(other, result(other, 1)) for other in challengers]
+    going = [other for other, one in tried if _join(pool, one) is not None]
+    trained.update(train([(other, fold) for other in going for fold in range(1, n_folds)]))
+    for other, one in tried:
+        whole = result(other, n_folds) if other in going else one
+        joined = _join(pool, whole) if other in going else None
+        pool = joined or pool._replace(dropped=[*pool.dropped, whole])
+    return pool
+
+
+def _join(pool: Pool, fit: CrossFit) -> Pool | None:
+    """The pool with the candidate in it, by the rows that its members left out; None if they give it no share."""
+    assert pool.link is not None
+    present, challenger = pool.scores[fit.seen] / pool.temperature, fit.scores / fit.temperature
+    share, temperature = blend(pool.link, present, challenger, fit.candidate.costs.label[fit.seen], fit.weight)
+    if share == 0.0:
+        return None
+    if share == 1.0:
+        return Pool([fit], [1.0], fit.temperature * temperature, fit.scores, [*pool.dropped, *pool.fits])
+    factors = [s * (1.0 - share) / pool.temperature for s in pool.shares] + [share / fit.temperature]
+    total = sum(factors)  # of scores that are divided by `temperature` afterwards
+    scores = (present + share * (challenger - present)) / total
+    return Pool([*pool.fits, fit], [f / total for f in factors], temperature / total, scores, pool.dropped)
+
+
+def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
+    """The average as one model, whose rounds hold a tree of every member; the projection only where it is used."""
+    longest = max(fit.n_rounds for fit in pool.fits)
+    members: list[tuple[Progress, int, float, float]] = [
+        (member, fit.n_rounds, share / len(fit.members), weight / len(fit.members))
+        for fit, share, weight in zip(pool.fits, pool.shares, pool.weights, strict=True) for member in fit.members
+    ]  # fmt: skip
+    D = pool.scores.shape[1]
+    trees, vectors = [], [np.empty((0, D))]
+    for t in range(longest):
+        for member, last, factor, weight in members:
+            grown = t < min(last, len(member.trees))  # a member that is done stands still
+            trees.append(member.trees[t]._replace(gain=member.trees[t].gain * weight) if grown else CONSTANT)
+            vectors.append(member.vectors[t] * factor if grown else np.zeros((1, D)))
+    intercept = np.sum([factor * np.asarray(member.intercept) for member, _, factor, _ in members], axis=0)
+    packed = pack(trees)
+    if projection is not None:
+        used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
+        number = np.arange(n_features + projection.n_columns)
+        number[n_features + used] = n_features + np.arange(len(used))
+        packed.feature[:] = number[packed.feature]
+        projection = projection.take(used) if len(used) else None
+    return AdditiveModel(
+        packed, np.concatenate(vectors), intercept, n_features, pool.link, len(members), pool.temperature, projection
+    )
+
+
+def validated_risk(pool: Pool, stated: RowCosts) -> float:
+    """Mean cost of the decisions about left-out rows; infinite without any."""
+    return _risk(pool.scores, pool.link, pool.temperature, stated)
+
+
+def _risk(scores: FloatArray, link: Link | None, temperature: float, costs: RowCosts) -> float:
+    if not len(scores):
+        return np.inf
+    decisions = least_cost(link, scores, temperature, costs.table)
+    return float(costs.weight @ costs.table[costs.row, decisions] / costs.weight.sum())
+
+
+def mean_losses(pool: Pool) -> FloatArray:
+    """Training loss before round 1 and after every round, averaged over all members; the last one goes on."""
+    n = 1 + max(fit.n_rounds for fit in pool.fits)
+    curves = [member.losses[: fit.n_rounds + 1] for fit in pool.fits for member in fit.members]
+    return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
+
+
+def report(pool: Pool, stated: RowCosts) -> list[dict[str, Any]]:
+    """A line per candidate: plain values."""
+    pooled, lines = validated_risk(pool, stated), []
+    shares = [*pool.weights, *([0.0] * len(pool.dropped))]
+    for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
+        costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
+        own = _risk(fit.scores, pool.link, fit.temperature, costs)
+        lines.append({
+            "surrogate": fit.candidate.surrogate, "variant": fit.candidate.variant, "share": share,
+            "n_rounds": fit.n_rounds, "temperature": fit.temperature, "risk": own if np.isfinite(own) else None,
+            "pooled_risk": pooled if np.isfinite(pooled) else None, "seconds": fit.seconds,
+        })  # fmt: skip
+    return lines
+
+
+def checked_report(lines: Any) -> list[dict[str, Any]]:
+    """What `report` gave, but for the seconds, read from a file; raises for anything else."""
+    kinds = {
+        "surrogate": str, "variant": str, "share": float, "n_rounds": int, "temperature": float,
+        "risk": float | None, "pooled_risk": float | None,
+    }  # fmt: skip
+    for line in lines:
+        if set(line) != set(kinds) or not all(isinstance(line[name], kind) for name, kind in kinds.items()):
+            raise ValueError(f"{line!r} is not what a fit reports.")
+    return [dict(line) for line in lines]

@@ -1,0 +1,182 @@
+"""Linear features: principal components, and directions that part the classes, as further columns for trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minrisk._kernels.projection import project_rows
+from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk._workers import Workers
+
+SAMPLE = 20_000  # rows that moments are computed from, evenly spaced
+SPACE = 100  # principal components that discriminant directions are sought in
+PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together
+NULL = 1e-9  # an axis of less than this share of the largest variance is rounding
+MANY = 200  # classes, whose pairs are too many
+BLOCK = 4096  # rows converted at a time
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Columns (x - center) @ weights, missing values counting as the center.
+
+    Attributes
+    ----------
+    center : ndarray of shape (d,)
+    scale : ndarray of shape (d,)
+        Standard deviations; 0 where a feature is constant, and left out.
+    weights : ndarray of shape (d, m)
+        Per unit of the feature, each a float32 number.
+    """
+
+    center: FloatArray
+    scale: FloatArray
+    weights: FloatArray
+
+    @property
+    def n_columns(self) -> int:
+        """Columns that it adds, m."""
+        return int(self.weights.shape[1])
+
+    @property
+    def loadings(self) -> FloatArray:
+        """Share of each feature in each column (d, m), by size of the standardised weights."""
+        size = np.abs(self.weights) * self.scale[:, None]
+        total = size.sum(axis=0)
+        return np.asarray(np.divide(size, total, out=np.zeros_like(size), where=total > 0))
+
+    def take(self, columns: IntArray) -> Projection:
+        """Some of the columns."""
+        return Projection(self.center, self.scale, np.ascontiguousarray(self.weights[:, columns]))
+
+    def extend(self, X: np.ndarray) -> FloatArray:
+        """X and the columns beside it, (n, d + m) float64."""
+        wide = np.empty((len(X), X.shape[1] + self.n_columns))
+        wide[:, : X.shape[1]] = X
+        project_rows(wide, self.center, self.weights, 0, len(X), wide, X.shape[1])
+        return wide
+
+    def columns(self, X: np.ndarray, workers: Workers | None = None) -> FloatArray:
+        """The columns alone, (n, m)."""
+        out = np.empty((len(X), self.n_columns))
+
+        def fill(start: int) -> None:
+            block = np.ascontiguousarray(X[start : start + BLOCK], dtype=np.float64)
+            project_rows(block, self.center, self.weights, 0, len(block), out[start : start + BLOCK], 0)
+
+        (workers or Workers()).map(fill, range(0, len(X), BLOCK))
+        return out
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Standardised rows to learn directions from, and their principal components.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Row numbers of Z in X.
+    Z : ndarray of shape (n, r)
+        Scores of these rows on the principal axes, the largest variance first.
+    axes : ndarray of shape (d, r)
+        Principal axes of the standardised features.
+    center, scale : ndarray of shape (d,)
+    """
+
+    rows: IntArray
+    Z: FloatArray
+    axes: FloatArray
+    center: FloatArray
+    scale: FloatArray
+
+    def projection(self, directions: FloatArray) -> Projection:
+        """The projection on directions (r, m) among the principal axes."""
+        inverse = np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+        with np.errstate(over="ignore"):
+            weights = ((self.axes @ directions) * inverse[:, None]).astype(np.float32).astype(np.float64)
+        weights[:, ~np.all(np.isfinite(weights), axis=0)] = 0.0
+        return Projection(self.center, self.scale, weights)
+
+    def principal(self) -> FloatArray:
+        """Directions of the first principal components, (r, m)."""
+        return np.eye(self.axes.shape[1])[:, :PRINCIPAL]
+
+    def discriminant(self, codes: IntArray | Int32Array, weight: FloatArray, part: IntArray) -> FloatArray:
+        """Directions in which the classes of the rows numbered `part` in Z differ most, (r, m).
+
+        Fisher's directions by the ratio of variances between and within classes, then for the pairs of classes that
+        lie nearest each other the direction that parts the two (up to 200 classes). The covariance within classes is
+        shrunk towards a multiple of the identity (Ledoit and Wolf, "A well-conditioned estimator for large-dimensional
+        covariance matrices", 2004).
+        """
+        from scipy.linalg import cho_factor, cho_solve, eigh
+
+        Z, y, w = self.Z[part], codes[part], weight[part]
+        if len(part) == 0:
+            return np.zeros((Z.shape[1], 0))
+        classes, y = np.unique(y, return_inverse=True)
+        members = np.zeros((len(classes), len(y)))
+        members[y, np.arange(len(y))] = w
+        mass = members.sum(axis=1)
+        means = members @ Z / mass[:, None]
+        inside = shrunk_covariance(Z - means[y], w)
+        share = mass / mass.sum()
+        shifted = means - share @ means
+        room = min(DISCRIMINANT, Z.shape[1])  # as many columns as features, at most
+        n_fisher = min(len(classes) - 1, FISHER, room)
+        _, fisher = eigh((shifted * share[:, None]).T @ shifted, inside)
+        fisher = fisher[:, ::-1][:, :n_fisher]
+        first, second = np.triu_indices(len(classes) if len(classes) <= MANY else 0, 1)
+        apart = means[first] - means[second]
+        parting = cho_solve(cho_factor(inside), apart.T)
+        nearest = np.argsort(np.einsum("ij,ji->i", apart, parting), kind="stable")[: room - n_fisher]
+        return np.concatenate([_unit(fisher), _unit(parting[:, nearest])], axis=1)
+
+
+def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
+    """Means, scales and principal axes of the given rows of X, of more than 20 000 evenly spaced ones.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN means missing: such cells count as the mean.
+    weight : ndarray of shape (n,)
+    rows : ndarray of int
+    """
+    if len(rows) > SAMPLE:
+        rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
+    Z, w = X[rows].astype(np.float64), weight[rows]
+    known = ~np.isnan(Z)
+    Z[~known] = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        count = w @ known
+        center = np.divide(w @ Z, count, out=np.zeros(Z.shape[1]), where=count > 0)
+        Z = np.where(known, Z - center, 0.0)
+        scale = np.sqrt(w @ Z**2 / w.sum())
+        usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
+        center, scale = np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
+        Z = np.divide(Z, scale, out=np.zeros_like(Z), where=usable)
+    variance, axes = np.linalg.eigh((Z * w[:, None]).T @ Z / w.sum())
+    kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
+    axes = axes[:, ::-1][:, : min(SPACE, kept)]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    return Moments(rows, Z @ axes, axes, center, scale)
+
+
+def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:
+    """Ledoit and Wolf's shrunk covariance of centered rows, a row of weight 2 counting as two."""
+    total = weight.sum()
+    S = (Z * weight[:, None]).T @ Z / total
+    mean = np.trace(S) / len(S)
+    apart = float(np.sum(S**2) - mean**2 * len(S))
+    noise = float(weight @ np.sum(Z**2, axis=1) ** 2 / total - np.sum(S**2)) / total
+    share = min(1.0, max(0.0, noise / apart)) if apart > 0 else 1.0
+    return np.asarray((1 - share) * S + (share * mean + 1e-9) * np.eye(len(S)))
+
+
+def _unit(directions: FloatArray) -> FloatArray:
+    """Columns of length 1, so that equal directions have equal weights; zero columns stay."""
+    length = np.sqrt(np.sum(directions**2, axis=0))
+    return np.asarray(np.divide(directions, length, out=np.zeros_like(directions), where=length > 0))
