@@ -44,6 +44,7 @@ class Progress:
     intercept: FloatArray | None = None
     log_scale: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
+    totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
 
     @classmethod
     def of(
@@ -94,7 +95,7 @@ def boost(
     monitors : sequence of Monitor
         Called after every round; all of them run, then any of them may stop the loop.
     start : Progress, optional
-        Where to go on.
+        Where to go on; it is changed.
 
     Returns
     -------
@@ -111,7 +112,7 @@ def boost(
         return constant + math.exp(totals.log_scale) * float(totals.value.sum()) * share / weight
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
-    totals = rows.gradients(loss, progress.log_scale)
+    totals = progress.totals or rows.gradients(loss, progress.log_scale)
     if progress.intercept is None:
         progress.intercept = np.zeros(rows.n_outputs)
         if recipe.fit_intercept:
@@ -142,6 +143,7 @@ def boost(
         info = RoundInfo(t + 1, n_rounds, found.learner, vectors, no_shift, progress.losses[-1], rows)
         if any([monitor.after_round(info) for monitor in monitors]):
             break
+    progress.totals = totals
     return progress
 
 

@@ -22,7 +22,7 @@ from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection, fit_moments
 from minrisk.rows.base import RowCosts
-from minrisk.selection import Codes, Columns, CrossFit, Member, Trainer, fit_temperature, judge, least_cost
+from minrisk.selection import Codes, Columns, CrossFit, Member, Trainer, cross_fit, fit_temperature, least_cost
 
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
@@ -129,29 +129,25 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
     plain, workers = trainers[0], trainers[0].workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
-        fit = judge(plain.candidate, [plain.alone(n_rounds, seed)], folds)
+        fit = plain.alone(n_rounds, seed)
         return Pool([fit], [1.0], fit.temperature, fit.scores, [])
-    link = plain.candidate.link
-    challengers = trainers[1:] if link is not None else []
 
-    def train(tasks: list[tuple[Trainer, int]]) -> dict[tuple[Trainer, int], Member]:
-        made = workers.map(lambda task: task[0].fold(task[1], folds, n_rounds, seed + task[1]), tasks)
-        return dict(zip(tasks, made, strict=True))
+    def members(trainer: Trainer, first: int, last: int) -> list[Member]:
+        return [trainer.fold(fold, folds, seed + fold) for fold in range(first, last)]
 
-    trained = train([(plain, fold) for fold in range(n_folds)] + [(other, 0) for other in challengers])
-
-    def result(trainer: Trainer, n: int) -> CrossFit:
-        return judge(trainer.candidate, [trained[trainer, fold] for fold in range(n)], folds, workers.n)
-
-    fit = result(plain, n_folds)
+    fit = cross_fit(plain.candidate, members(plain, 0, n_folds), folds, n_rounds, workers)
     pool = Pool([fit], [1.0], fit.temperature, fit.scores, [])
-    tried = [(other, result(other, 1)) for other in challengers]
-    going = [other for other, one in tried if _join(pool, one) is not None]
-    trained.update(train([(other, fold) for other in going for fold in range(1, n_folds)]))
-    for other, one in tried:
-        whole = result(other, n_folds) if other in going else one
-        joined = _join(pool, whole) if other in going else None
-        pool = joined or pool._replace(dropped=[*pool.dropped, whole])
+
+    def trial(trainer: Trainer) -> tuple[Trainer, Member, CrossFit]:
+        one = members(trainer, 0, 1)
+        return trainer, one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
+
+    for trainer, one, tried in workers.map(trial, trainers[1:] if pool.link is not None else []):
+        joined = None
+        if _join(pool, tried) is not None:
+            tried = cross_fit(trainer.candidate, [one, *members(trainer, 1, n_folds)], folds, n_rounds, workers)
+            joined = _join(pool, tried)
+        pool = joined or pool._replace(dropped=[*pool.dropped, tried])
     return pool
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
 from minrisk.losses.links import Link
-from minrisk.monitors import Monitor, RoundInfo
+from minrisk.monitors import Monitor
 from minrisk.rows.base import RowCosts
 from minrisk.rows.local import LocalRows
 
@@ -25,7 +26,7 @@ Codes = IntArray | Int32Array
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
-PATIENCE = 3.0  # stop when the round exceeds this many times the best one (and twenty more)
+PATIENCE, GRACE = 1.5, 10  # stop when the round exceeds this many times the best one and ten more
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0)}
@@ -54,14 +55,6 @@ class Candidate(NamedTuple):
     link: Link | None  # of its loss
     recipe: Callable[[LocalRows, tuple[FloatArray, ...]], Recipe]  # for these rows, whose thresholds these are
     features: Callable[[int], IntArray]  # numbers of the columns that the member of a fold sees
-
-
-class Member(NamedTuple):
-    """One trained member and what its left-out rows saw of it."""
-
-    progress: Progress
-    left_out: LeftOut | None
-    seconds: float
 
 
 class CrossFit(NamedTuple):
@@ -144,52 +137,54 @@ def checkpoints(n_rounds: int) -> list[int]:
     return [*rounds, n_rounds]
 
 
-class LeftOut:
-    """Monitor: scores of the left-out rows at the checkpoints; stops when they have long been better."""
+class Member:
+    """One booster in training, and the rows that it does not see: their scores at every checkpoint.
 
-    def __init__(self, rows: LocalRows, link: Link | None, schedule: Sequence[int], seen: np.ndarray) -> None:
-        self.rows, self.link, self.schedule = rows, link, schedule
-        self.weight = np.where(seen, rows.costs.weight, 0.0)
-        self.scores: list[FloatArray] = []  # at round 0 and at each checkpoint that was reached
-        self.lost_patience = False
-        self._temperature, self._least, self._best_round = 1.0, np.inf, 0
+    Parameters
+    ----------
+    rows, left_out : LocalRows
+    weight : ndarray
+        Of the left-out rows; 0 where the member cannot know the class.
+    recipe : Recipe
+    seed : int
+    features : ndarray of int
+        Numbers of the columns that it sees.
+    watching : sequence of Monitor
+    """
 
-    def before_rounds(self, info: RoundInfo) -> None:
-        """Start from the constant term."""
-        self.rows.shift(info.shift)
-        self._keep_scores()
+    def __init__(
+        self, rows: LocalRows, left_out: LocalRows, weight: FloatArray, recipe: Recipe, seed: int, features: IntArray,
+        watching: Sequence[Monitor],
+    ) -> None:
+        self.rows, self.left_out, self.weight, self.recipe, self.seed = rows, left_out, weight, recipe, seed
+        self.features, self.watching = features, watching
+        self.progress: Progress | None = None
+        self.scores: list[FloatArray] = []  # of the left-out rows, at round 0 and at each checkpoint
+        self.seconds = 0.0
 
-    def finish(self, n_rounds: int) -> None:
-        """The last scores, of a member that stopped learning between two checkpoints."""
-        if not self.lost_patience and n_rounds not in (0, *self.schedule):
-            self._keep_scores()
+    def train(self, n_rounds: int) -> None:
+        """Go on to a checkpoint, if there is anything left to learn, and keep the scores there."""
+        begun, done = time.perf_counter(), 0 if self.progress is None else len(self.progress.trees)
+        made = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, self.progress)
+        if self.progress is None:
+            self.left_out.shift(np.asarray(made.intercept))
+        for tree, vectors in zip(made.trees[done:], made.vectors[done:], strict=True):
+            self.left_out.respond(tree)
+            self.left_out.advance(vectors)
+        self.progress = made
+        self.scores.append(self.left_out.scores.astype(np.float32))  # half the memory
+        self.seconds += time.perf_counter() - begun
 
-    def _keep_scores(self) -> None:
-        self.scores.append(self.rows.scores.astype(np.float32))  # half the memory
-
-    def after_round(self, info: RoundInfo) -> bool:
-        """Follow the round; at a checkpoint, judge."""
-        assert info.learner is not None
-        self.rows.respond(info.learner)
-        self.rows.advance(info.vectors)
-        if info.n_rounds not in self.schedule:
-            return False
-        self._keep_scores()
-        if self.link is None:
-            judged = self.rows.risk()
-        else:
-            label = self.rows.costs.label
-            self._temperature, judged = fit_temperature(
-                self.link, self.rows.scores, label, self.weight, self._temperature
-            )
-        if judged < self._least:
-            self._least, self._best_round = judged, info.n_rounds
-        self.lost_patience = info.n_rounds > PATIENCE * self._best_round + 20
-        return self.lost_patience
+    def result(self, n_rounds: int) -> Progress:
+        """The first rounds, with trees that name columns of all the features."""
+        made, number = self.progress, self.features.astype(np.int32)
+        assert made is not None
+        trees = [tree._replace(feature=number[tree.feature]) for tree in made.trees[:n_rounds]]
+        return Progress(trees, made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1])
 
 
 class Trainer:
-    """Trains members of a candidate on parts of the rows."""
+    """Makes members of a candidate from parts of the rows."""
 
     def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
         self.candidate, self.columns = candidate, columns
@@ -202,82 +197,69 @@ class Trainer:
         binned = self.columns.rows(features, chosen)
         return LocalRows(binned, self.columns.n_bins[features], costs, workers, trainable=trainable)
 
-    def fold(self, fold: int, folds: IntArray, n_rounds: int, seed: int) -> Member:
-        """The member trained on the other folds."""
-        begun = time.perf_counter()
+    def _member(self, rows: LocalRows, left_out: LocalRows, seed: int, fold: int) -> Member:
+        features = self.candidate.features(fold)
+        thresholds = tuple(self.columns.thresholds[j] for j in features.tolist())
+        n_classes = int(self.candidate.costs.label.max()) + 1
+        known = np.bincount(rows.costs.label, weights=rows.costs.weight, minlength=n_classes) > 0
+        weight = np.where(known[left_out.costs.label], left_out.costs.weight, 0.0)
+        recipe, watching = self.candidate.recipe(rows, thresholds), self.watching if fold == 0 else []
+        return Member(rows, left_out, weight, recipe, seed, features, watching)
+
+    def fold(self, fold: int, folds: IntArray, seed: int) -> Member:
+        """A member to be trained on the other folds."""
         features = self.candidate.features(fold)
         rows = self._rows(features, np.flatnonzero(folds != fold), Workers())
         left_out = self._rows(features, np.flatnonzero(folds == fold), Workers(), trainable=False)
-        n_classes = int(self.candidate.costs.label.max()) + 1
-        known = np.bincount(rows.costs.label, weights=rows.costs.weight, minlength=n_classes) > 0
-        schedule = checkpoints(n_rounds)
-        monitor = LeftOut(left_out, self.candidate.link, schedule, known[left_out.costs.label])
-        progress = self._boost(rows, features, n_rounds, seed, [monitor, *(self.watching if fold == 0 else [])])
-        monitor.finish(len(progress.trees))
-        return Member(progress, monitor, time.perf_counter() - begun)
+        return self._member(rows, left_out, seed, fold)
 
-    def alone(self, n_rounds: int, seed: int) -> Member:
-        """A member trained on all rows."""
-        begun, features = time.perf_counter(), self.candidate.features(0)
-        rows = self._rows(features, np.arange(len(self.candidate.costs.label)), self.workers)
-        progress = self._boost(rows, features, n_rounds, seed, self.watching)
-        return Member(progress, None, time.perf_counter() - begun)
-
-    def _boost(
-        self, rows: LocalRows, features: IntArray, n_rounds: int, seed: int, monitors: Sequence[Monitor]
-    ) -> Progress:
-        """Boost; afterwards the trees name columns of all the features."""
-        thresholds = tuple(self.columns.thresholds[j] for j in features.tolist())
-        progress = boost(rows, self.candidate.recipe(rows, thresholds), n_rounds, seed, monitors)
-        if len(features) < len(self.columns.thresholds):
-            number = features.astype(np.int32)
-            progress.trees[:] = [tree._replace(feature=number[tree.feature]) for tree in progress.trees]
-        return progress
+    def alone(self, n_rounds: int, seed: int) -> CrossFit:
+        """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
+        n, features = len(self.candidate.costs.label), self.candidate.features(0)
+        nobody = self._rows(features, np.arange(0), Workers(), trainable=False)
+        member = self._member(self._rows(features, np.arange(n), self.workers), nobody, seed, 0)
+        member.train(n_rounds)
+        made, none = member.result(n_rounds), np.empty((0, nobody.n_outputs))
+        return CrossFit(
+            self.candidate, [made], len(made.trees), 1.0, np.arange(0), none[:, 0], none, [], member.seconds
+        )
 
 
-def judge(candidate: Candidate, members: Sequence[Member], folds: IntArray, n_workers: int = 1) -> CrossFit:
-    """Choose rounds and temperature on the rows that the members of the first `len(members)` folds left out.
+def cross_fit(
+    candidate: Candidate, members: Sequence[Member], folds: IntArray, n_rounds: int, workers: Workers
+) -> CrossFit:
+    """Train the members of the first folds side by side, for as many rounds as the rows that they left out ask for.
 
-    A member of all rows is kept as it is, at a temperature of 1.
+    At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
+    of the least one are kept, and it must not stay behind for long. Members may have been trained before.
     """
-    costs = candidate.costs
-    seconds = sum(member.seconds for member in members) / min(len(members), n_workers)
-    progress = [member.progress for member in members]
-    monitors = [member.left_out for member in members if member.left_out is not None]
-    if not monitors:
-        seen, none = np.arange(0), np.empty((0, costs.table.shape[1]))
-        return CrossFit(candidate, progress, len(progress[0].trees), 1.0, seen, none[:, 0], none, [], seconds)
-    seen = np.flatnonzero(folds < len(members))
-    part = RowCosts(costs.table, costs.row[seen], costs.weight[seen], costs.label[seen])
-    weight = np.empty(len(seen))
-    for fold, monitor in enumerate(monitors):
-        weight[folds[seen] == fold] = monitor.weight
-    rounds, temperature, scores, judged = _choose(monitors, part, weight, folds[seen], candidate.link)
-    return CrossFit(candidate, progress, rounds, temperature, seen, weight, scores, judged, seconds)
-
-
-def _choose(
-    monitors: Sequence[LeftOut], costs: RowCosts, weight: FloatArray, folds: IntArray, link: Link | None
-) -> tuple[int, float, FloatArray, list[tuple[int, float]]]:
-    """Rounds and temperature of least pooled log-loss (without a link: rounds of least risk), and the scores there.
-
-    A member that lost patience ends the search; one that had nothing left to learn stays as it is.
-    """
-    reached = [len(m.scores) for m in monitors]
-    last = min([n for n, m in zip(reached, monitors, strict=True) if m.lost_patience], default=max(reached))
-    pooled = np.empty((len(folds), costs.table.shape[1]))
+    link, seen = candidate.link, np.flatnonzero(folds < len(members))
+    fold, (table, row, all_weight, label) = folds[seen], candidate.costs
+    row, stated, label = row[seen], all_weight[seen], label[seen]
+    weight, pooled = np.empty(len(seen)), np.empty((len(seen), table.shape[1]))
+    for number, member in enumerate(members):
+        weight[fold == number] = member.weight
     best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
-    rounds, curve = [0, *monitors[0].schedule], []
-    for c in range(last):
-        for fold, monitor in enumerate(monitors):
-            pooled[folds == fold] = monitor.scores[min(c, len(monitor.scores) - 1)]
+    rounds, curve = [0, *checkpoints(n_rounds)], []
+
+    def pool(c: int) -> None:
+        for number, member in enumerate(members):
+            pooled[fold == number] = member.scores[c]
+
+    for c in range(len(rounds)):
+        behind = [member for member in members if len(member.scores) <= c]
+        workers.map(methodcaller("train", rounds[c]), behind)
+        pool(c)
         if link is None:
-            judged = float(costs.weight @ costs.table[costs.row, pooled.argmax(axis=1)])
+            judged = float(stated @ table[row, pooled.argmax(axis=1)])
         else:
-            running, judged = fit_temperature(link, pooled, costs.label, weight, running)
-        curve.append((rounds[c], judged / float((costs.weight if link is None else weight).sum())))
+            running, judged = fit_temperature(link, pooled, label, weight, running)
+        curve.append((rounds[c], judged / float((stated if link is None else weight).sum())))
         if judged < best:
             best, chosen, temperature = judged, c, running
-    for fold, monitor in enumerate(monitors):
-        pooled[folds == fold] = monitor.scores[min(chosen, len(monitor.scores) - 1)]
-    return rounds[chosen], temperature, pooled, curve
+        if rounds[c] > PATIENCE * rounds[chosen] + GRACE:
+            break
+    pool(chosen)
+    progress = [member.result(rounds[chosen]) for member in members]
+    seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
+    return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, pooled, curve, seconds)

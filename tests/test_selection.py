@@ -1,7 +1,6 @@
 """Folds, temperatures, checkpoints and members of cross-fitting."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from minrisk import selection
 from minrisk._kernels.links import log_loss as log_loss_kernel
 from minrisk._workers import Workers
-from minrisk.boosting import Recipe, boost
+from minrisk.boosting import Progress, Recipe, boost
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
@@ -20,17 +20,18 @@ from minrisk.selection import (
     CHECKPOINTS,
     FIRST_CHECKPOINT,
     FLOOR,
+    GRACE,
     LINK_KERNELS,
+    PATIENCE,
     TEMPERATURE_STEP,
     TEMPERATURES,
     Candidate,
     Columns,
-    Member,
     Trainer,
     checkpoints,
+    cross_fit,
     fit_temperature,
     fold_numbers,
-    judge,
     least_cost,
     log_loss,
 )
@@ -223,10 +224,18 @@ def trainer(surrogate, rows, binner, workers=None, features=None, watching=()):
     return Trainer(candidate, columns, workers or Workers(), watching)
 
 
-def cross_fit(trainer, folds, n_rounds, seed):
-    """The members of all folds and what they say together."""
-    members = trainer.workers.map(lambda b: trainer.fold(b, folds, n_rounds, seed + b), range(int(folds.max()) + 1))
-    return judge(trainer.candidate, members, folds, trainer.workers.n), members
+def crossed(trainer, folds, n_rounds, seed, n=None):
+    """The members of all folds, or of the first n, and what they say together."""
+    members = [trainer.fold(fold, folds, seed + fold) for fold in range(n or int(folds.max()) + 1)]
+    return cross_fit(trainer.candidate, members, folds, n_rounds, trainer.workers), members
+
+
+def trained(trainer, fold, folds, n_rounds, seed):
+    """A member, trained from checkpoint to checkpoint."""
+    member = trainer.fold(fold, folds, seed)
+    for rounds in (0, *checkpoints(n_rounds)):
+        member.train(rounds)
+    return member
 
 
 def added(tree, vectors, X):
@@ -259,17 +268,17 @@ def test_left_out_scores_are_those_of_the_member_that_did_not_see_them(surrogate
     rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
     folds = fold_numbers(rows.X_binned, y, 3, 0)
     for fold in range(3):
-        member, monitor, _ = trainer(surrogate, rows, binner).fold(fold, folds, 12, 7)
-        left_out = folds == fold
-        np.testing.assert_array_equal(monitor.weight, rows.costs.weight[left_out])
-        scores = np.tile(member.intercept, (left_out.sum(), 1))
+        member = trained(trainer(surrogate, rows, binner), fold, folds, 12, 7)
+        left_out, made = folds == fold, member.progress
+        np.testing.assert_array_equal(member.weight, rows.costs.weight[left_out])
+        scores = np.tile(made.intercept, (left_out.sum(), 1))
         stages = [scores.copy()]
-        for t, (tree, vectors) in enumerate(zip(member.trees, member.vectors, strict=True)):
+        for t, (tree, vectors) in enumerate(zip(made.trees, made.vectors, strict=True)):
             scores += added(tree, vectors, X[left_out])
             if t + 1 in checkpoints(12):
                 stages.append(scores.copy())
-        assert len(stages) == len(monitor.scores) > 1
-        np.testing.assert_allclose(monitor.scores, stages, rtol=1e-5, atol=1e-5)
+        assert len(stages) == len(member.scores) > 1
+        np.testing.assert_allclose(member.scores, stages, rtol=1e-5, atol=1e-5)
 
 
 def test_a_class_that_a_member_did_not_see_does_not_judge_it():
@@ -280,9 +289,9 @@ def test_a_class_that_a_member_did_not_see_does_not_judge_it():
     y[0] = 2
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds = fold_numbers(rows.X_binned, y, 3, 0)
-    fit, members = cross_fit(trainer("softmax", rows, binner), folds, 6, 0)
+    fit, members = crossed(trainer("softmax", rows, binner), folds, 6, 0)
     for fold, member in enumerate(members):
-        np.testing.assert_array_equal(member.left_out.weight, y[folds == fold] != 2)
+        np.testing.assert_array_equal(member.weight, y[folds == fold] != 2)
     np.testing.assert_array_equal(fit.weight, y != 2)
 
 
@@ -294,12 +303,12 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
     folds, fits = fold_numbers(rows.X_binned, y, 3, 0), []
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
-            found, _ = cross_fit(trainer(surrogate, rows, binner, workers), folds, 12, 7)
+            found, _ = crossed(trainer(surrogate, rows, binner, workers), folds, 12, 7)
             fits.append((found, trainer(surrogate, rows, binner, workers).alone(12, 7)))
     (one, alone), (other, alone_too) = fits
     assert one.n_rounds == other.n_rounds > 0 and one.temperature == other.temperature and one.judged == other.judged
     np.testing.assert_array_equal(one.scores, other.scores)
-    for a, b in zip([*one.members, alone.progress], [*other.members, alone_too.progress], strict=True):
+    for a, b in zip([*one.members, *alone.members], [*other.members, *alone_too.members], strict=True):
         identical(a, b)
 
 
@@ -308,10 +317,9 @@ def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
     X, y = make_data(rng, 150, 4, 3)
     rows, binner = make_rows(X, 1 - np.eye(3), y, rng.uniform(0.5, 2, 150))
     one = trainer("softmax", rows, binner)
-    member = one.alone(9, 3)
-    identical(member.progress, boost(rows, one.candidate.recipe(rows, binner.thresholds), 9, 3))
-    fit = judge(one.candidate, [member], np.zeros(150, dtype=int))
-    assert member.left_out is None and fit.members == [member.progress]
+    fit = one.alone(9, 3)
+    identical(fit.members[0], boost(rows, one.candidate.recipe(rows, binner.thresholds), 9, 3))
+    assert len(fit.members) == 1
     assert (fit.n_rounds, fit.temperature, fit.judged) == (9, 1.0, [])
     assert fit.scores.shape == (0, 3) and len(fit.seen) == len(fit.weight) == 0
 
@@ -324,14 +332,14 @@ def test_a_member_that_sees_some_columns_names_them_among_all():
     folds = fold_numbers(rows.X_binned, y, 2, 0)
     own = [[1, 2, 5], [0, 4]]
     for fold, features in enumerate(own):
-        member = trainer("softmax", rows, binner, features=own).fold(fold, folds, 8, 1)
+        member = trained(trainer("softmax", rows, binner, features=own), fold, folds, 8, 1)
         few, few_binner = make_rows(X[:, features], 1 - np.eye(3), y)
-        expected = trainer("softmax", few, few_binner).fold(fold, folds, 8, 1)
-        assert {j for tree in member.progress.trees for j in tree.feature.tolist()} <= set(features)
-        renamed = [tree._replace(feature=np.take(features, tree.feature)) for tree in expected.progress.trees]
-        expected.progress.trees[:] = renamed
-        identical(member.progress, expected.progress)
-        np.testing.assert_array_equal(member.left_out.scores, expected.left_out.scores)
+        expected = trained(trainer("softmax", few, few_binner), fold, folds, 8, 1)
+        made, plain = member.result(8), expected.result(8)
+        assert {j for tree in made.trees for j in tree.feature.tolist()} <= set(features)
+        plain.trees[:] = [tree._replace(feature=np.take(features, tree.feature)) for tree in plain.trees]
+        identical(made, plain)
+        np.testing.assert_array_equal(member.scores, expected.scores)
 
 
 class Counting:
@@ -357,7 +365,7 @@ def test_the_first_member_is_watched():
     one = trainer("softmax", rows, binner, watching=[seen])
     for fold in (2, 1, 0):
         assert (seen.begun, seen.rounds) == (0, 0)
-        one.fold(fold, folds, 4, 0)
+        one.fold(fold, folds, 0).train(4)
     assert (seen.begun, seen.rounds) == (1, 4)
     one.alone(5, 0)
     assert (seen.begun, seen.rounds) == (2, 9)
@@ -366,8 +374,9 @@ def test_the_first_member_is_watched():
 # -- what members say together -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("surrogate", ["exponential", "softmax", "coupled", "gll"])
 @pytest.mark.parametrize("n", [1, 3])
-def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surrogate, n):
+def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surrogate, n, monkeypatch):
     """Of all folds, or of the first only."""
+    monkeypatch.setattr(selection, "GRACE", 1000)
     rng = np.random.default_rng(12)
     X, y = make_data(rng, 240, 4, 3)
     y = np.where(rng.random(240) < 0.3, rng.integers(0, 3, 240), y)
@@ -375,10 +384,12 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
     rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
     folds = fold_numbers(rows.X_binned, y, 3, 0)
     one = trainer(surrogate, rows, binner)
-    members = [one.fold(fold, folds, 18, fold) for fold in range(n)]
-    fit = judge(one.candidate, members, folds)
-    assert fit.members == [m.progress for m in members] and fit.seconds == sum(m.seconds for m in members)
-    assert judge(one.candidate, members, folds, n).seconds == pytest.approx(fit.seconds / n)
+    fit, members = crossed(one, folds, 18, 0, n)
+    for made, member in zip(fit.members, members, strict=True):
+        identical(made, member.result(fit.n_rounds))
+    assert fit.seconds == sum(m.seconds for m in members)
+    with Workers(n) as workers:  # as good as trained: only the clock differs
+        assert cross_fit(one.candidate, members, folds, 18, workers).seconds == pytest.approx(fit.seconds / n)
     seen = np.flatnonzero(folds < n)
     np.testing.assert_array_equal(fit.seen, seen)
     np.testing.assert_array_equal(fit.weight, rows.costs.weight[seen])
@@ -386,7 +397,7 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
     for c in range(len(checkpoints(18)) + 1):
         pooled = np.empty((240, 3))
         for fold, member in enumerate(members):
-            pooled[folds == fold] = member.left_out.scores[c]
+            pooled[folds == fold] = member.scores[c]
         stages.append(pooled[seen])
     assert [t for t, _ in fit.judged] == [0, *checkpoints(18)]
     link, losses = one.candidate.link, [loss for _, loss in fit.judged]
@@ -406,20 +417,57 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
         assert least / total == pytest.approx(losses[chosen])
 
 
-def test_a_member_that_lost_patience_ends_the_search_and_one_that_is_done_stands_still():
+class Told:
+    """Member whose left-out rows have these scores at the checkpoints."""
+
+    def __init__(self, stages):
+        self.stages, self.scores, self.weight, self.seconds, self.trained = stages, [], np.ones(2), 1.0, []
+
+    def train(self, n_rounds):
+        self.scores.append(self.stages[min(len(self.scores), len(self.stages) - 1)])
+        self.trained.append(n_rounds)
+
+    def result(self, n_rounds):
+        return Progress(trees=[n_rounds])
+
+
+def test_members_go_on_together_until_the_best_round_is_long_past():
     y, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    costs = make_costs(1 - np.eye(2), y, np.ones(4))
-    candidate = Candidate("gll", "plain", 1.0, costs, None, None, None)
+    candidate = Candidate("gll", "plain", 1.0, make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
-
-    def member(stages, lost_patience=False):
-        left_out = SimpleNamespace(scores=stages, weight=np.ones(2), lost_patience=lost_patience, schedule=[5, 6, 7, 8])
-        return Member(SimpleNamespace(trees=[]), left_out, 0.0)
-
-    going = member([wrong, wrong, wrong, right, right])
-    fit = judge(candidate, [going, member([wrong, right])], folds)
-    assert fit.judged == [(0, 1.0), (5, 0.5), (6, 0.5), (7, 0.0), (8, 0.0)] and fit.n_rounds == 7
+    stages, rounds = [wrong, wrong, right], [0, *checkpoints(100)]
+    members = [Told(stages), Told([wrong, right])]
+    fit = cross_fit(candidate, members, folds, 100, Workers())
+    last = next(r for r in rounds if r > PATIENCE * 6 + GRACE)
+    assert fit.n_rounds == 6 and fit.judged[:4] == [(0, 1.0), (5, 0.5), (6, 0.0), (7, 0.0)]
+    assert [r for r, _ in fit.judged] == members[0].trained == members[1].trained == [r for r in rounds if r <= last]
     np.testing.assert_array_equal(fit.scores, np.concatenate([right, right]))
-    fit = judge(candidate, [going, member([wrong, right], True)], folds)
-    assert fit.judged == [(0, 1.0), (5, 0.5)] and fit.n_rounds == 5
-    np.testing.assert_array_equal(fit.scores, np.concatenate([wrong, right]))
+    assert [made.trees for made in fit.members] == [[6], [6]]
+
+
+def test_a_member_that_was_tried_before_is_not_trained_again():
+    y, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    candidate = Candidate("gll", "plain", 1.0, make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
+    right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
+    first, second = Told([wrong, right]), Told([wrong] * 6 + [right])
+    alone = cross_fit(candidate, [first], folds, 100, Workers())
+    before = list(first.trained)
+    assert alone.n_rounds == 5 and set(alone.seen) == {0, 1}
+    fit = cross_fit(candidate, [first, second], folds, 100, Workers())
+    assert fit.n_rounds == checkpoints(100)[5] and first.trained[: len(before)] == before
+    assert first.trained == second.trained[: len(first.trained)] and len(set(first.trained)) == len(first.trained)
+
+
+def test_training_in_parts_is_training():
+    rng = np.random.default_rng(13)
+    X, y = make_data(rng, 150, 4, 3)
+    rows, binner = make_rows(X, 1 - np.eye(3), y)
+    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    for surrogate in ("softmax", "exponential"):
+        one = trainer(surrogate, rows, binner)
+        whole, parts = one.fold(0, folds, 4), one.fold(0, folds, 4)
+        whole.train(9)
+        for rounds in (0, 1, 5, 9):
+            parts.train(rounds)
+        identical(whole.result(9), parts.result(9))
+        np.testing.assert_array_equal(whole.scores[-1], parts.scores[-1])
