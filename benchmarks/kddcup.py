@@ -105,7 +105,7 @@ def thinned(rows: np.ndarray, kind: str, most: dict[str, int]) -> np.ndarray:
 def _minrisk(seed: int, **more: Any) -> Any:
     from minrisk import MinRiskClassifier
 
-    return MinRiskClassifier(surrogate="exponential", random_state=seed, n_jobs=1, **more)
+    return MinRiskClassifier(surrogate="exponential", pool=False, random_state=seed, n_jobs=1, **more)
 
 
 def _lightgbm(seed: int, **more: Any) -> Any:

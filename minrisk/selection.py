@@ -26,6 +26,7 @@ Codes = IntArray | Int32Array
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
+SIDE_BY_SIDE = 1 << 13  # values of X, of which threads gain more than they lose to each other's Python
 PATIENCE, GRACE = 1.5, 10  # stop when the round exceeds this many times the best one and ten more
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
@@ -187,8 +188,8 @@ class Trainer:
     """Makes members of a candidate from parts of the rows."""
 
     def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
-        self.candidate, self.columns = candidate, columns
-        self.workers, self.watching = workers, list(watching)
+        self.candidate, self.columns, self.watching = candidate, columns, list(watching)
+        self.workers = workers if columns.binned.size >= SIDE_BY_SIDE else Workers()
 
     def _rows(self, features: IntArray, chosen: IntArray, workers: Workers, trainable: bool = True) -> LocalRows:
         """The chosen rows and their costs."""

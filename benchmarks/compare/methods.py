@@ -174,7 +174,7 @@ METHODS = {method.name: method for method in (
            _LIGHTGBM, sets=_MULTICLASS),
     Method("minrisk", _Ours, "costs", "minrisk", {
         "learning_rate": _RATE, "max_leaf_nodes": ("int", 4, 64), "max_features": ("uniform", 0.2, 1.0),
-        "smoothing": ("log", 1e-4, 0.1), "surrogate": ("exponential", "softmax")}),
+        "smoothing": ("log", 1e-4, 0.1), "surrogate": ("softmax", "exponential")}),
 )}
 
 
