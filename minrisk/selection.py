@@ -160,7 +160,7 @@ class Member:
         self.rows, self.left_out, self.weight, self.recipe, self.seed = rows, left_out, weight, recipe, seed
         self.features, self.watching = features, watching
         self.progress: Progress | None = None
-        self.scores: list[FloatArray] = []  # of the left-out rows, at round 0 and at each checkpoint
+        self.scores: list[FloatArray | None] = []  # of the left-out rows at round 0 and each checkpoint; None: given up
         self.seconds = 0.0
 
     def train(self, n_rounds: int) -> None:
@@ -258,6 +258,9 @@ def cross_fit(
         curve.append((rounds[c], judged / float((stated if link is None else weight).sum())))
         if judged < best:
             best, chosen, temperature = judged, c, running
+        if len(members) > folds.max():  # all of them: nobody asks for earlier scores again
+            for member in members:
+                member.scores[:chosen] = [None] * chosen
         if rounds[c] > PATIENCE * rounds[chosen] + GRACE:
             break
     pool(chosen)

@@ -388,15 +388,14 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
     for made, member in zip(fit.members, members, strict=True):
         identical(made, member.result(fit.n_rounds))
     assert fit.seconds == sum(m.seconds for m in members)
-    with Workers(n) as workers:  # as good as trained: only the clock differs
-        assert cross_fit(one.candidate, members, folds, 18, workers).seconds == pytest.approx(fit.seconds / n)
     seen = np.flatnonzero(folds < n)
     np.testing.assert_array_equal(fit.seen, seen)
     np.testing.assert_array_equal(fit.weight, rows.costs.weight[seen])
     stages, total = [], fit.weight.sum()
+    again = [trained(one, fold, folds, 18, fold) for fold in range(n)]
     for c in range(len(checkpoints(18)) + 1):
         pooled = np.empty((240, 3))
-        for fold, member in enumerate(members):
+        for fold, member in enumerate(again):
             pooled[folds == fold] = member.scores[c]
         stages.append(pooled[seen])
     assert [t for t, _ in fit.judged] == [0, *checkpoints(18)]
@@ -442,7 +441,10 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
     assert fit.n_rounds == 6 and fit.judged[:4] == [(0, 1.0), (5, 0.5), (6, 0.0), (7, 0.0)]
     assert [r for r, _ in fit.judged] == members[0].trained == members[1].trained == [r for r in rounds if r <= last]
     np.testing.assert_array_equal(fit.scores, np.concatenate([right, right]))
-    assert [made.trees for made in fit.members] == [[6], [6]]
+    assert [made.trees for made in fit.members] == [[6], [6]] and fit.seconds == 2.0
+    assert members[0].scores[:2] == members[1].scores[:2] == [None, None]  # given up
+    with Workers(2) as workers:
+        assert cross_fit(candidate, [Told(stages), Told([wrong, right])], folds, 100, workers).seconds == 1.0
 
 
 def test_a_member_that_was_tried_before_is_not_trained_again():
