@@ -103,13 +103,14 @@ def boost(
     """
     check_recipe(recipe)
     loss = recipe.loss
-    constant, floors = loss.constant(rows.costs), loss.floors(rows.costs)
+    constant, least = loss.constant(rows.costs), loss.floors(rows.costs)
+    floors = least if least.any() else None
     weight = float(rows.costs.weight.sum())
     no_shift = np.zeros(rows.n_outputs)
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
-        return constant + math.exp(totals.log_scale) * float(totals.value.sum()) * share / weight
+        return constant + math.exp(totals.log_scale) * _total(totals.value) * share / weight
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
     totals = progress.totals or rows.gradients(loss, progress.log_scale)
@@ -147,6 +148,11 @@ def boost(
     return progress
 
 
+def _total(values: FloatArray) -> float:
+    """Sum of a few numbers: for those NumPy takes longer to begin."""
+    return float(sum(values.tolist()))
+
+
 def _mixed(seed: int, t: int) -> int:
     """A seed for round t; nobody's is another's neighbour."""
     return (seed * 0x9E3779B97F4A7C15 + t * 0xBF58476D1CE4E5B9) % (1 << 62)
@@ -169,15 +175,15 @@ def _draw(rows: Rows, recipe: Recipe, seed: int, t: int) -> tuple[Bag | None, In
 
 
 def _problem(
-    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray, in_bag: Bag | None
+    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray | None, in_bag: Bag | None
 ) -> StepProblem:
     """The step problem of this round; smoothing is relative to what can still be lost."""
     mass = rows.weigh(in_bag, recipe.solver.columns)
     value = totals.value
-    excess = np.maximum(value - floors * np.exp(-totals.log_scale), 0.0) if floors.any() else value
+    excess = value if floors is None else np.maximum(value - floors * np.exp(-totals.log_scale), 0.0)
     if in_bag is not None:
         value = rows.values(recipe.loss)
         excess = excess * np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
     return StepProblem(
-        rows, recipe.loss, mass, float(value.sum()), recipe.smoothing * excess, totals.log_scale
+        rows, recipe.loss, mass, _total(value), recipe.smoothing * excess, totals.log_scale
     )
