@@ -60,11 +60,11 @@ class Pool(NamedTuple):
 def linear_columns(
     X: np.ndarray, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
     max_bins: int | None, workers: Workers,
-) -> tuple[Columns, Projection, list[IntArray]] | None:
+) -> tuple[Columns, Projection | None, list[IntArray] | None]:
     """The features with linear ones beside them, the projection, and the columns that each fold's member may see.
 
-    Principal components are shared; directions that part the classes are learnt without the fold's rows. None if there
-    are fewer than two features that vary, or more than 2000.
+    Principal components are shared; directions that part the classes are learnt without the fold's rows. Without linear
+    features (fewer than two features vary, or there are more than 2000) the last two are None.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def linear_columns(
     """
     d = X.shape[1]
     if d > MOST_FEATURES:
-        return None
+        return axis, None, None
     of_all = np.zeros(len(X))
     of_all[rows] = weight
     moments = fit_moments(X, of_all, rows)
     if moments.axes.shape[1] < 2:
-        return None
+        return axis, None, None
     directions = [moments.principal()]
     sample = np.searchsorted(rows, moments.rows)
     label, of_rows, fold = codes[sample], weight[sample], folds[sample]

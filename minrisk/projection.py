@@ -10,7 +10,7 @@ from minrisk._kernels.projection import project_rows
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 
-SAMPLE = 20_000  # rows that moments are computed from, evenly spaced
+SAMPLE, SAMPLE_VALUES = 20_000, 1 << 22  # rows that moments are computed from, evenly spaced, and values of them
 SPACE = 100  # principal components that discriminant directions are sought in
 PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together
 NULL = 1e-9  # an axis of less than this share of the largest variance is rounding
@@ -136,7 +136,7 @@ class Moments:
 
 
 def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
-    """Means, scales and principal axes of the given rows of X, of more than 20 000 evenly spaced ones.
+    """Means, scales and principal axes of the given rows of X, of more than 20 000 (or 32 MB) evenly spaced ones.
 
     Parameters
     ----------
@@ -145,8 +145,9 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     weight : ndarray of shape (n,)
     rows : ndarray of int
     """
-    if len(rows) > SAMPLE:
-        rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
+    most = min(SAMPLE, SAMPLE_VALUES // X.shape[1])
+    if len(rows) > most:
+        rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
     Z, w = X[rows].astype(np.float64), weight[rows]
     known = ~np.isnan(Z)
     Z[~known] = 0.0

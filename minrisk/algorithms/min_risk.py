@@ -207,14 +207,16 @@ class MinRiskClassifier(BoostedClassifier):
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
         binner = fit_binner(X, self.binning, self.max_bins, None, None if sample_weight is None else weight, workers)
-        binned = binner.transform(X, None if len(counted) == len(codes) else counted, workers)
-        columns = Columns(binned, binner.n_bins, binner.thresholds)
+        columns = Columns(
+            binner.transform(X, None if len(counted) == len(codes) else counted, workers), binner.n_bins,
+            binner.thresholds,
+        )  # fmt: skip
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label)
-        folds = fold_numbers(binned, label, self.n_folds, self._seed)
-        linear = None
+        folds = fold_numbers(columns.binned, label, self.n_folds, self._seed)
+        projection, own = None, None
         if self.pool and folds.max() > 0:
-            linear = linear_columns(
+            columns, projection, own = linear_columns(
                 X, counted, label, stated.weight, folds, columns, self.binning, self.max_bins, workers
             )
         self.selection_: list[dict[str, Any]] = []
@@ -222,19 +224,16 @@ class MinRiskClassifier(BoostedClassifier):
         for name in self._surrogates():
             if best is not None and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
-            candidates = self._candidates(name, stated, X.shape[1], None if linear is None else linear[2])
+            candidates = self._candidates(name, stated, X.shape[1], own)
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-                trainers = [
-                    Trainer(c, linear[0] if linear else columns, workers, [] if n else [bar])
-                    for n, c in enumerate(candidates)
-                ]  # fmt: skip
+                trainers = [Trainer(c, columns, workers, [] if n else [bar]) for n, c in enumerate(candidates)]
                 found = fit_pool(trainers, folds, self.n_estimators, self._seed)
             self.selection_ += report(found, stated)
             risk = validated_risk(found, stated)
             if best is None or risk < least:
                 best, least = found, risk
         assert best is not None
-        self._keep(best, linear[1] if linear else None)
+        self._keep(best, projection)
 
     def _surrogates(self) -> tuple[str, ...]:
         """Surrogates to be tried, the most promising first."""
