@@ -33,6 +33,7 @@ class Recipe(NamedTuple):
     fit_intercept: bool = False  # start from the best constant
     subsample: float = 1.0
     max_features: int | None = None  # features drawn each round; None: all
+    features: IntArray | None = None  # that learners may use, ascending; None: all
 
 
 @dataclass
@@ -160,17 +161,15 @@ def _mixed(seed: int, t: int) -> int:
 
 def _draw(rows: Rows, recipe: Recipe, seed: int, t: int) -> tuple[Bag | None, IntArray]:
     """The round's rows (None: all) and features, ascending."""
-    in_bag = None
+    in_bag, features = None, np.arange(rows.n_features) if recipe.features is None else recipe.features
     if recipe.subsample >= 1.0 and recipe.max_features is None:
-        return None, np.arange(rows.n_features)
+        return None, features
     rng = np.random.default_rng([seed, t])
     if recipe.subsample < 1.0:
-        in_bag = np.zeros(rows.n_samples, dtype=np.bool_)
-        size = max(1, round(recipe.subsample * rows.n_samples))
-        in_bag[rng.choice(rows.n_samples, size=size, replace=False)] = True
-    features = np.arange(rows.n_features)
-    if recipe.max_features is not None and recipe.max_features < rows.n_features:
-        features = np.sort(rng.choice(rows.n_features, size=recipe.max_features, replace=False))
+        size = max(1, round(recipe.subsample * rows.n_trained))
+        in_bag = rows.bag(rng.choice(rows.n_trained, size=size, replace=False))
+    if recipe.max_features is not None and recipe.max_features < len(features):
+        features = np.sort(rng.choice(features, size=recipe.max_features, replace=False))
     return in_bag, features
 
 

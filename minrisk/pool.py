@@ -86,11 +86,13 @@ def linear_columns(
     for b in range(int(folds.max()) + 1):
         directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
     projection = moments.projection(np.concatenate(directions, axis=1))
+    del moments
     Z = projection.columns(X, workers)
     everyone = len(rows) == len(X)
     counted = None if np.all(weight == 1.0) else weight
     binner: Binner = fit_binner(Z if everyone else Z[rows], binning, max_bins, None, counted, workers)
     binned = binner.transform(Z, None if everyone else rows, workers)
+    del Z
     columns = Columns(
         np.concatenate([axis.binned, binned]), np.concatenate([axis.n_bins, binner.n_bins]),
         axis.thresholds + binner.thresholds,

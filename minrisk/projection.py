@@ -58,9 +58,9 @@ class Projection:
         project_rows(wide, self.center, self.weights, 0, len(X), wide, X.shape[1])
         return wide
 
-    def columns(self, X: np.ndarray, workers: Workers | None = None) -> FloatArray:
-        """The columns alone, (n, m)."""
-        out = np.empty((len(X), self.n_columns))
+    def columns(self, X: np.ndarray, workers: Workers | None = None) -> np.ndarray:
+        """The columns alone, (n, m) float32."""
+        out = np.empty((len(X), self.n_columns), dtype=np.float32)
 
         def fill(start: int) -> None:
             block = np.ascontiguousarray(X[start : start + BLOCK], dtype=np.float64)
@@ -154,11 +154,13 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):
         count = w @ known
         center = np.divide(w @ Z, count, out=np.zeros(Z.shape[1]), where=count > 0)
-        Z = np.where(known, Z - center, 0.0)
-        scale = np.sqrt(w @ Z**2 / w.sum())
+        Z -= center
+        Z[~known] = 0.0
+        scale = np.sqrt(np.einsum("i,ij,ij->j", w, Z, Z) / w.sum())
         usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
         center, scale = np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
-        Z = np.divide(Z, scale, out=np.zeros_like(Z), where=usable)
+        Z[:, ~usable] = 0.0
+        Z /= np.where(usable, scale, 1.0)
     variance, axes = np.linalg.eigh((Z * w[:, None]).T @ Z / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
     axes = axes[:, ::-1][:, : min(SPACE, kept)]

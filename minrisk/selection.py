@@ -41,9 +41,10 @@ class Columns(NamedTuple):
     n_bins: IntArray
     thresholds: tuple[FloatArray, ...]
 
-    def rows(self, features: IntArray, chosen: IntArray) -> Binned:
-        """Bins of some features of some rows, in memory of their own."""
-        return np.take(self.binned if len(features) == len(self.binned) else self.binned[features], chosen, axis=1)
+    def reorder(self, order: IntArray) -> None:
+        """Rows in another order, in place."""
+        for column in self.binned:
+            column[:] = column[order]
 
 
 class Candidate(NamedTuple):
@@ -54,7 +55,7 @@ class Candidate(NamedTuple):
     learning_rate: float
     costs: RowCosts  # what it trains on
     link: Link | None  # of its loss
-    recipe: Callable[[LocalRows, tuple[FloatArray, ...]], Recipe]  # for these rows, whose thresholds these are
+    recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe]  # for rows, all thresholds, these columns
     features: Callable[[int], IntArray]  # numbers of the columns that the member of a fold sees
 
 
@@ -139,26 +140,23 @@ def checkpoints(n_rounds: int) -> list[int]:
 
 
 class Member:
-    """One booster in training, and the rows that it does not see: their scores at every checkpoint.
+    """One booster in training, and the scores of the rows that it does not see at every checkpoint.
 
     Parameters
     ----------
-    rows, left_out : LocalRows
+    rows : LocalRows
+        With the rows that are left out.
     weight : ndarray
         Of the left-out rows; 0 where the member cannot know the class.
     recipe : Recipe
     seed : int
-    features : ndarray of int
-        Numbers of the columns that it sees.
     watching : sequence of Monitor
     """
 
     def __init__(
-        self, rows: LocalRows, left_out: LocalRows, weight: FloatArray, recipe: Recipe, seed: int, features: IntArray,
-        watching: Sequence[Monitor],
+        self, rows: LocalRows, weight: FloatArray, recipe: Recipe, seed: int, watching: Sequence[Monitor]
     ) -> None:
-        self.rows, self.left_out, self.weight, self.recipe, self.seed = rows, left_out, weight, recipe, seed
-        self.features, self.watching = features, watching
+        self.rows, self.weight, self.recipe, self.seed, self.watching = rows, weight, recipe, seed, watching
         self.progress: Progress | None = None
         self.scores: list[FloatArray | None] = []  # of the left-out rows at round 0 and each checkpoint; None: given up
         self.seconds = 0.0
@@ -167,60 +165,50 @@ class Member:
         """Go on to a checkpoint, if there is anything left to learn, and keep the scores there."""
         begun, done = time.perf_counter(), 0 if self.progress is None else len(self.progress.trees)
         made = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, self.progress)
-        if self.progress is None:
-            self.left_out.shift(np.asarray(made.intercept))
         for tree, vectors in zip(made.trees[done:], made.vectors[done:], strict=True):
-            self.left_out.respond(tree)
-            self.left_out.advance(vectors)
+            self.rows.follow(tree, vectors)
         self.progress = made
-        self.scores.append(self.left_out.scores.astype(np.float32))  # half the memory
+        self.scores.append(self.rows.scores[slice(*self.rows.left_out)].astype(np.float32))  # half the memory
         self.seconds += time.perf_counter() - begun
 
     def result(self, n_rounds: int) -> Progress:
-        """The first rounds, with trees that name columns of all the features."""
-        made, number = self.progress, self.features.astype(np.int32)
+        """The first rounds."""
+        made = self.progress
         assert made is not None
-        trees = [tree._replace(feature=number[tree.feature]) for tree in made.trees[:n_rounds]]
-        return Progress(trees, made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1])
+        return Progress(
+            made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1]
+        )
 
 
 class Trainer:
-    """Makes members of a candidate from parts of the rows."""
+    """Makes members of a candidate; all of them read the same columns, whose rows stand fold after fold."""
 
     def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
         self.candidate, self.columns, self.watching = candidate, columns, list(watching)
         self.workers = workers if columns.binned.size >= SIDE_BY_SIDE else Workers()
 
-    def _rows(self, features: IntArray, chosen: IntArray, workers: Workers, trainable: bool = True) -> LocalRows:
-        """The chosen rows and their costs."""
-        table, row, weight, label = self.candidate.costs
-        costs = RowCosts(table, row[chosen], weight[chosen], label[chosen])
-        binned = self.columns.rows(features, chosen)
-        return LocalRows(binned, self.columns.n_bins[features], costs, workers, trainable=trainable)
-
-    def _member(self, rows: LocalRows, left_out: LocalRows, seed: int, fold: int) -> Member:
-        features = self.candidate.features(fold)
-        thresholds = tuple(self.columns.thresholds[j] for j in features.tolist())
-        n_classes = int(self.candidate.costs.label.max()) + 1
-        known = np.bincount(rows.costs.label, weights=rows.costs.weight, minlength=n_classes) > 0
-        weight = np.where(known[left_out.costs.label], left_out.costs.weight, 0.0)
-        recipe, watching = self.candidate.recipe(rows, thresholds), self.watching if fold == 0 else []
-        return Member(rows, left_out, weight, recipe, seed, features, watching)
+    def _member(self, fold: int, left_out: tuple[int, int], seed: int, workers: Workers) -> Member:
+        table, row, stated, label = self.candidate.costs
+        first, last = left_out
+        weight = stated.copy()
+        weight[first:last] = 0.0
+        costs = RowCosts(table, row, weight, label)
+        rows = LocalRows(self.columns.binned, self.columns.n_bins, costs, workers, left_out=left_out)
+        known = np.bincount(label, weights=weight) > 0
+        judging = np.where(known[label[first:last]], stated[first:last], 0.0)
+        recipe = self.candidate.recipe(rows, self.columns.thresholds, self.candidate.features(fold))
+        return Member(rows, judging, recipe, seed, self.watching if fold == 0 else [])
 
     def fold(self, fold: int, folds: IntArray, seed: int) -> Member:
-        """A member to be trained on the other folds."""
-        features = self.candidate.features(fold)
-        rows = self._rows(features, np.flatnonzero(folds != fold), Workers())
-        left_out = self._rows(features, np.flatnonzero(folds == fold), Workers(), trainable=False)
-        return self._member(rows, left_out, seed, fold)
+        """A member to be trained on the other folds; fold numbers ascend."""
+        first, last = np.searchsorted(folds, [fold, fold + 1]).tolist()
+        return self._member(fold, (first, last), seed, Workers())
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        n, features = len(self.candidate.costs.label), self.candidate.features(0)
-        nobody = self._rows(features, np.arange(0), Workers(), trainable=False)
-        member = self._member(self._rows(features, np.arange(n), self.workers), nobody, seed, 0)
+        member = self._member(0, (0, 0), seed, self.workers)
         member.train(n_rounds)
-        made, none = member.result(n_rounds), np.empty((0, nobody.n_outputs))
+        made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs))
         return CrossFit(
             self.candidate, [made], len(made.trees), 1.0, np.arange(0), none[:, 0], none, [], member.seconds
         )

@@ -599,6 +599,7 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     axis = Columns(binner.transform(X), binner.n_bins, binner.thresholds)
     folds = fold_numbers(axis.binned, y, 3, model._seed)
     own = linear_columns(X, np.arange(240), y, np.ones(240), folds, axis, "quantile", None, Workers())[2]
+    wide, folds = wide[np.argsort(folds, kind="stable")], np.sort(folds)  # as the members have them
     for b in range(3):
         rows = folds == b
         np.testing.assert_allclose(pool.scores[rows], averaged(pool, wide[rows], members=b), rtol=1e-4, atol=1e-5)
@@ -615,7 +616,7 @@ def test_a_pool_is_no_worse_than_plain_members_on_left_out_rows(monkeypatch):
         X, y = oblique(seed, 200, 3, 3)
         _, pool, _ = pooled_fit(X, y, monkeypatch)
         plain = next(fit for fit in (*pool.fits, *pool.dropped) if fit.candidate.variant == "plain")
-        ones = np.ones(200)
+        y, ones = plain.candidate.costs.label, np.ones(200)  # in the members' order
         alone = log_loss("softmax", plain.scores, y, ones, plain.temperature)
         assert log_loss("softmax", pool.scores, y, ones, pool.temperature) < (1 - LEAST_GAIN) * alone
 

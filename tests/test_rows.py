@@ -38,7 +38,7 @@ def test_best_stump_is_the_best_of_all(gain, indexed, monkeypatch):
         monkeypatch.setattr(sparse_index, "DENSITY", -1.0)
     for seed in range(20):
         _, rows, _, _ = prepared(np.random.default_rng(seed))
-        assert rows._index.indexed[1] == indexed
+        assert rows.index.indexed[1] == indexed
         mass = rows.weigh(None)
         np.testing.assert_allclose(mass, rows.mass.sum(axis=0), rtol=1e-12)
         split = rows.best_stump(gain, mass, np.arange(rows.n_features))

@@ -211,9 +211,9 @@ def trainer(surrogate, rows, binner, workers=None, features=None, watching=()):
     exponential = surrogate in ("exponential", "coupled")
     solver = LeafClosedForm() if exponential else LeafNewton(1e-2)
 
-    def recipe(part, thresholds):
+    def recipe(part, thresholds, seen):
         loss = coupled_loss(part.costs, "exponential", "tight") if exponential else GuessAverseLoss("gll")
-        return Recipe(loss, VectorTrees(6, thresholds), solver, 1e-3, 0.5, exponential)
+        return Recipe(loss, VectorTrees(6, thresholds), solver, 1e-3, 0.5, exponential, features=seen)
 
     def seen_by(fold):
         return np.arange(rows.n_features) if features is None else np.asarray(features[fold])
@@ -266,7 +266,7 @@ def test_left_out_scores_are_those_of_the_member_that_did_not_see_them(surrogate
     X, y = make_data(rng, 240, 4, 3)
     table = 1 - np.eye(3) if surrogate in ("exponential", "softmax") else random_costs(rng, 3)
     rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
-    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    folds = np.arange(len(y)) * 3 // len(y)
     for fold in range(3):
         member = trained(trainer(surrogate, rows, binner), fold, folds, 12, 7)
         left_out, made = folds == fold, member.progress
@@ -288,7 +288,7 @@ def test_a_class_that_a_member_did_not_see_does_not_judge_it():
     y = (X[:, 0] > 0).astype(int)
     y[0] = 2
     rows, binner = make_rows(X, 1 - np.eye(3), y)
-    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    folds = np.arange(len(y)) * 3 // len(y)
     fit, members = crossed(trainer("softmax", rows, binner), folds, 6, 0)
     for fold, member in enumerate(members):
         np.testing.assert_array_equal(member.weight, y[folds == fold] != 2)
@@ -300,7 +300,7 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
     rng = np.random.default_rng(8)
     X, y = make_data(rng, 240, 4, 3)
     rows, binner = make_rows(X, 1 - np.eye(3), y)
-    folds, fits = fold_numbers(rows.X_binned, y, 3, 0), []
+    folds, fits = np.arange(len(y)) * 3 // len(y), []
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
             found, _ = crossed(trainer(surrogate, rows, binner, workers), folds, 12, 7)
@@ -318,7 +318,7 @@ def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
     rows, binner = make_rows(X, 1 - np.eye(3), y, rng.uniform(0.5, 2, 150))
     one = trainer("softmax", rows, binner)
     fit = one.alone(9, 3)
-    identical(fit.members[0], boost(rows, one.candidate.recipe(rows, binner.thresholds), 9, 3))
+    identical(fit.members[0], boost(rows, one.candidate.recipe(rows, binner.thresholds, np.arange(4)), 9, 3))
     assert len(fit.members) == 1
     assert (fit.n_rounds, fit.temperature, fit.judged) == (9, 1.0, [])
     assert fit.scores.shape == (0, 3) and len(fit.seen) == len(fit.weight) == 0
@@ -329,15 +329,19 @@ def test_a_member_that_sees_some_columns_names_them_among_all():
     X, y = make_data(rng, 200, 4, 3)
     X = np.column_stack([X, rng.normal(size=200) + y, rng.normal(size=200) - y])
     rows, binner = make_rows(X, 1 - np.eye(3), y)
-    folds = fold_numbers(rows.X_binned, y, 2, 0)
+    folds = np.arange(len(y)) * 2 // len(y)
     own = [[1, 2, 5], [0, 4]]
     for fold, features in enumerate(own):
         member = trained(trainer("softmax", rows, binner, features=own), fold, folds, 8, 1)
         few, few_binner = make_rows(X[:, features], 1 - np.eye(3), y)
         expected = trained(trainer("softmax", few, few_binner), fold, folds, 8, 1)
         made, plain = member.result(8), expected.result(8)
-        assert {j for tree in made.trees for j in tree.feature.tolist()} <= set(features)
-        plain.trees[:] = [tree._replace(feature=np.take(features, tree.feature)) for tree in plain.trees]
+        inner = [tree.left != np.arange(len(tree.left)) for tree in made.trees]
+        assert {j for tree, at in zip(made.trees, inner, strict=True) for j in tree.feature[at].tolist()} <= set(features)
+        plain.trees[:] = [
+            tree._replace(feature=np.where(at, np.take(features, tree.feature), 0).astype(np.int32))
+            for tree, at in zip(plain.trees, inner, strict=True)
+        ]
         identical(made, plain)
         np.testing.assert_array_equal(member.scores, expected.scores)
 
@@ -360,7 +364,7 @@ def test_the_first_member_is_watched():
     rng = np.random.default_rng(11)
     X, y = make_data(rng, 120, 3, 2)
     rows, binner = make_rows(X, 1 - np.eye(2), y)
-    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    folds = np.arange(len(y)) * 3 // len(y)
     seen = Counting()
     one = trainer("softmax", rows, binner, watching=[seen])
     for fold in (2, 1, 0):
@@ -382,7 +386,7 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
     y = np.where(rng.random(240) < 0.3, rng.integers(0, 3, 240), y)
     table = 1 - np.eye(3) if surrogate in ("exponential", "softmax") else random_costs(rng, 3)
     rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
-    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    folds = np.arange(len(y)) * 3 // len(y)
     one = trainer(surrogate, rows, binner)
     fit, members = crossed(one, folds, 18, 0, n)
     for made, member in zip(fit.members, members, strict=True):
@@ -464,7 +468,7 @@ def test_training_in_parts_is_training():
     rng = np.random.default_rng(13)
     X, y = make_data(rng, 150, 4, 3)
     rows, binner = make_rows(X, 1 - np.eye(3), y)
-    folds = fold_numbers(rows.X_binned, y, 3, 0)
+    folds = np.arange(len(y)) * 3 // len(y)
     for surrogate in ("softmax", "exponential"):
         one = trainer(surrogate, rows, binner)
         whole, parts = one.fold(0, folds, 4), one.fold(0, folds, 4)

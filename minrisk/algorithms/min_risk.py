@@ -207,10 +207,8 @@ class MinRiskClassifier(BoostedClassifier):
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
         binner = fit_binner(X, self.binning, self.max_bins, None, None if sample_weight is None else weight, workers)
-        columns = Columns(
-            binner.transform(X, None if len(counted) == len(codes) else counted, workers), binner.n_bins,
-            binner.thresholds,
-        )  # fmt: skip
+        some = None if len(counted) == len(codes) else counted
+        columns = Columns(binner.transform(X, some, workers), binner.n_bins, binner.thresholds)
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label)
         folds = fold_numbers(columns.binned, label, self.n_folds, self._seed)
@@ -219,19 +217,23 @@ class MinRiskClassifier(BoostedClassifier):
             columns, projection, own = linear_columns(
                 X, counted, label, stated.weight, folds, columns, self.binning, self.max_bins, workers
             )
+        if folds.max() > 0:  # a fold's rows side by side: members leave them out without a copy of the others
+            order = np.argsort(folds, kind="stable")
+            columns.reorder(order)
+            folds, rows = folds[order], counted[order]
+            stated = RowCosts(table, index[rows], weight[rows], label[order])
         self.selection_: list[dict[str, Any]] = []
         best, least = None, np.inf
         for name in self._surrogates():
-            if best is not None and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
+            if best and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
             candidates = self._candidates(name, stated, X.shape[1], own)
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
                 trainers = [Trainer(c, columns, workers, [] if n else [bar]) for n, c in enumerate(candidates)]
                 found = fit_pool(trainers, folds, self.n_estimators, self._seed)
             self.selection_ += report(found, stated)
-            risk = validated_risk(found, stated)
-            if best is None or risk < least:
-                best, least = found, risk
+            if best is None or validated_risk(found, stated) < least:
+                best, least = found, validated_risk(found, stated)
         assert best is not None
         self._keep(best, projection)
 
@@ -260,8 +262,8 @@ class MinRiskClassifier(BoostedClassifier):
         link = _loss(surrogate, costs).link(costs) if posterior else None
 
         def candidate(variant: str) -> Candidate:
-            def recipe(rows: LocalRows, thresholds: tuple[FloatArray, ...]) -> Recipe:
-                return self._make_recipe(surrogate, variant, rows, thresholds)
+            def recipe(rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray) -> Recipe:
+                return self._make_recipe(surrogate, variant, rows, thresholds, seen)
 
             def features(fold: int) -> IntArray:
                 return linear[fold] if variant == "linear" and linear is not None else np.arange(d)
@@ -274,7 +276,7 @@ class MinRiskClassifier(BoostedClassifier):
         return [candidate(variant) for variant in variants]
 
     def _make_recipe(
-        self, surrogate: str, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...]
+        self, surrogate: str, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray
     ) -> Recipe:
         """One member's parts."""
         from minrisk.boosting import Recipe
@@ -282,11 +284,11 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
         exponential = surrogate in ("exponential", "coupled")
-        share = self.max_features if not isinstance(self.max_features, int) else self.max_features / len(thresholds)
-        K = rows.n_outputs
-        leaves = self.max_leaf_nodes or max(24, min(rows.n_samples // 40, max(64, min(8 * K, LEAF_NUMBERS // K))))
+        share = self.max_features if not isinstance(self.max_features, int) else self.max_features / len(seen)
+        most = max(64, min(8 * rows.n_outputs, LEAF_NUMBERS // rows.n_outputs))
+        leaves = self.max_leaf_nodes or max(24, min(most, rows.n_trained // 40))
         if variant == "small":
-            leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(thresholds))
+            leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(seen))
         elif variant == "linear":
             share *= LINEAR_SHARE
         family = VectorTrees(
@@ -305,6 +307,7 @@ class MinRiskClassifier(BoostedClassifier):
             learning_rate=self.learning_rate,
             fit_intercept=exponential,
             subsample=self.subsample,
+            features=seen,
         )
 
     def _keep(self, pool: Pool, projection: Projection | None) -> None:
@@ -367,10 +370,9 @@ class MinRiskClassifier(BoostedClassifier):
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
                 "surrogate='exponential' or 'softmax' to decide under costs given to predict, or fit again."
             )
-        decisions = self.decisions_
         if np.ndim(cost) == 3:
             cost = self._costs_per_row(cost, len(scores))
-            decisions = decisions if cost.shape[2] == len(decisions) else self.classes_
+            decisions = self.decisions_ if cost.shape[2] == len(self.decisions_) else self.classes_
         else:
             matrix = as_cost(cost, self.classes_)
             cost, decisions = matrix.values, as_labels(matrix.decisions)

@@ -154,6 +154,7 @@ class Rows(Protocol):
     """Rows with their columns; D = n_outputs."""
 
     n_samples: int
+    n_trained: int  # of them; the others are left out
     n_features: int
     n_outputs: int
     costs: RowCosts
@@ -163,6 +164,9 @@ class Rows(Protocol):
 
     def values(self, loss: RowLoss) -> FloatArray:
         """Sums of the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
+
+    def bag(self, chosen: IntArray) -> Bag:
+        """The bag of the chosen ones of the `n_trained` rows."""
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
         """Restrict the next sums to the bag; returns the column sums of the mass (D,).

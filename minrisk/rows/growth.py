@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -70,18 +71,25 @@ class Growth:
     """The columns and scratch memory of leaf-wise growth on one `LocalRows`; reused from round to round."""
 
     def __init__(self, rows: LocalRows) -> None:
-        self.rows = rows
+        self._rows = ref(rows)  # which own this: without a cycle their memory is free when they are
         n = rows.n_samples
         if n >= 1 << COUNT_BITS:
             raise ValueError(f"Trees with vectors in their leaves take fewer than {1 << COUNT_BITS} rows, got {n}.")
-        self._all = np.arange(n, dtype=np.int32)
+        self._all = np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
         self.order = self._all.copy()  # before a tree is grown all rows are in one leaf
-        self._spare = np.empty(n, dtype=np.int32)
+        self._spare = np.empty(rows.n_trained, dtype=np.int32)
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
         self._kept: dict[int, np.ndarray] = {}
         self._tree: _Growing | None = None
-        self.start, self.end = np.array([0]), np.array([n])
+        self.start, self.end = np.array([0]), np.array([rows.n_trained])
+
+    @property
+    def rows(self) -> LocalRows:
+        """Whose growth it is."""
+        rows = self._rows()
+        assert rows is not None
+        return rows
 
     # -- columns ---------------------------------------------------------------------------------------------------
     def _prepare(self, target: Target) -> FloatArray:
@@ -147,7 +155,7 @@ class Growth:
         n_leaves, n_nodes, deepest = sizes.tolist()
         self._kept.clear()
         self.start, self.end = start[:n_leaves], end[:n_leaves]
-        if len(order) < rows.n_samples:
+        if len(order) < rows.n_trained:
             self._number_all(feature, bins, left, node[:n_leaves], deepest)
         else:
             leaf_numbers(order, self.start, self.end, rows.leaf)

@@ -12,15 +12,9 @@ import numpy as np
 
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
-from minrisk._kernels.histogram import (
-    edge_histogram,
-    edge_histogram_sparse,
-    leaf_histogram,
-    leaf_histogram_sparse,
-    leaf_sums,
-)
+from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
 from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response
-from minrisk._kernels.split import SIDES, scan_edges, scan_leaves, scan_sides
+from minrisk._kernels.split import SIDES, scan_edges, scan_sides
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -41,12 +35,12 @@ from minrisk.rows.base import (
 )
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.growth import Growth
+from minrisk.rows.leaf_search import best_leaf_splits
 from minrisk.rows.sparse_index import SparseIndex
 
 Result = TypeVar("Result")
 
 HISTOGRAM_BYTES = 512 << 10  # one thread's histogram stays within its cache
-LEAF_BATCH = 256  # leaves per histogram pass
 INLINE_WORK = 1 << 17  # passes of fewer elementary sums than this run in the caller: a thread would cost more
 TIE = 1e-12
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
@@ -66,6 +60,9 @@ class LocalRows:
         Boundaries 0 < ... < n that divide the rows; default one block per thread. Any division gives the same bits.
     trainable : bool
         False for rows that are only scored (a validation part): no edge columns are kept.
+    left_out : pair of int
+        Rows start..stop that nothing is learnt from: only `follow` and `shift` change their scores. Their weights in
+        `costs` must be 0.
     """
 
     def __init__(
@@ -76,6 +73,7 @@ class LocalRows:
         workers: Workers,
         blocks: Sequence[int] | None = None,
         trainable: bool = True,
+        left_out: tuple[int, int] = (0, 0),
     ) -> None:
         self.n_features, self.n_samples = X_binned.shape
         self.n_outputs = costs.table.shape[1]
@@ -85,12 +83,15 @@ class LocalRows:
         if blocks is None:
             parts = 1 if n * D < INLINE_WORK else workers.n
             blocks = [n * p // parts for p in range(1, parts)]
-        bounds = [0, *blocks, n]
-        self._blocks = list(itertools.pairwise(bounds))
+        first, last = self.left_out = left_out
+        bounds = sorted({0, *blocks, n, *left_out}) if n else [0, 0]
+        self.blocks = [block for block in itertools.pairwise(bounds) if not first <= block[0] < last]
+        self.n_trained = n - (last - first)
         self.scores = np.zeros((n, D), dtype=dtypes.SCORE)
         self.response = np.ones(n, dtype=dtypes.RESPONSE)
         self.leaf = np.zeros(n, dtype=dtypes.LEAF)
         self.in_bag, self.whole = np.ones(n, dtype=np.bool_), True
+        self.in_bag[first:last] = False
         self.sum_bits = dtypes.SUM_BITS - max(1, n).bit_length()
         self._weight_sum = float(costs.weight.sum())
         self._top_cost = float(costs.table.max()) * float(costs.weight.max()) if n else 0.0
@@ -101,11 +102,11 @@ class LocalRows:
             self._fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
             self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_EDGE if exact else dtypes.FIXED_EDGE)
             self._contrast = np.empty(n, dtype=dtypes.SCORE)
-            self._fixed_contrast = np.empty(n, dtype=dtypes.FIXED)
+            self.fixed_contrast = np.empty(n, dtype=dtypes.FIXED)
             self._scratch: dict[int, np.ndarray] = {}
 
     @cached_property
-    def _index(self) -> SparseIndex:
+    def index(self) -> SparseIndex:
         return SparseIndex.build(self.X_binned, self.n_bins, self.workers)
 
     @cached_property
@@ -119,9 +120,9 @@ class LocalRows:
     # -- sums per row block ------------------------------------------------------------------------------------
     def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
         """Results of `task(start, stop)` for each block of rows."""
-        if len(self._blocks) == 1:  # no detour for few rows
-            return [task(*self._blocks[0])]
-        return self.workers.map(lambda block: task(*block), self._blocks)
+        if len(self.blocks) == 1:  # no detour for few rows
+            return [task(*self.blocks[0])]
+        return self.workers.map(lambda block: task(*block), self.blocks)
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
@@ -159,10 +160,18 @@ class LocalRows:
         parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b))
         return added(parts)
 
+    def bag(self, chosen: IntArray) -> Bag:
+        """The chosen rows; see `Rows.bag`."""
+        first, last = self.left_out
+        in_bag = np.zeros(self.n_samples, dtype=np.bool_)
+        in_bag[np.where(chosen < first, chosen, chosen + (last - first))] = True
+        return in_bag
+
     def _restrict(self, in_bag: Bag | None) -> None:
         """All rows are in the bag (None), or these."""
         if in_bag is not None or not self.whole:
             self.in_bag[:] = True if in_bag is None else in_bag
+            self.in_bag[slice(*self.left_out)] = False
         self.whole = in_bag is None
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
@@ -226,10 +235,10 @@ class LocalRows:
         )
         factor = float(fixed_factor(np.array(max(tops)), self.sum_bits))
         sizes = self.over_blocks(
-            lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self._fixed_contrast)
+            lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self.fixed_contrast)
         )
-        self._margin = sum(int(s) for s in sizes) >> MARGIN_SHIFT
-        self._contrast_factor = factor or 1.0
+        self.margin = sum(int(s) for s in sizes) >> MARGIN_SHIFT
+        self.contrast_factor = factor or 1.0
 
     def advance(self, vectors: FloatArray) -> None:
         """scores += response * vectors[0], or vectors[leaf] where there are several; see `Rows.advance`."""
@@ -251,6 +260,17 @@ class LocalRows:
             )
         )
 
+    def follow(self, tree: TreeLike, vectors: FloatArray) -> None:
+        """Add a learner to the scores of the rows left out."""
+        tree_response(
+            self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.vector, tree.depth, *self.left_out,
+            self.response, self.leaf,
+        )
+        if len(vectors) == 1:
+            add_response(self.scores, self.response, vectors[0], *self.left_out)
+        else:
+            add_leaf_vectors(self.scores, self.leaf, vectors, *self.left_out)
+
     def risk(self) -> float:
         """Mean cost of the decisions with the largest scores."""
         factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
@@ -261,11 +281,11 @@ class LocalRows:
         return sum(int(p) for p in parts) / factor / self._weight_sum
 
     # -- histograms: threads over features -----------------------------------------------------------------------
-    def _over_features(
+    def over_features(
         self, features: IntArray, bytes_per_feature: int, work: int, task: Callable[[IntArray, np.ndarray], Result]
     ) -> tuple[IntArray, list[Result]]:
         """Run `task(chunk of features, zeroed histogram memory)`; returns the features in the order of the results."""
-        chunks = self._index.chunks(features, max(1, HISTOGRAM_BYTES // bytes_per_feature))
+        chunks = self.index.chunks(features, max(1, HISTOGRAM_BYTES // bytes_per_feature))
         n_threads = 1 if work < INLINE_WORK else min(self.workers.n, len(chunks))
         size = max(len(chunk) for chunk in chunks) * bytes_per_feature // 8
         counter = itertools.count()
@@ -285,7 +305,7 @@ class LocalRows:
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
-        width, total, index = self.fixed.shape[1], self._fixed_total, self._index
+        width, total, index = self.fixed.shape[1], self._fixed_total, self.index
         scale = divide(np.ones(width), self._fixed_factor)
         ratio = scale if gain == SIDES else divide(scale, mass)
 
@@ -297,7 +317,7 @@ class LocalRows:
                     self.n_bins, histogram,
                 )
             else:
-                for start, stop in self._blocks:
+                for start, stop in self.blocks:
                     edge_histogram(self.X_binned, chunk, self.fixed, start, stop, histogram)
             drop, where = np.empty(len(chunk)), np.empty(len(chunk), dtype=np.int64)
             if gain == SIDES:
@@ -307,7 +327,7 @@ class LocalRows:
             return drop, where
 
         work = self.n_samples * len(features) * width
-        order, found = self._over_features(features, dtypes.MAX_BINS * width * 8, work, search)
+        order, found = self.over_features(features, dtypes.MAX_BINS * width * 8, work, search)
         drop, where = (np.concatenate(column) for column in zip(*found, strict=True))
         top = drop.max()
         if not top > 0:
@@ -332,60 +352,7 @@ class LocalRows:
 
     def best_leaf_splits(self, sign: IntArray, features: IntArray) -> LeafSplits:
         """Best change of each leaf; see `Rows.best_leaf_splits`."""
-        total = np.zeros(len(sign), dtype=dtypes.FIXED)
-        for start, stop in self._blocks:
-            leaf_sums(self.leaf, self._fixed_contrast, start, stop, total)
-        kept = sign * total
-        flip = np.abs(total) > kept + self._margin
-        constant = np.where(flip, np.abs(total), kept)
-        splits = LeafSplits(
-            np.full(len(sign), -1),
-            np.full(len(sign), -1),
-            np.where(flip, -sign, sign).astype(np.int64),
-            (constant - kept) / self._contrast_factor,
-        )
-        for first in range(0, len(sign), LEAF_BATCH):
-            batch = slice(first, min(first + LEAF_BATCH, len(sign)))
-            order, score, where, side = self._scan_batch(first, total, total[batch], features)
-            top = score.max(axis=0)
-            ties = score >= top - self._margin
-            best = np.argmin(np.where(ties, order[:, None], self.n_features), axis=0)
-            pick = (best, np.arange(len(best)))
-            better = top > constant[batch] + self._margin
-            splits.feature[batch] = np.where(better, order[best], -1)
-            splits.bin[batch] = np.where(better, where[pick], -1)
-            splits.sign[batch] = np.where(better, side[pick], splits.sign[batch])
-            splits.gain[batch] = np.where(better, (top - kept[batch]) / self._contrast_factor, splits.gain[batch])
-        return splits
-
-    def _scan_batch(
-        self, first: int, total: IntArray, batch_total: IntArray, features: IntArray
-    ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Features, and for each of them the best score, bin and sign of each leaf of a batch."""
-        width, index = len(batch_total), self._index
-
-        def search(chunk: IntArray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            histogram = memory.reshape(len(chunk), width, dtypes.MAX_BINS)
-            if index.indexed[chunk[0]]:
-                leaf_histogram_sparse(
-                    self.X_binned, chunk, self.leaf, first, self._fixed_contrast, index.offsets, index.rows, total,
-                    index.frequent, self.n_bins, histogram,
-                )
-            else:
-                for start, stop in self._blocks:
-                    leaf_histogram(self.X_binned, chunk, self.leaf, first, self._fixed_contrast, start, stop, histogram)
-            found = (
-                np.empty((len(chunk), width), dtype=dtypes.FIXED),
-                np.zeros((len(chunk), width), dtype=np.int64),
-                np.zeros((len(chunk), width), dtype=np.int64),
-            )
-            scan_leaves(histogram, chunk, self.n_bins, batch_total, self._margin, *found)
-            return found
-
-        work = self.n_samples * len(features)
-        order, parts = self._over_features(features, width * dtypes.MAX_BINS * 8, work, search)
-        score, where, side = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return order, score, where, side
+        return best_leaf_splits(self, sign, features)
 
     def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
         """Move rows to the children of their leaves; see `Rows.split_leaves`."""
