@@ -55,7 +55,9 @@ class Projection:
         """X and the columns beside it, (n, d + m) float64."""
         wide = np.empty((len(X), X.shape[1] + self.n_columns))
         wide[:, : X.shape[1]] = X
-        project_rows(wide, self.center, self.weights, 0, len(X), wide, X.shape[1])
+        out = np.empty((len(X), self.n_columns), dtype=np.float32)
+        project_rows(wide, self.center, self.weights, out)
+        wide[:, X.shape[1] :] = out
         return wide
 
     def columns(self, X: np.ndarray, workers: Workers | None = None) -> np.ndarray:
@@ -64,7 +66,7 @@ class Projection:
 
         def fill(start: int) -> None:
             block = np.ascontiguousarray(X[start : start + BLOCK], dtype=np.float64)
-            project_rows(block, self.center, self.weights, 0, len(block), out[start : start + BLOCK], 0)
+            project_rows(block, self.center, self.weights, out[start : start + BLOCK])
 
         (workers or Workers()).map(fill, range(0, len(X), BLOCK))
         return out

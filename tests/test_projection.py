@@ -9,7 +9,6 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from minrisk import projection as module
-from minrisk._kernels.projection import project_rows
 from minrisk._workers import Workers
 from minrisk.projection import DISCRIMINANT, FISHER, PRINCIPAL, Projection, fit_moments, shrunk_covariance
 
@@ -80,16 +79,6 @@ def test_a_row_has_the_same_bits_wherever_it_stands(monkeypatch):
         np.testing.assert_array_equal(linear.columns(X), whole)
         with Workers(3) as workers:
             np.testing.assert_array_equal(linear.columns(X, workers), whole)
-
-
-def test_the_kernel_fills_its_rows_and_columns_only():
-    rng = np.random.default_rng(3)
-    X, linear = rng.normal(size=(10, 4)), some_projection(rng, 4, 2)
-    out = np.full((10, 5), 8.0)
-    project_rows(X, linear.center, linear.weights, 3, 6, out, 2)
-    np.testing.assert_array_equal(out[3:6, 2:4], linear.columns(X)[3:6])
-    out[3:6, 2:4] = 8.0
-    assert np.all(out == 8.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.uint8, np.bool_])

@@ -6,14 +6,14 @@ from minrisk._kernels._jit import kernel
 
 
 @kernel
-def project_rows(X, center, weights, start, stop, out, first):
-    """out[i, first + c] = sum_j (X[i, j] - center[j]) * weights[j, c], rounded to float32; missing values add nothing.
+def project_rows(X, center, weights, out):
+    """out[i, c] = sum_j (X[i, j] - center[j]) * weights[j, c] for float32 `out`; missing values add nothing.
 
     One feature after another, so that a row's values depend neither on its place nor on the other rows.
     """
     n_features, n_columns = weights.shape
     sums = np.empty(n_columns)
-    for i in range(start, stop):
+    for i in range(out.shape[0]):
         for c in range(n_columns):
             sums[c] = 0.0
         for j in range(n_features):
@@ -22,4 +22,4 @@ def project_rows(X, center, weights, start, stop, out, first):
                 for c in range(n_columns):
                     sums[c] += x * weights[j, c]
         for c in range(n_columns):
-            out[i, first + c] = np.float32(sums[c])
+            out[i, c] = sums[c]
