@@ -99,7 +99,7 @@ class Clock(ProgressBar):
         whole = time.perf_counter() - self._begun
         self.times.append(whole)
         self.parts.append({**Clock.watch.spent, "rest": whole - sum(Clock.watch.spent.values())})
-        self.trees.append(tree_sizes(info.learner, np.bincount(info.rows.leaf)))
+        self.trees.append(tree_sizes(info.terms[0].learner, np.bincount(info.rows.leaf)))
         self._start()
         return False
 

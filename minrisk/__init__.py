@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
+    from minrisk.algorithms import MCBoostClassifier as MCBoostClassifier
     from minrisk.algorithms import MinRiskClassifier as MinRiskClassifier
     from minrisk.algorithms import REBELClassifier as REBELClassifier
     from minrisk.costs import CostMatrix as CostMatrix
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # public name -> module: imported on first use, so that `import minrisk` costs next to nothing
 _PUBLIC = {
     "ALGORITHMS": "minrisk.algorithms",
+    "MCBoostClassifier": "minrisk.algorithms",
     "MinRiskClassifier": "minrisk.algorithms",
     "REBELClassifier": "minrisk.algorithms",
     "CostMatrix": "minrisk.costs",

@@ -19,6 +19,7 @@ def warmup() -> None:
     """
     _stumps_and_shared_trees()
     _vector_trees()
+    _directions()
 
 
 def _stumps_and_shared_trees() -> None:
@@ -49,6 +50,20 @@ def _vector_trees() -> None:
         if surrogate not in ("exponential", "softmax"):
             model.fit(X[few], y[few], cost=_each(y[few]))
         model.set_params(n_folds=1, subsample=1.0, max_leaf_nodes=4).fit(X, y)  # histograms of large nodes
+
+
+def _directions() -> None:
+    from minrisk.algorithms.mcboost import MCBoostClassifier
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.digitize(X[:, 0], (-0.5, 0.5))
+    for loss in ("gll", "gel", "ls", "lt"):
+        for descent in ("coordinate", "gradient"):
+            model = MCBoostClassifier(1.0 - np.eye(3), loss=loss, descent=descent, n_estimators=1).fit(X, y)
+            model.fit(X, y, cost=_each(y))
+    for dtype in (np.float64, np.float32):
+        model.predict(X.astype(dtype))
+    MCBoostClassifier(loss="mc", decision="bayes", weak_learner="stump", n_estimators=1).fit(X, y).predict(X)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

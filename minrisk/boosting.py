@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.learners.base import LearnerFamily, Round
-from minrisk.learners.tree import Tree
+from minrisk.learners.base import Found, LearnerFamily, Round, Term
+from minrisk.learners.tree import CONSTANT, Tree
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model import AdditiveModel
 from minrisk.monitors import Monitor, RoundInfo
@@ -34,6 +34,12 @@ class Recipe(NamedTuple):
     subsample: float = 1.0
     max_features: int | None = None  # features drawn each round; None: all
     features: IntArray | None = None  # that learners may use, ascending; None: all
+    directions: tuple[FloatArray | None, ...] = (None,)  # of each step of a round, (R, D); see `StepProblem`
+
+    @property
+    def learners_per_round(self) -> int:
+        """Learners that the steps of a round add."""
+        return sum(1 if directions is None else len(directions) for directions in self.directions)
 
 
 @dataclass
@@ -51,10 +57,18 @@ class Progress:
     def of(
         cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float]
     ) -> Progress:
-        """The progress that made a model with one tree per round, to go on from."""
+        """The progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
         vectors = [model.vectors[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
         return cls(trees, vectors, model.intercept, log_scale, list(losses))
+
+    def replay(self, rows: Rows) -> None:
+        """Bring rows to the scores of these rounds."""
+        assert self.intercept is not None
+        rows.shift(self.intercept)
+        for tree, vectors in zip(self.trees, self.vectors, strict=True):
+            rows.respond(tree)
+            rows.advance(vectors)
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -124,25 +138,30 @@ def boost(
             totals = rows.gradients(loss, totals.next_log_scale)
             progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        none = np.zeros((0, rows.n_outputs))
-        before = RoundInfo(0, n_rounds, None, none, progress.intercept, progress.losses[-1], rows)
+        before = RoundInfo(0, n_rounds, (), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
-    for t in range(len(progress.trees), n_rounds):
+    for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         in_bag, features = _draw(rows, recipe, seed, t)
-        problem = _problem(rows, recipe, totals, floors, in_bag)
-        round_ = Round(rows, problem, recipe.solver, features, _mixed(seed, t))
-        found = recipe.family.fit(round_) if problem.value > 0 else None
-        if found is None or not found.step.value < problem.value * (1.0 - STALLED):
+        terms: list[Term] = []
+        moved = False
+        for number, directions in enumerate(recipe.directions):
+            problem = _problem(rows, recipe, totals, floors, in_bag, directions)
+            round_ = Round(rows, problem, recipe.solver, features, _mixed(seed + number, t))
+            found = recipe.family.fit(round_) if problem.value > 0 else None
+            if found is None or not found.step.value < problem.value * (1.0 - STALLED):
+                terms += _nothing(directions)  # the others may still do something
+                continue
+            moved = True
+            terms += _advance(rows, found, recipe.learning_rate)
+            totals = rows.gradients(loss, totals.next_log_scale)
+        if not moved:
             break
-        vectors = recipe.learning_rate * found.step.vectors
-        rows.advance(vectors)
-        progress.trees.append(found.learner)
-        progress.vectors.append(vectors)
-        totals = rows.gradients(loss, totals.next_log_scale)
+        progress.trees += [term.learner for term in terms]
+        progress.vectors += [term.vectors for term in terms]
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        info = RoundInfo(t + 1, n_rounds, found.learner, vectors, no_shift, progress.losses[-1], rows)
+        info = RoundInfo(t + 1, n_rounds, tuple(terms), no_shift, progress.losses[-1], rows)
         if any([monitor.after_round(info) for monitor in monitors]):
             break
     progress.totals = totals
@@ -152,6 +171,21 @@ def boost(
 def _total(values: FloatArray) -> float:
     """Sum of a few numbers: for those NumPy takes longer to begin."""
     return float(sum(values.tolist()))
+
+
+def _advance(rows: Rows, found: Found, learning_rate: float) -> tuple[Term, ...]:
+    """Move the rows along the learners found; of one alone the response is there already."""
+    terms = found.terms(learning_rate)
+    for term in terms:
+        if len(terms) > 1:
+            rows.respond(term.learner)
+        rows.advance(term.vectors)
+    return terms
+
+
+def _nothing(directions: FloatArray | None) -> list[Term]:
+    """Learners that keep the places of a step that found none."""
+    return [] if directions is None else [Term(CONSTANT, np.zeros((1, d.shape[0]))) for d in directions]
 
 
 def _mixed(seed: int, t: int) -> int:
@@ -174,9 +208,10 @@ def _draw(rows: Rows, recipe: Recipe, seed: int, t: int) -> tuple[Bag | None, In
 
 
 def _problem(
-    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray | None, in_bag: Bag | None
+    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray | None, in_bag: Bag | None,
+    directions: FloatArray | None = None,
 ) -> StepProblem:
-    """The step problem of this round; smoothing is relative to what can still be lost."""
+    """The problem of a step of this round; smoothing is relative to what can still be lost."""
     mass = rows.weigh(in_bag, recipe.solver.columns)
     value = totals.value
     excess = value if floors is None else np.maximum(value - floors * np.exp(-totals.log_scale), 0.0)
@@ -184,5 +219,5 @@ def _problem(
         value = rows.values(recipe.loss)
         excess = excess * np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
     return StepProblem(
-        rows, recipe.loss, mass, _total(value), recipe.smoothing * excess, totals.log_scale
+        rows, recipe.loss, mass, _total(value), recipe.smoothing * excess, totals.log_scale, directions
     )

@@ -21,7 +21,7 @@ from minrisk.validation import Choice, Features, Flag, Number, Rule, check_param
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner
-    from minrisk.boosting import Progress, Recipe
+    from minrisk.boosting import Recipe
     from minrisk.costs import CostMatrix
     from minrisk.model import AdditiveModel
     from minrisk.rows.base import RowCosts
@@ -129,7 +129,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
         from minrisk.binning import fit_binner
         from minrisk.rows.base import RowCosts
-        from minrisk.rows.local import LocalRows
 
         codes = self._encode(y, goes_on)
         weight = self._weights(sample_weight, X)
@@ -143,10 +142,18 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
             columns = index, weight, codes.astype(np.int32)
             costs = RowCosts(table, *(columns if part is None else (column[part] for column in columns)))
-            return LocalRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
+            return self._make_rows(X, part, binner, costs, workers, trainable)
 
         rows = rows_of(training, True)
         return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
+
+    def _make_rows(
+        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
+    ) -> LocalRows:
+        """Rows of X, or of a part of it."""
+        from minrisk.rows.local import LocalRows
+
+        return LocalRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
 
     @staticmethod
     def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
@@ -177,7 +184,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_.tolist())
             for part in (rows, data.validation):
                 if part is not None:
-                    _replay(part, start)
+                    start.replay(part)
         history = RiskHistory(self.train_risk_.tolist() if goes_on else ())
         monitors: list[Any] = [history]
         stopping = None
@@ -187,11 +194,12 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             monitors.append(stopping)
         with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
             progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, bar], start)
-        n = len(progress.trees) if stopping is None else stopping.best_round
+        per_round = recipe.learners_per_round
+        n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         assert progress.intercept is not None
-        vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[:n]])
-        link = recipe.loss.link(rows.costs)
-        self.model_ = AdditiveModel(pack(progress.trees[:n]), vectors, progress.intercept, self.n_features_in_, link)
+        vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
+        packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.costs)
+        self.model_ = AdditiveModel(packed, vectors, progress.intercept, self.n_features_in_, link, per_round)
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
         self.train_risk_ = np.array(history.risks[: n + 1])
@@ -389,12 +397,3 @@ def as_labels(decisions: Any) -> Labels:
     labels = np.empty(len(decisions), dtype=object)
     labels[:] = decisions
     return labels
-
-
-def _replay(rows: LocalRows, start: Progress) -> None:
-    """Bring rows to the scores of rounds already done."""
-    assert start.intercept is not None
-    rows.shift(start.intercept)
-    for tree, vectors in zip(start.trees, start.vectors, strict=True):
-        rows.respond(tree)
-        rows.advance(vectors)

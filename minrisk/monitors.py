@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from minrisk._typing import FloatArray
-from minrisk.learners.tree import Tree
+from minrisk.learners.base import Term
 from minrisk.rows.base import Rows
 
 
@@ -16,8 +16,7 @@ class RoundInfo(NamedTuple):
 
     n_rounds: int  # rounds so far
     planned: int
-    learner: Tree | None  # None: the constant f = 1
-    vectors: FloatArray  # (V, D) of the learner; (0, D) before the first round
+    terms: tuple[Term, ...]  # what the round added, in this order; none before the first one
     shift: FloatArray  # (D,) the constant term before the first round; zeros after it
     loss: float
     rows: Rows
@@ -83,9 +82,9 @@ class EarlyStopping:
 
     def after_round(self, info: RoundInfo) -> bool:
         """Score the validation rows; True when the patience is spent."""
-        assert info.learner is not None
-        self.rows.respond(info.learner)
-        self.rows.advance(info.vectors)
+        for term in info.terms:
+            self.rows.respond(term.learner)
+            self.rows.advance(term.vectors)
         self.risks.append(self.rows.risk())
         return len(self.risks) - 1 - self.best_round >= self.patience
 

@@ -30,7 +30,7 @@ SIDE_BY_SIDE = 1 << 13  # values of X, of which threads gain more than they lose
 PATIENCE, GRACE = 1.5, 10  # stop when the round exceeds this many times the best one and ten more
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
-LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0)}
+LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
 FLOOR = float(np.log(1e-12))  # of a log-probability: one row must not decide
 
 

@@ -101,7 +101,7 @@ def test_general_costs_reach_their_floor_and_decide_rightly():
 def test_monitors_all_run_and_any_may_stop():
     class Three:
         def before_rounds(self, info):
-            assert info.learner is None
+            assert info.terms == ()
 
         def after_round(self, info):
             return info.n_rounds == 3

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 import minrisk
-from minrisk import ALGORITHMS, CostMatrix, REBELClassifier, costs, metrics
+from minrisk import ALGORITHMS, CostMatrix, MCBoostClassifier, REBELClassifier, costs, metrics
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
@@ -28,7 +28,9 @@ EXPECTED = {
 @parametrize_with_checks(
     [algorithm(n_estimators=10) for algorithm in ALGORITHMS]
     + [REBELClassifier(n_estimators=10, weak_learner="stump", loss="logistic", early_stopping=True)]
-    + [REBELClassifier(n_estimators=10, loss="squared", binning="uniform", n_jobs=2)],
+    + [REBELClassifier(n_estimators=10, loss="squared", binning="uniform", n_jobs=2)]
+    + [MCBoostClassifier(n_estimators=5, loss="mc", weak_learner="tree", n_jobs=2)]
+    + [MCBoostClassifier(n_estimators=5, loss="gel", decision="bayes", descent="gradient", weighting="uniform")],
     expected_failed_checks=lambda estimator: EXPECTED if getattr(estimator, "early_stopping", False) else {},
 )
 def test_scikit_learn_checks(estimator, check):

@@ -293,15 +293,17 @@ def test_a_decision_for_every_class_is_required(D):
             GuessAverseLoss(kind).constant(costs)
 
 
-def test_only_gll_of_unit_costs_has_a_link():
+def test_gll_of_unit_costs_and_gel_of_symmetric_ones_have_a_link():
     y = np.arange(3)
     distance = np.abs(np.subtract.outer(y, y))
     for table, link in ((1 - np.eye(3), "softmax"), (1 + 4 * np.eye(3), "softmax"), (5 * (1 - np.eye(3)), None), (distance, None)):
         costs = make_costs(table, y, np.ones(3))
         assert GuessAverseLoss("gll").link(costs) == link
-        assert GuessAverseLoss("gel").link(costs) is None
+        assert GuessAverseLoss("gel").link(costs) == "softmax2"
+    lopsided = make_costs([[0, 1, 2], [1, 0, 1], [1, 1, 0]], y, np.ones(3))
+    assert GuessAverseLoss("gel").link(lopsided) is None
     reject = make_costs(np.column_stack([1 - np.eye(3), np.ones(3)]), y, np.ones(3))
-    assert GuessAverseLoss("gll").link(reject) is None
+    assert GuessAverseLoss("gll").link(reject) is None and GuessAverseLoss("gel").link(reject) is None
     other_rows = make_costs(1 - np.eye(3), y, np.ones(3), label=[1, 2, 0])
     assert GuessAverseLoss("gll").link(other_rows) is None
 

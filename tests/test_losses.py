@@ -123,7 +123,7 @@ def test_link_inverts_the_population_minimiser():
             for q in p
         ]
         np.testing.assert_allclose(probabilities(link, np.array([scores])), [p], atol=1e-6)
-    assert set(LINKS) == {"sigmoid2", "sigmoid", "linear", "softmax"}  # softmax: test_guess_averse.py
+    assert set(LINKS) == {"sigmoid2", "sigmoid", "linear", "softmax", "softmax2"}  # the last two: test_guess_averse.py, test_mcboost_losses.py
 
 
 def test_only_zero_one_costs_have_a_link():

@@ -94,6 +94,9 @@ def test_packing_is_undone_by_taking_trees_out(members):
     packed.check(4)
     again = pack([packed.tree(t) for t in range(len(packed))])
     for name in PackedTrees.__dataclass_fields__:
+        if name in ("slope", "origin"):  # of lines, and here are none
+            assert getattr(again, name) is getattr(packed, name) is None
+            continue
         np.testing.assert_array_equal(getattr(again, name), getattr(packed, name))
         assert getattr(again, name).dtype == getattr(packed, name).dtype
     packed[4:9].check(4)

@@ -29,7 +29,6 @@ from minrisk.pool import (
 )
 from minrisk.projection import PRINCIPAL, Projection
 from minrisk.selection import (
-    LINK_KERNELS,
     Candidate,
     Columns,
     CrossFit,
@@ -40,7 +39,7 @@ from minrisk.selection import (
 from tests.helpers import make_costs, random_costs
 from tests.test_selection import added, example
 
-LINKS = tuple(LINK_KERNELS)
+LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
 
 
 # -- blending ------------------------------------------------------------------------------------------------------------

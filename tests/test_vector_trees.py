@@ -393,7 +393,7 @@ def test_rows_out_of_the_bag_get_the_leaf_that_prediction_gives(large, sketch, m
     rng = np.random.default_rng(8)
     in_bag = rng.random(150) < 0.4
     X, rows, _, _, found = grown_problem(rng, "exponential", sketch, in_bag)
-    tree, grown_leaf = found.learner, rows.leaf.copy()
+    tree, grown_leaf = found.learners[0], rows.leaf.copy()
     walked = np.empty(len(X), dtype=int)
     for i, x in enumerate(X):
         node = 0
@@ -401,12 +401,12 @@ def test_rows_out_of_the_bag_get_the_leaf_that_prediction_gives(large, sketch, m
             node = tree.left[node] + (x[tree.feature[node]] > tree.threshold[node])
         walked[i] = tree.vector[node]
     np.testing.assert_array_equal(grown_leaf, walked)
-    assert len(np.unique(grown_leaf[in_bag])) == found.learner.n_vectors > 4
+    assert len(np.unique(grown_leaf[in_bag])) == found.learners[0].n_vectors > 4
     rows.respond(tree)
     np.testing.assert_array_equal(rows.leaf, grown_leaf)
     assert np.all(rows.response == 1)
     edge, mass = rows.leaf_sums()
-    for leaf in range(found.learner.n_vectors):
+    for leaf in range(found.learners[0].n_vectors):
         inside = in_bag & (grown_leaf == leaf)
         np.testing.assert_allclose(edge[leaf], rows.edge[inside].sum(axis=0), atol=1e-10)
         np.testing.assert_allclose(mass[leaf], rows.mass[inside].sum(axis=0), atol=1e-10)

@@ -9,6 +9,7 @@ import numpy as np
 import minrisk
 import minrisk._kernels
 from minrisk._warmup import warmup
+from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
 
@@ -53,6 +54,14 @@ for loss in ("exponential", "logistic", "squared"):
     REBELClassifier(loss=loss, n_estimators=3, max_depth=3).fit(X[:500], y[:500], cost=each[:500])
     REBELClassifier(cost, loss=loss, n_estimators=3, max_depth=3).fit(X, y).predict(X)
     REBELClassifier(cost, loss=loss, n_estimators=3, max_depth=3, subsample=0.5).fit(X[:500], y[:500], sample_weight=weight)
+for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dict(subsample=0.5)):
+    for loss in ("gll", "gel", "mc", "ls", "lt"):
+        model = MCBoostClassifier(cost, loss=loss, n_estimators=2, random_state=0, **options)
+        model.fit(X[:500], y[:500], sample_weight=weight).predict(X)
+        model.fit(X, y).predict(X.astype(np.float32))
+        list(model.fit(X[:500], y[:500], cost=each[:500]).staged_predict(X[:5]) if loss != "mc" else ())
+    model = MCBoostClassifier(cost, loss="mc", decision="bayes", n_estimators=2, **options).fit(X[:500], y[:500])
+    model.set_params(warm_start=True, n_estimators=3).fit(X[:500], y[:500]).predict_proba(X)
 late = {name: new for name, new in signatures().items() if new != before.get(name)}
 assert not late, late
 """

@@ -44,3 +44,24 @@ def add_trees(X, feature, threshold, left, value, vector, offsets, depth, vector
                     f, v = value[leaf[t, i]], vector[leaf[t, i]]
                     for k in range(n_outputs):
                         scores[low + i, k] += f * vectors[v, k]
+
+
+@kernel
+def add_linear_trees(
+    X, feature, threshold, left, value, vector, offsets, depth, slope, origin, vectors, first, last, start, stop, scores
+):
+    """The same where a leaf answers value + slope * (x - origin) of its own feature, or value if that is missing."""
+    n_outputs = scores.shape[1]
+    for i in range(start, stop):
+        for t in range(first, last):
+            node = np.int64(offsets[t])
+            for _ in range(depth[t]):
+                node = np.int64(left[node] + (X[i, feature[node]] > threshold[node]))
+            f = value[node]
+            if slope[node] != 0.0:
+                difference = np.float64(X[i, feature[node]]) - origin[node]
+                if not np.isnan(difference):
+                    f += slope[node] * difference
+            v = vector[node]
+            for k in range(n_outputs):
+                scores[i, k] += f * vectors[v, k]

@@ -1,6 +1,7 @@
 """One file per paper. `ALGORITHMS` drives tests and documentation: a new algorithm is a file and a line here."""
 
+from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
 
-ALGORITHMS = (MinRiskClassifier, REBELClassifier)
+ALGORITHMS = (MinRiskClassifier, REBELClassifier, MCBoostClassifier)

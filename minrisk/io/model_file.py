@@ -42,7 +42,9 @@ ARRAYS = {
 }  # fmt: skip
 CURVES = {"train_risk": (np.float64, 1), "validation_risk": (np.float64, 1), "validation_loss": (np.float64, 2)}
 PROJECTION = {"center": (np.float64, 1), "scale": (np.float64, 1), "weights": (np.float64, 2)}
-OPTIONAL = {**CURVES, **PROJECTION, "cost": (np.float64, 2)}
+LINES = {"slope": (np.float64, 1), "origin": (np.float64, 1)}
+OPTIONAL = {**CURVES, **PROJECTION, **LINES, "cost": (np.float64, 2)}
+TREES = tuple(PackedTrees.__dataclass_fields__)
 
 
 class ModelFileError(ValueError):
@@ -135,7 +137,12 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         raise TypeError(f"Only minrisk estimators can be saved, got {type(estimator).__name__}.")
     check_is_fitted(estimator, "model_")
     model = estimator.model_
-    arrays = {name: getattr(model.packed, name) for name in PackedTrees.__dataclass_fields__}
+    if not isinstance(model.packed, PackedTrees):
+        raise TypeError(
+            "A model with estimator= holds objects and cannot be saved, since model files hold no code: use "
+            "weak_learner= instead, or keep the data and fit again."
+        )
+    arrays = {name: part for name in TREES if (part := getattr(model.packed, name)) is not None}
     arrays |= {"vectors": model.vectors, "intercept": model.intercept}
     if model.projection is not None:
         arrays |= {name: getattr(model.projection, name) for name in PROJECTION}
@@ -244,7 +251,7 @@ def _labels_in(labels: dict[str, Any]) -> Labels:
 
 
 def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outputs: int) -> AdditiveModel:
-    packed = PackedTrees(**{name: arrays[name] for name in PackedTrees.__dataclass_fields__})
+    packed = PackedTrees(**{name: arrays[name] for name in TREES if name in arrays})
     n_features = int(header["n_features"])
     projection = _restore_projection(arrays, n_features)
     packed.check(n_features + (0 if projection is None else projection.n_columns))

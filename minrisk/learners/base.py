@@ -20,11 +20,26 @@ class Round(NamedTuple):
     seed: int  # of this round's draws
 
 
-class Found(NamedTuple):
-    """A learner and the unshrunk step along it."""
+class Term(NamedTuple):
+    """A learner and the vectors that its leaves name."""
 
     learner: Tree
+    vectors: FloatArray  # (V, D)
+
+
+class Found(NamedTuple):
+    """Learners that are added together, and the unshrunk step along them; its vectors are theirs one after another."""
+
+    learners: tuple[Tree, ...]
     step: Step
+
+    def terms(self, factor: float) -> tuple[Term, ...]:
+        """What the model gets, the vectors times a factor."""
+        vectors, first, terms = factor * self.step.vectors, 0, []
+        for learner in self.learners:
+            terms.append(Term(learner, vectors[first : first + learner.n_vectors]))
+            first += learner.n_vectors
+        return tuple(terms)
 
 
 class Packed(Protocol):
@@ -39,11 +54,11 @@ class Packed(Protocol):
 
 
 class LearnerFamily(Protocol):
-    """Finds the learner of a round."""
+    """Finds the learner of a round, or those of one of its steps."""
 
     @property
     def traits(self) -> frozenset[str]:
         """Facts that steps may rely on; "signs": responses are -1 or +1."""
 
     def fit(self, round_: Round) -> Found | None:
-        """The best learner, its response left in the rows; None when no learner separates anything."""
+        """The best learner (its response left in the rows), or learners; None when none separates anything."""

@@ -128,4 +128,4 @@ class GreedyTrees:
                 rows.respond(tree.finished(self.thresholds, problem.value))
                 break
             tree, step = deeper, deeper_step
-        return Found(tree.finished(self.thresholds, problem.value, len(step.vectors)), step)
+        return Found((tree.finished(self.thresholds, problem.value, len(step.vectors)),), step)

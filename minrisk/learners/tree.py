@@ -16,7 +16,8 @@ MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
 class Tree(NamedTuple):
     """Arrays over nodes, the root first; the children of a node are left and left + 1, a leaf's `left` is itself.
 
-    A row goes right when its bin is above `bin`, which is when its value is above `threshold`.
+    A row goes right when its bin is above `bin`, which is when its value is above `threshold`. Where there is a
+    `slope`, a leaf answers f(x) = value + slope * (x[feature] - origin), or its value where x[feature] is missing.
     """
 
     feature: Int32Array  # 0 at leaves
@@ -27,6 +28,8 @@ class Tree(NamedTuple):
     vector: Int32Array  # which of the tree's vectors a leaf adds; 0 at inner nodes and in trees with one vector
     gain: FloatArray  # share of the loss that the split took away; 0 at leaves
     depth: int
+    slope: FloatArray | None = None  # 0 at inner nodes; None: no leaf has one
+    origin: FloatArray | None = None
 
     @property
     def n_vectors(self) -> int:
@@ -50,6 +53,8 @@ class PackedTrees:
         First node and first vector of each tree.
     depth : ndarray of shape (n_trees,)
         Steps of a walk.
+    slope, origin : ndarray of shape (n_nodes,), optional
+        As in `Tree`; None if no leaf has a slope.
     """
 
     feature: Int32Array
@@ -61,6 +66,8 @@ class PackedTrees:
     offsets: IntArray
     vector_offsets: IntArray
     depth: Int32Array
+    slope: FloatArray | None = None
+    origin: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.depth)
@@ -81,6 +88,8 @@ class PackedTrees:
             self.offsets[first : last + 1] - self.offsets[first],
             self.vector_offsets[first : last + 1] - self.vector_offsets[first],
             self.depth[first:last],
+            None if self.slope is None else self.slope[nodes],
+            None if self.origin is None else self.origin[nodes],
         )
 
     def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Tree:
@@ -93,18 +102,25 @@ class PackedTrees:
             for i, (j, tau) in enumerate(zip(feature, threshold, strict=True)):
                 bins[i] = 255 if left[i] == i else np.searchsorted(thresholds[j], tau)
         vector = (self.vector[nodes] - self.vector_offsets[t]).astype(np.int32)
-        return Tree(feature, bins, threshold, left, self.value[nodes], vector, self.gain[nodes], int(self.depth[t]))
+        slope, origin = (None if part is None else part[nodes] for part in (self.slope, self.origin))
+        if slope is not None and not slope.any():
+            slope = origin = None
+        return Tree(
+            feature, bins, threshold, left, self.value[nodes], vector, self.gain[nodes], int(self.depth[t]), slope,
+            origin,
+        )  # fmt: skip
 
     def add_scores(
         self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
     ) -> None:
         """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X float32 or float64."""
-        from minrisk._kernels.predict import add_trees
+        from minrisk._kernels.predict import add_linear_trees, add_trees
 
-        add_trees(
-            X, self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth, vectors,
-            first, last, start, stop, scores,
-        )
+        trees = self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth
+        if self.slope is None:
+            add_trees(X, *trees, vectors, first, last, start, stop, scores)
+        else:
+            add_linear_trees(X, *trees, self.slope, self.origin, vectors, first, last, start, stop, scores)
 
     def check(self, n_features: int) -> None:
         """Refuse arrays that a prediction kernel could not walk safely.
@@ -138,6 +154,7 @@ class PackedTrees:
             raise ValueError("a leaf has a threshold, or a threshold is not a number.")
         if not (np.all(np.isfinite(self.value)) and np.all(np.isfinite(self.gain))):
             raise ValueError("a value or a gain is not finite.")
+        self._check_slopes(leaf)
         first_vector = self.vector_offsets[owner]
         last_vector = np.maximum.reduceat(self.vector, self.offsets[:-1]).astype(np.int64)
         if np.any(np.where(leaf, self.vector < first_vector, self.vector != first_vector)):
@@ -146,6 +163,14 @@ class PackedTrees:
             raise ValueError("a leaf names a vector behind its tree's last, or no leaf names the last.")
         if np.any(self.depth > MAX_DEPTH) or not np.array_equal(self._depths(), self.depth):
             raise ValueError(f"a depth is wrong, or above {MAX_DEPTH}.")
+
+    def _check_slopes(self, leaf: np.ndarray) -> None:
+        """Refuse slopes that are not one finite number per node, or of inner nodes."""
+        if (self.slope is None) != (self.origin is None):
+            raise ValueError("slope and origin go together.")
+        for part in (self.slope, self.origin):
+            if part is not None and (part.shape != leaf.shape or not np.all(np.isfinite(part)) or part[~leaf].any()):
+                raise ValueError("slope and origin must have one finite number per node, 0 at inner ones.")
 
     def _depths(self) -> Int32Array:
         """Longest walk of each tree, found level by level."""
@@ -164,7 +189,11 @@ class PackedTrees:
 
 
 def pack(trees: Sequence[Tree]) -> PackedTrees:
-    """Flat arrays of trees."""
+    """Flat arrays of trees; of regressors that were plugged in, which are none, a list."""
+    if not all(isinstance(tree, Tree) for tree in trees):
+        from minrisk.learners.plugged import PackedRegressors
+
+        return PackedRegressors(tuple(trees))  # type: ignore[return-value]  # it does all that a model asks for
     offsets = np.cumsum(np.array([0, *(len(tree.feature) for tree in trees)], dtype=np.int64))
     vector_offsets = np.cumsum(np.array([0, *(tree.n_vectors for tree in trees)], dtype=np.int64))
 
@@ -173,6 +202,12 @@ def pack(trees: Sequence[Tree]) -> PackedTrees:
         columns = [getattr(tree, name) + s for tree, s in zip(trees, start, strict=True)]
         return np.concatenate([np.empty(0), *columns]).astype(dtype)
 
+    linear: dict[str, FloatArray | None] = {"slope": None, "origin": None}
+    if any(tree.slope is not None for tree in trees):
+        for name in linear:
+            parts = [getattr(tree, name) for tree in trees]
+            parts = [np.zeros(len(t.feature)) if part is None else part for t, part in zip(trees, parts, strict=True)]
+            linear[name] = np.concatenate(parts)
     return PackedTrees(
         flat("feature", np.int32),
         flat("threshold", np.float64),
@@ -183,4 +218,5 @@ def pack(trees: Sequence[Tree]) -> PackedTrees:
         offsets,
         vector_offsets,
         np.array([tree.depth for tree in trees], dtype=np.int32),
+        **linear,
     )

@@ -86,7 +86,7 @@ class VectorTrees:
         else:
             return None
         step = round_.solver.solve(problem)
-        return Found(self._tree(grown, max(0.0, 1.0 - step.value / problem.value)), step)
+        return Found((self.finished(grown, max(0.0, 1.0 - step.value / problem.value)),), step)
 
     def _target(self, problem: StepProblem, seed: int) -> Target:
         """What splits are chosen by in this round."""
@@ -96,7 +96,7 @@ class VectorTrees:
         directions, weight, shared = draw_directions(problem.mass, ridge, self.sketch, seed)
         return Target(SKETCH, shared, directions, weight)
 
-    def _tree(self, grown: GrownTree, fall: float) -> Tree:
+    def finished(self, grown: GrownTree, fall: float) -> Tree:
         """The immutable tree; gains become shares of the loss's relative fall."""
         feature, bins, left, gain, node, depth = grown
         threshold, value, vector, share = tree_columns(

@@ -14,6 +14,7 @@ from minrisk.rows.base import Gradients, JointRowLoss, RowCosts, SeparableRowLos
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
 LEAVES = "leaves"  # a learner whose leaves have a vector each
+DIRECTED = "directed"  # learners that answer with real numbers, each fitted along a given vector
 
 
 class Surrogate(Gradients, Protocol):

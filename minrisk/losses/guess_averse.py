@@ -11,6 +11,7 @@ C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.base`
 S_k(x)                 ``scores``                          rows
 L^{id,exp}, GEL        ``"gel"``                           `minrisk._kernels.guess_averse`
 L^{log,exp}, GLL       ``"gll"``                           `minrisk._kernels.guess_averse`
+w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.along`
 =====================  ==================================  ===========================================
 
 Deviation: the sums run over k != z. The paper's include C_zz, which is 0 there; here a cost of the right decision is a
@@ -23,12 +24,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._kernels import along as lines
+from minrisk._kernels import grouped
 from minrisk._kernels import guess_averse as kernels
 from minrisk._kernels.split import QUADRATIC
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import JOINT
 from minrisk.losses.links import Link
-from minrisk.rows.base import RowCosts
+from minrisk.rows.base import Groups, RowCosts
 
 KINDS = ("gel", "gll")
 
@@ -93,13 +96,18 @@ class GuessAverseLoss:
         return float(np.log(top)) if self.kind == "gel" and top > 0 else 0.0
 
     def link(self, costs: RowCosts) -> Link | None:
-        """Softmax for GLL with a cost of 1 for each mistake.
+        """Softmax for GLL with a cost of 1 for each mistake; Eq. (33) for GEL with symmetric costs.
 
-        Of costs s the minimiser is p_y ~ pi_y (s + (1 - s) pi_y) with pi the softmax, which is softmax for s = 1 only.
+        GLL: of costs s the minimiser is p_y ~ pi_y (s + (1 - s) pi_y) with pi the softmax, which is softmax for s = 1
+        only. GEL: with C = C' each pair's part C_jk (p_j e^(S_k - S_j) + p_k e^(S_j - S_k)) of the expected loss is
+        least at S_j - S_k = 1/2 ln(p_j / p_k), whatever C_jk > 0 (the paper's Appendix C).
         """
         K, D = costs.table.shape
-        if self.kind != "gll" or K != D or not np.array_equal(costs.row, costs.label):
+        if K != D or not np.array_equal(costs.row, costs.label):
             return None
+        if self.kind == "gel":
+            symmetric = np.array_equal(costs.table, costs.table.T) and np.all(costs.table[~np.eye(K, dtype=bool)] > 0)
+            return "softmax2" if symmetric else None
         return "softmax" if np.all(costs.table[~np.eye(K, dtype=bool)] == 1.0) else None
 
     # -- row kernels ---------------------------------------------------------------------------------------------
@@ -140,3 +148,53 @@ class GuessAverseLoss:
                 costs.table, costs.row, costs.label, costs.weight, scores, log_scale, edge, in_bag, factor, start, stop
             )
         return sums
+
+    def along(
+        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
+        start: int, stop: int, line: FloatArray,
+    ) -> FloatArray:
+        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
+        run = lines.exponential_along if self.kind == "gel" else lines.logistic_along
+        top: FloatArray = run(
+            costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
+        )
+        return top
+
+    # -- along a direction with few different values -------------------------------------------------------------
+    @property
+    def relative(self) -> bool:
+        """GLL's logarithms are of shares of what they were."""
+        return self.kind == "gll"
+
+    def n_terms(self, n_values: int) -> int:
+        """GEL has one for each value, GLL one more for its 1."""
+        return n_values if self.kind == "gel" else n_values + 1
+
+    def gather(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,
+        groups: Groups, start: int, stop: int,
+    ) -> None:
+        """Sums of the terms by value; see `minrisk._kernels.grouped`."""
+        if self.kind == "gel":
+            grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
+        else:
+            grouped.gather_shares(
+                edge, mass, costs.label, costs.weight, log_scale, groups.number, start, stop, groups.terms
+            )
+
+    def along_groups(
+        self, costs: RowCosts, log_scale: float, groups: Groups, factor: FloatArray, step: float, start: int,
+        stop: int, line: FloatArray,
+    ) -> FloatArray:
+        """Value (of GLL: less that at step 0), slope and curvature of each row; see `minrisk._kernels.grouped`."""
+        top: FloatArray
+        if self.kind == "gel":
+            top = grouped.sums_along(
+                groups.terms, costs.label, groups.number, groups.values, 1, factor, step, start, stop, line
+            )
+        else:
+            top = grouped.shares_along(
+                groups.terms, costs.label, costs.weight, log_scale, groups.number, groups.values, factor, step, start,
+                stop, line,
+            )
+        return top

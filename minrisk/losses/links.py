@@ -31,11 +31,17 @@ def _softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(scores)
 
 
+def _softmax2(scores: FloatArray) -> FloatArray:
+    """2 h: of p_j e^(h_k - h_j) the minimiser is h = 1/2 ln p, up to a constant (Beijbom et al. 2014, Eq. 33)."""
+    return 2.0 * scores
+
+
 LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "sigmoid2": _sigmoid2,
     "sigmoid": _sigmoid,
     "linear": _linear,
     "softmax": _softmax,
+    "softmax2": _softmax2,
 }
 
 

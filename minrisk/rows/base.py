@@ -80,7 +80,7 @@ class GrownTree(NamedTuple):
 
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
-JOINT = "joint"  # a loss of the differences of a row's scores: its value belongs to rows, not to outputs
+JOINT = "joint"  # a loss of all scores of a row together: its value belongs to rows, not to outputs
 
 
 class Gradients(Protocol):
@@ -118,6 +118,46 @@ class JointRowLoss(Gradients, Protocol):
         self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
         start: int, stop: int,
     ) -> IntArray: ...
+
+
+class DirectedRowLoss(JointRowLoss, Protocol):
+    """What `DirectedRows` ask of a loss."""
+
+    def along(
+        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
+        start: int, stop: int, line: FloatArray,
+    ) -> FloatArray: ...
+
+
+class Groups(NamedTuple):
+    """A direction by its different values, and the sums of each row's terms by them."""
+
+    number: IntArray  # (D,): which value a decision has
+    values: FloatArray  # (G,)
+    terms: FloatArray  # (n, P), P as the loss likes
+
+
+class GroupedRowLoss(DirectedRowLoss, Protocol):
+    """A loss whose decisions of equal value in a direction can be summed up front."""
+
+    @property
+    def relative(self) -> bool:
+        """Whether values `along_groups` are less that at step 0."""
+
+    def n_terms(self, n_values: int) -> int:
+        """Columns of `Groups.terms`."""
+
+    def gather(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,
+        groups: Groups, start: int, stop: int,
+    ) -> None:
+        """Fill the terms of rows start..stop at the scores of the last `gradients`."""
+
+    def along_groups(
+        self, costs: RowCosts, log_scale: float, groups: Groups, factor: FloatArray, step: float, start: int,
+        stop: int, line: FloatArray,
+    ) -> FloatArray:
+        """As `along`, but for what `relative` says."""
 
 
 RowLoss = SeparableRowLoss | JointRowLoss

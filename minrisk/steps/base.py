@@ -27,6 +27,7 @@ class StepProblem(NamedTuple):
     value: float  # loss over the bag at a = 0
     ridge: FloatArray  # (D,)
     log_scale: float  # sums are times exp(-log_scale)
+    directions: FloatArray | None = None  # (R, D): the vectors that R learners go along together; None: free
 
 
 class Step(NamedTuple):

@@ -1,0 +1,59 @@
+"""Weighted least squares on one feature at a time: targets of the rows, and their sums with every feature.
+
+    Z (n_features, n_samples), |z| <= 1      push, pull (n,): u and rho of the rows, in units of a power of two
+
+Rows ask for g(z) = a z + b of least sum rho (u / rho - g)^2. Products are rounded to whole numbers below 2**51 by
+adding ROUND, which leaves them in the low bits: int64 sums, exact and vectorised.
+"""
+
+import numpy as np
+
+from minrisk._kernels._jit import kernel
+
+ROUND = 6755399441055744.0  # 1.5 * 2**52
+BIAS = int(np.float64(ROUND).view(np.int64))
+PRODUCT_BITS = 50  # of |u z|, at most
+
+UNIFORM, SLOPE, CURVATURE = 0, 1, 2
+
+
+@kernel
+def aim(line, weight, in_bag, weighting, start, stop, push, pull):
+    """push = -slope, pull = rho (the row's weight, its |slope| or its curvature); 0 out of the bag.
+
+    Returns the maxima of |push| and pull.
+    """
+    top = np.zeros(2)
+    for i in range(start, stop):
+        u, rho = 0.0, 0.0
+        if in_bag[i]:
+            u = -line[i, 1]
+            if weighting == UNIFORM:
+                rho = weight[i]
+            elif weighting == SLOPE:
+                rho = abs(u)
+            else:
+                rho = line[i, 2]
+        push[i, 0], pull[i, 0] = u, rho
+        top[0], top[1] = max(top[0], abs(u)), max(top[1], rho)
+    return top
+
+
+@kernel
+def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, out):
+    """out[c] += sums of rho z, rho z^2 and u z over rows start..stop, z = Z[features[c]], in fixed point."""
+    count = np.int64(stop - start)
+    u, rho = np.empty(stop - start), np.empty(stop - start)
+    for i in range(start, stop):
+        u[i - start], rho[i - start] = push[i, 0] * push_factor, pull[i, 0] * pull_factor
+    for c in range(features.shape[0]):
+        z = Z[features[c], start:stop]
+        first, square, both = np.int64(0), np.int64(0), np.int64(0)
+        for i in range(count):
+            r = rho[i] * z[i]
+            first += np.float64(r + ROUND).view(np.int64)
+            square += np.float64(r * z[i] + ROUND).view(np.int64)
+            both += np.float64(u[i] * z[i] + ROUND).view(np.int64)
+        out[c, 0] += first - count * BIAS
+        out[c, 1] += square - count * BIAS
+        out[c, 2] += both - count * BIAS

@@ -1,0 +1,287 @@
+"""MCBoost with guess-averse losses: GEL- and GLL-MCBoost, MCBoost, P-MCBoost, and MCBoost with L_s and L_t.
+
+O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass
+Boosting", ICML 2014.
+
+===============================  =================================  ============================
+paper                            here                               where
+===============================  =================================  ============================
+y_k, codewords                   ``simplex_codewords``              `minrisk.codes`
+S_k = 1/2 <y_k, f>, Eq. (23)     ``scores``                         rows
+GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.losses.guess_averse`
+L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.guessing`
+L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
+w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.along`
+g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.directed`
+alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
+posteriors, Eq. (33)             link "softmax2"                    `minrisk.losses.links`
+Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.selection`
+Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting`
+===============================  =================================  ============================
+
+f lives in R^(K-1) and is updated as f_r += alpha g; here the scores S are, S += alpha g(x) (1/2 y^r) with y^r the r-th
+coordinates of the K codewords, which is the same and needs no decoding.
+
+Deviations: the paper's final decision argmax <y_j, f_j> is read as argmax_j <y_j, f>; (36) lacks the 1/2 of (23), which
+an exact step makes up for; (37) is read with the indices of (14); the paper does not say which least squares fits g
+(see `weighting`) nor which simplex is taken; L_MC's constant 1 is left out; no score moves by more than 18 in a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray
+from minrisk._workers import Workers
+from minrisk.estimator import BoostedClassifier
+from minrisk.validation import Choice, Number, Rule
+
+if TYPE_CHECKING:
+    from minrisk.binning import Binner
+    from minrisk.learners.directed import Regression
+    from minrisk.losses.base import JointLoss
+    from minrisk.rows.base import RowCosts
+    from minrisk.rows.local import LocalRows
+
+
+class Regressor(NamedTuple):
+    """Something with `fit` and `predict`, or nothing."""
+
+    def accepts(self, value: Any) -> bool:
+        """Whether it is an object, not a class, with both."""
+        whole = not isinstance(value, type) and all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
+        return value is None or whole
+
+    def __str__(self) -> str:
+        return "a scikit-learn regressor or None"
+
+
+class MCBoostClassifier(BoostedClassifier):
+    """Boosting of class scores along the coordinates of a simplex, with a loss that is averse to guessing.
+
+    S(x) = sum_t sum_r alpha_tr g_tr(x) (1/2 y^r): a round visits each of the K - 1 coordinates r, fits a regressor g to
+    the loss's negative slope -w^r along it, and takes the step alpha that minimises
+
+        L(S) = 1/W sum_n w_n L(C, z_n, S(x_n))
+
+    exactly. In plain words: the right class is to get the largest score by a margin that grows with the cost of a
+    mistake ("gll", "gel"); or costs are left to the decision ("mc" with ``decision="bayes"``).
+
+    Parameters
+    ----------
+    cost : optional
+        What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
+        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
+    loss : {"gll", "gel", "mc", "ls", "lt"}, default="gll"
+        log(1 + sum_j C_zj e^(S_j - S_z)), Eq. (21); sum_j C_zj e^(S_j - S_z), Eq. (20), which does not see symmetric
+        costs; the same without costs, Eq. (22); and two losses that are not averse to guessing, sum_j C_zj e^(S_j),
+        Eq. (12), and sum_j sum_k C_zj e^(S_j - S_k), Eq. (14).
+    decision : {"argmax", "bayes"}, default="argmax"
+        The largest score, or the least expected cost of the probabilities, Eq. (3) with (33). The latter needs a loss
+        that estimates them: "mc" (then it is P-MCBoost), "gel" with symmetric costs, "gll" with 0/1 costs.
+    descent : {"coordinate", "gradient"}, default="coordinate"
+        One coordinate after the other, each with a step of its own (Algorithm 1), or all at once with a common step
+        (footnote 4), at a fraction of the time.
+    n_estimators : int, default=100
+        Largest number of rounds, of K - 1 learners each.
+    learning_rate : float, default=1.0
+        Factor on every step; 1 is the paper's.
+    weak_learner : {"linear", "stump", "tree"}, default="linear"
+        g(x) = a x_j + b on one feature x_j (the paper's), or a regression tree of depth 1 or of `max_depth`.
+    max_depth : int, default=3
+        Depth of trees.
+    estimator : regressor, optional
+        A scikit-learn regressor in place of `weak_learner`: clones of it are fitted, with `sample_weight` where rows
+        weigh differently. Such a model cannot be saved to a model file.
+    weighting : {"curvature", "uniform", "slope"}, default="curvature"
+        The least squares that g is fitted by: a Newton step's, target -w^r / h with the curvature h for weight; that of
+        -w^r itself; or that of -sign(w^r) with |w^r| for weight. The paper says "weighted least square" only.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Thresholds of trees divide the rows evenly, or are evenly spaced.
+    max_bins : int, optional
+        2 to 256; default 256 for "quantile", 201 for "uniform".
+    subsample : float, default=1.0
+        Share of the rows drawn, without replacement, for each round.
+    max_features : float or int, default=1.0
+        Share or number of the features drawn for each round.
+    early_stopping : bool, default=False
+        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost of the
+        largest scores ("mc": of the least share of errors).
+    validation_fraction : float, default=0.1
+        Share of the rows set apart.
+    n_iter_no_change : int, default=20
+        Stop after this many rounds without a new minimum.
+    warm_start : bool, default=False
+        Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
+    n_jobs : int, optional
+        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+    random_state : int or RandomState, optional
+        For `subsample`, `max_features` and the validation part.
+    verbose : int, default=0
+        1 draws a progress bar (with rich).
+
+    Attributes
+    ----------
+    classes_, decisions_, cost_, model_, n_iter_, train_loss_, validation_risk_, feature_importances_, n_features_in_
+        As in `REBELClassifier`; `model_` holds the K - 1 learners of each round.
+    train_risk_ : ndarray of shape (n_iter_ + 1,)
+        Mean cost of the largest scores on the training rows ("mc": share of errors).
+
+    References
+    ----------
+    .. [1] O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive
+       Multiclass Boosting", ICML 2014.
+    .. [2] M. Saberian and N. Vasconcelos, "Multiclass Boosting: Theory and Algorithms", NIPS 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from minrisk import MCBoostClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> cost = [[0, 1, 1], [1, 0, 1], [10, 10, 0]]  # class 2 must not be missed
+    >>> model = MCBoostClassifier(cost, n_estimators=20).fit(X[::2], y[::2])
+    >>> model.predict(X[1::2])[:5]
+    array([0, 0, 0, 0, 0])
+    """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **BoostedClassifier._rules,
+        "loss": Choice(("gll", "gel", "mc", "ls", "lt")),
+        "decision": Choice(("argmax", "bayes")),
+        "descent": Choice(("coordinate", "gradient")),
+        "weak_learner": Choice(("linear", "stump", "tree")),
+        "weighting": Choice(("curvature", "uniform", "slope")),
+        "max_depth": Number(int, 1, 16),
+        "estimator": Regressor(),
+    }
+
+    def __init__(
+        self,
+        cost: Any = None,
+        *,
+        loss: str = "gll",
+        decision: str = "argmax",
+        descent: str = "coordinate",
+        n_estimators: int = 100,
+        learning_rate: float = 1.0,
+        weak_learner: str = "linear",
+        max_depth: int = 3,
+        estimator: Any = None,
+        weighting: str = "curvature",
+        binning: str = "quantile",
+        max_bins: int | None = None,
+        subsample: float = 1.0,
+        max_features: float = 1.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 20,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cost = cost
+        self.loss = loss
+        self.decision = decision
+        self.descent = descent
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.weak_learner = weak_learner
+        self.max_depth = max_depth
+        self.estimator = estimator
+        self.weighting = weighting
+        self.binning = binning
+        self.max_bins = max_bins
+        self.subsample = subsample
+        self.max_features = max_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- training ------------------------------------------------------------------------------------------------
+    def _make_rows(
+        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
+    ) -> LocalRows:
+        from minrisk.rows.base import RowCosts
+        from minrisk.rows.directed import DirectedRows
+
+        if self.loss == "mc":  # Eq. (22) has no costs: they come in with the decision
+            costs = RowCosts(1.0 - np.eye(len(self.classes_)), costs.label, costs.weight, costs.label)
+        values, binned = X if part is None else X[part], binner.transform(X, part, workers)
+        return DirectedRows(values, binned, binner.n_bins, costs, workers, trainable=trainable)
+
+    def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
+        from minrisk.boosting import Recipe
+        from minrisk.codes import simplex_codewords
+        from minrisk.learners.directed import Directed
+        from minrisk.steps.line_search import LineSearch
+
+        loss = self._loss()
+        loss.constant(costs)  # says so if a class is no decision, before its codewords are asked for
+        self._check_decision(loss, costs)
+        along = np.ascontiguousarray(0.5 * simplex_codewords(costs.table.shape[1]).T)  # Eq. (23)
+        n_features = len(thresholds)
+        drawn = self.max_features if isinstance(self.max_features, int) else round(self.max_features * n_features)
+        return Recipe(
+            loss=loss,
+            family=Directed(self._regression(thresholds), self.weighting),
+            solver=LineSearch(),
+            learning_rate=self.learning_rate,
+            subsample=self.subsample,
+            max_features=min(max(1, drawn), n_features),
+            directions=(along,) if self.descent == "gradient" else tuple(vector[None] for vector in along),
+        )
+
+    def _loss(self) -> JointLoss:
+        from minrisk.losses.guess_averse import GuessAverseLoss
+        from minrisk.losses.guessing import GuessingLoss
+
+        if self.loss in ("ls", "lt"):
+            return GuessingLoss(self.loss)
+        return GuessAverseLoss("gll" if self.loss == "gll" else "gel")
+
+    def _regression(self, thresholds: tuple[FloatArray, ...]) -> Regression:
+        from minrisk.learners.directed import Lines, RegressionTrees
+
+        if self.estimator is not None:
+            from minrisk.learners.plugged import PluggedRegression
+
+            return PluggedRegression(self.estimator)
+        if self.weak_learner == "linear":
+            return Lines()
+        return RegressionTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)
+
+    def _check_decision(self, loss: JointLoss, costs: RowCosts) -> None:
+        """Refuse decisions that the scores cannot make."""
+        if self.decision == "bayes" and (loss.link(costs) is None or self.cost_ is None):
+            raise ValueError(
+                f"decision='bayes' needs probabilities and a cost matrix, which loss={self.loss!r} with these costs "
+                "does not give: use loss='mc' with a cost matrix, or decision='argmax'."
+            )
+        if self.loss == "mc" and self.decision == "argmax" and len(self.decisions_) > len(self.classes_):
+            raise ValueError(
+                "loss='mc' scores the classes only and would never take another decision: use decision='bayes'."
+            )
+
+    # -- prediction ------------------------------------------------------------------------------------------------
+    def _decide(self, scores: FloatArray) -> IntArray:
+        """Number of the decision: of the largest score, or of least expected cost, Eq. (3)."""
+        if self.decision == "argmax":
+            return super()._decide(scores)
+        from minrisk.selection import least_cost
+
+        assert self.cost_ is not None
+        return least_cost(self.model_.link, scores, self.model_.temperature, self.cost_.values)
+
+    def _n_outputs(self) -> int:
+        return len(self.classes_ if self.loss == "mc" else self.decisions_)
+
+    def _gives_probabilities(self) -> bool:
+        return self.loss in ("mc", "gel") or (self.loss == "gll" and self.cost is None)

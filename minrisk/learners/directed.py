@@ -1,0 +1,116 @@
+"""Real-valued learners along given directions: single-feature lines, stumps and trees fitted by least squares.
+
+MCBoost's weak learners g(x) = a x + b (Beijbom et al., ICML 2014, Sec. 5): "ax + b" is read as one feature x_j, and
+g* of Eq. (30), which is linear in g and has no minimum without a norm, as a weighted least-squares fit to -w^r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.learners.base import Found, Round
+from minrisk.learners.tree import CONSTANT, Tree
+from minrisk.learners.vector_tree import VectorTrees
+from minrisk.losses.base import DIRECTED
+from minrisk.rows.base import DirectedRowLoss, GrowthRule
+from minrisk.rows.directed import DirectedRows, directed_rows
+
+_ZERO = np.zeros(1, dtype=np.int32)
+
+
+class Regression(Protocol):
+    """Fits a learner to the target that the rows hold."""
+
+    def find(self, rows: DirectedRows, round_: Round, seed: int) -> Any:
+        """A `Tree`, or what stands for one, its gains adding up to 1; None if nothing can be fitted."""
+
+
+@dataclass(frozen=True)
+class Directed:
+    """One learner for each direction of a step, all fitted at the same scores.
+
+    With one direction to a step this is coordinate descent, with all of them gradient descent.
+
+    Parameters
+    ----------
+    regression : Regression
+    weighting : {"uniform", "slope", "curvature"}
+        See `DirectedRows.aim`.
+    """
+
+    regression: Regression
+    weighting: str
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that steps may rely on."""
+        return frozenset({DIRECTED})
+
+    def fit(self, round_: Round) -> Found | None:
+        """Fit the learners, then solve for the step along them; see `LearnerFamily.fit`."""
+        rows, problem = directed_rows(round_.rows), round_.problem
+        directions: FloatArray | None = problem.directions
+        assert directions is not None
+        loss: DirectedRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
+        learners = []
+        for r, direction in enumerate(directions):
+            rows.aim(loss, direction, self.weighting)
+            learner = self.regression.find(rows, round_, round_.seed + r)
+            learners.append(CONSTANT if learner is None else learner)
+            if learner is None:  # keeps its place and answers 0
+                learners[-1] = CONSTANT._replace(value=np.zeros(1))
+            rows.respond(learners[-1])
+            rows.steer(direction, r, len(directions), problem.value)
+        step = round_.solver.solve(problem)
+        share = max(0.0, 1.0 - step.value / problem.value) / len(directions)
+        return Found(tuple(learner._replace(gain=share * learner.gain) for learner in learners), step)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """g(x) = a x_j + b, the feature j of least weighted squares; a missing value counts as the feature's mean."""
+
+    def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
+        """See `Regression.find`."""
+        line = rows.regress(round_.features)
+        if line is None:
+            return None
+        return Tree(
+            feature=np.array([line.feature], dtype=np.int32), bin=_ZERO + 255, threshold=np.array([np.inf]),
+            left=_ZERO, value=np.array([line.value]), vector=_ZERO, gain=np.array([float(line.slope != 0.0)]), depth=0,
+            slope=np.array([line.slope]), origin=np.array([line.origin]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RegressionTrees:
+    """Trees grown best leaf first by least squares, a number in every leaf.
+
+    Parameters
+    ----------
+    max_depth : int
+        1 for stumps.
+    thresholds : sequence of ndarray
+        Of the binner.
+    """
+
+    max_depth: int
+    thresholds: Sequence[FloatArray]
+
+    @cached_property
+    def _trees(self) -> VectorTrees:
+        return VectorTrees(2**self.max_depth, self.thresholds, self.max_depth)
+
+    def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
+        """See `Regression.find`."""
+        rule = GrowthRule(2**self.max_depth, self.max_depth, 1, len(round_.features))
+        grown, values = rows.grow_regression(rule, round_.features, seed)
+        tree = self._trees.finished(grown, 1.0)
+        leaf = tree.left == np.arange(len(tree.left))
+        return tree._replace(value=np.where(leaf, values[tree.vector], 0.0), vector=np.zeros_like(tree.vector))

@@ -1,0 +1,158 @@
+"""The gamma-phi family of guess-averse losses, with gamma and phi to be plugged in.
+
+Beijbom, Saberian, Kriegman and Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass Boosting",
+ICML 2014, Definition 4, Eq. (15). GEL and GLL are the members that `minrisk.losses.guess_averse` has kernels for; here
+any other is array code. Lemma 1: averse to guessing if gamma increases and phi(v) < phi(0) for all v > 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from minrisk._kernels.split import QUADRATIC
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.losses.base import JOINT
+from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.losses.guessing import line_value_sums
+from minrisk.losses.links import Link
+from minrisk.rows.base import RowCosts
+
+HIGHEST = 600.0  # exponents above are cut, so that sums stay finite whatever the scores
+
+Elementwise = Callable[[FloatArray], Any]
+
+
+class Smooth(NamedTuple):
+    """A function of one number with its first two derivatives, all elementwise on arrays."""
+
+    value: Elementwise
+    slope: Elementwise
+    curvature: Elementwise
+
+
+def _decay(v: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(np.minimum(-v, HIGHEST)))
+
+
+GAMMAS = {
+    "identity": Smooth(lambda v: v, np.ones_like, np.zeros_like),
+    "log": Smooth(np.log1p, lambda v: 1.0 / (1.0 + v), lambda v: -1.0 / (1.0 + v) ** 2),  # log(1 + v), Eq. (21)
+}
+PHIS = {
+    "exponential": Smooth(_decay, lambda v: -_decay(v), _decay),  # e^-v, Eq. (20), (21)
+    "logistic": Smooth(  # log(1 + e^-v): pairwise comparisons (Zhang 2004) with identity
+        lambda v: np.logaddexp(0.0, -v), lambda v: -expit(-v), lambda v: expit(v) * expit(-v)
+    ),
+    "squared hinge": Smooth(
+        lambda v: np.maximum(1.0 - v, 0.0) ** 2, lambda v: -2.0 * np.maximum(1.0 - v, 0.0), lambda v: 2.0 * (v < 1.0)
+    ),
+    "squared": Smooth(  # (1 - v)^2 rises again beyond 1: Lemma 1 does not hold
+        lambda v: (1.0 - v) ** 2, lambda v: -2.0 * (1.0 - v), lambda v: np.full_like(v, 2.0)
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class GammaPhiLoss:
+    """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk phi(S_ny - S_nk)).
+
+    Parameters
+    ----------
+    gamma : str or Smooth
+        "identity", "log" (of 1 + v), or another increasing function.
+    phi : str or Smooth
+        "exponential", "logistic", "squared hinge", "squared", or another one.
+    """
+
+    gamma: str | Smooth
+    phi: str | Smooth
+
+    def __post_init__(self) -> None:
+        for name, given, known in (("gamma", self.gamma, GAMMAS), ("phi", self.phi, PHIS)):
+            if isinstance(given, str) and given not in known:
+                options = ", ".join(map(repr, known))
+                raise ValueError(f"{name} must be one of {options}, or a `Smooth` function, got {given!r}.")
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return frozenset({JOINT})
+
+    @property
+    def gain(self) -> int:
+        """E^2 / (2 M): one Newton step."""
+        return QUADRATIC
+
+    @property
+    def base(self) -> str:
+        """Names of gamma and phi."""
+        return " of ".join(part if isinstance(part, str) else "a function" for part in (self.gamma, self.phi))
+
+    def constant(self, costs: RowCosts) -> float:
+        """0. Raises ValueError if a true class is no decision, or the only one."""
+        return GuessAverseLoss("gel").constant(costs)
+
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """0, the least that gamma and phi are taken to reach."""
+        return np.zeros(costs.table.shape[1])
+
+    def start_log_scale(self, costs: RowCosts) -> float:
+        """0."""
+        return 0.0
+
+    def link(self, costs: RowCosts) -> Link | None:
+        """None: not known for functions to be plugged in."""
+        return None
+
+    def _parts(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> tuple[FloatArray, ...]:
+        """Weighted gamma, gamma' and gamma'' (n, 1) of the sum, and c_k phi', c_k phi'' (n, D) of its terms."""
+        gamma = GAMMAS[self.gamma] if isinstance(self.gamma, str) else self.gamma
+        phi = PHIS[self.phi] if isinstance(self.phi, str) else self.phi
+        own = costs.label[start:stop, None]
+        cost = costs.table[costs.row[start:stop]].copy()
+        np.put_along_axis(cost, own, 0.0, axis=1)
+        v = np.take_along_axis(scores, own, axis=1) - scores
+        total, weight = (cost * phi.value(v)).sum(axis=1, keepdims=True), costs.weight[start:stop, None]
+        outer = [weight * part(total) for part in gamma]
+        return *outer, cost * phi.slope(v), cost * phi.curvature(v)
+
+    def gradients(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray:
+        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
+        value, slope, curvature, first, second = self._parts(costs, scores[start:stop], start, stop)
+        own, scale = costs.label[start:stop, None], np.exp(-log_scale)
+        down = -first  # d total / d S_k for k != y; for y it is the sum's negative
+        np.put_along_axis(down, own, first.sum(axis=1, keepdims=True), axis=1)
+        np.put_along_axis(second, own, second.sum(axis=1, keepdims=True), axis=1)
+        edge[start:stop] = -scale * slope * down
+        mass[start:stop] = np.maximum(scale * (slope * second + curvature * down**2), 0.0)
+        of_class = np.zeros(scores.shape[1])
+        np.maximum.at(of_class, own[:, 0], scale * value[:, 0])
+        return np.array([np.abs(edge[start:stop]).max(axis=0), mass[start:stop].max(axis=0), of_class])
+
+    def value_sums(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
+        start: int, stop: int,
+    ) -> IntArray:
+        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
+        return line_value_sums(self, costs, scores, log_scale, in_bag, factor, start, stop)
+
+    def along(
+        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
+        start: int, stop: int, line: FloatArray,
+    ) -> FloatArray:
+        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
+        d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)
+        value, slope, curvature, first, second = self._parts(costs, scores[start:stop] + step * d, start, stop)
+        v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d
+        inner = (first * v).sum(axis=1, keepdims=True)
+        bend = slope * (second * v**2).sum(axis=1, keepdims=True) + curvature * inner**2
+        line[start:stop] = np.exp(-log_scale) * np.concatenate([value, slope * inner, bend], axis=1)
+        return np.asarray(np.abs(line[start:stop]).max(axis=0, initial=0.0))

@@ -1,0 +1,205 @@
+"""L_s and L_t, classification calibrated and yet not averse to guessing; and the check of that property.
+
+Beijbom, Saberian, Kriegman and Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass Boosting",
+ICML 2014, Eq. (12), (14) and Definition 3. Their text swaps the two numbers in Sec. 4 and 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minrisk._kernels import along as kernels
+from minrisk._kernels import grouped
+from minrisk._kernels.split import QUADRATIC
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.losses.base import JOINT
+from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.losses.links import Link
+from minrisk.rows.base import DirectedRowLoss, Groups, RowCosts
+
+KINDS = ("ls", "lt")
+DRAWS = 400  # scores per class, radius and way of drawing
+RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)
+
+
+@dataclass(frozen=True, eq=False)
+class GuessingLoss:
+    """L_s = sum_k c_k e^(S_k), for scores that sum to 0, or L_t = sum_j sum_k c_j e^(S_j - S_k).
+
+    The sums leave out the cost of the right decision, c_y, which the paper has 0.
+
+    Parameters
+    ----------
+    kind : {"ls", "lt"}
+    """
+
+    kind: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return frozenset({JOINT})
+
+    @property
+    def gain(self) -> int:
+        """E^2 / (2 M): one Newton step."""
+        return QUADRATIC
+
+    @property
+    def base(self) -> str:
+        """Name of the loss."""
+        return self.kind
+
+    def constant(self, costs: RowCosts) -> float:
+        """0. Raises ValueError if a true class is no decision, or the only one."""
+        return GuessAverseLoss("gel").constant(costs)
+
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """0 for L_s; L_t cannot fall below its terms j = k, whatever the scores: the costs' sum over rows."""
+        return np.zeros(costs.table.shape[1])
+
+    def start_log_scale(self, costs: RowCosts) -> float:
+        """Log of the largest cost times the largest weight."""
+        return GuessAverseLoss("gel").start_log_scale(costs)
+
+    def link(self, costs: RowCosts) -> Link | None:
+        """None: the minimisers estimate expected costs, not probabilities."""
+        return None
+
+    def gradients(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray:
+        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
+        run = kernels.sum_gradients if self.kind == "ls" else kernels.pair_gradients
+        top: FloatArray = run(
+            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, mass
+        )
+        return top
+
+    def value_sums(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
+        start: int, stop: int,
+    ) -> IntArray:
+        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
+        return line_value_sums(self, costs, scores, log_scale, in_bag, factor, start, stop)
+
+    def along(
+        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
+        start: int, stop: int, line: FloatArray,
+    ) -> FloatArray:
+        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
+        run = kernels.sum_along if self.kind == "ls" else kernels.pair_along
+        top: FloatArray = run(
+            costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
+        )
+        return top
+
+    @property
+    def relative(self) -> bool:
+        """No."""
+        return False
+
+    def n_terms(self, n_values: int) -> int:
+        """L_s has one for each value, L_t two."""
+        return n_values if self.kind == "ls" else 2 * n_values
+
+    def gather(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,
+        groups: Groups, start: int, stop: int,
+    ) -> None:
+        """Sums of the terms by value; see `minrisk._kernels.grouped`."""
+        if self.kind == "ls":
+            grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
+        else:
+            grouped.gather_pairs(
+                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, groups.number, start, stop,
+                groups.terms,
+            )
+
+    def along_groups(
+        self, costs: RowCosts, log_scale: float, groups: Groups, factor: FloatArray, step: float, start: int,
+        stop: int, line: FloatArray,
+    ) -> FloatArray:
+        """Value, slope and curvature of each row; see `minrisk._kernels.grouped`."""
+        top: FloatArray
+        if self.kind == "ls":
+            top = grouped.sums_along(
+                groups.terms, costs.label, groups.number, groups.values, 0, factor, step, start, stop, line
+            )
+        else:
+            top = grouped.pairs_along(groups.terms, groups.values, factor, step, start, stop, line)
+        return top
+
+
+def line_value_sums(
+    loss: DirectedRowLoss, costs: RowCosts, scores: FloatArray, log_scale: float, in_bag: Bag, factor: FloatArray,
+    start: int, stop: int,
+) -> IntArray:
+    """What `value_sums` asks for, of any loss that knows itself `along` a line."""
+    line, nowhere = np.empty((len(scores), 3)), np.zeros((1, scores.shape[1]))
+    loss.along(costs, scores, np.zeros(len(scores)), nowhere, 0.0, log_scale, start, stop, line)
+    sums: IntArray = kernels.value_sums(costs.label, line, in_bag, factor, start, stop)
+    return sums
+
+
+def row_values(loss: DirectedRowLoss, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
+    """The loss L(C, y, S) of each row of scores (n, D)."""
+    n = len(scores)
+    index = np.asarray(y, dtype=np.int32)
+    costs = RowCosts(np.ascontiguousarray(cost, dtype=np.float64), index, np.ones(n), index)
+    line, nowhere = np.empty((n, 3)), np.zeros((1, scores.shape[1]))
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    loss.along(costs, scores, np.zeros(n), nowhere, 0.0, 0.0, 0, n, line)
+    return line[:, 0]
+
+
+def is_guess_averse(loss: DirectedRowLoss, cost: FloatArray, seed: int = 0) -> bool:
+    """Whether L(C, z, S) < L(C, z, A) for all scores S that decide for z and all equal scores A (Definition 3).
+
+    Tried numerically, for this cost matrix, so that True means "no counter-example found": scores of sum 0 are drawn
+    for every class z at radii from 0.01 to 30, normally distributed ones and ones with two levels below z's (one just
+    below, the other far: [3, 2, -5] of Eq. (13) is of this kind).
+
+    Parameters
+    ----------
+    loss : a loss with `along`
+        `GuessAverseLoss`, `GuessingLoss` or `GammaPhiLoss`.
+    cost : ndarray of shape (K, K)
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minrisk.losses.guess_averse import GuessAverseLoss
+    >>> cost = 1 - np.eye(3)
+    >>> is_guess_averse(GuessAverseLoss("gll"), cost), is_guess_averse(GuessingLoss("ls"), cost)
+    (True, False)
+    """
+    cost = np.asarray(cost, dtype=np.float64)
+    K, rng = len(cost), np.random.default_rng(seed)
+    for z in range(K):
+        unit = np.concatenate([rng.normal(size=(DRAWS, K)), _two_levels(rng, K)])
+        unit[:, z], unit[np.arange(len(unit)), unit.argmax(axis=1)] = unit.max(axis=1), unit[:, z]
+        decided = unit[unit[:, z] > np.delete(unit, z, axis=1).max(axis=1)]
+        decided -= decided.mean(axis=1, keepdims=True)  # L_s is defined for these; the others see differences only
+        label = np.full(len(decided), z)
+        guess = row_values(loss, cost, label[:1], np.zeros((1, K)))[0]
+        for radius in RADII:
+            if np.any(row_values(loss, cost, label, radius * decided) >= guess):
+                return False
+    return True
+
+
+def _two_levels(rng: np.random.Generator, K: int) -> FloatArray:
+    """Scores with the largest at 1, some just below it and the others far below."""
+    near = rng.random((DRAWS, K)) < 0.5
+    scores = np.where(near, 1.0 - rng.uniform(0.01, 0.5, (DRAWS, 1)), -rng.uniform(0.0, 3.0, (DRAWS, 1)))
+    scores[:, 0] = 1.0
+    return np.asarray(scores)

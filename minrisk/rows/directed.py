@@ -1,0 +1,290 @@
+"""Rows for learners that answer with real numbers: a regression along a direction, and the loss along its answers.
+
+Beside the columns of `LocalRows` they hold the raw values, the regression's target u = -dL/dt of each row along the
+direction with its weight rho, and a line through the scores.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from minrisk._kernels._dtypes import FIXED, SCORE
+from minrisk._kernels.fixed import unfixed
+from minrisk._kernels.grow import NEWTON
+from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, linear_sums
+from minrisk._kernels.scores import add_response
+from minrisk._typing import Binned, FloatArray, IntArray
+from minrisk._workers import Workers
+from minrisk.rows.base import (
+    DirectedRowLoss,
+    GroupedRowLoss,
+    Groups,
+    GrownTree,
+    GrowthRule,
+    RowCosts,
+    Target,
+    TreeLike,
+)
+from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.growth import Growth
+from minrisk.rows.local import TIE, LocalRows
+
+WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
+RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
+FLAT = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
+
+
+class Line(NamedTuple):
+    """f(x) = value + slope * (x[feature] - origin)."""
+
+    feature: int
+    slope: float
+    origin: float
+    value: float
+
+
+class Centered(NamedTuple):
+    """Features less their means, by powers of two within -1 and 1 (where rows weigh something); a mean for missing."""
+
+    Z: FloatArray  # (d, n)
+    center: FloatArray  # (d,)
+    unit: FloatArray  # (d,): x = center + unit * z
+
+    @classmethod
+    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers) -> Centered:
+        """From raw values (n, d)."""
+        n, d = X.shape
+        Z, center, unit = np.empty((d, n)), np.zeros(d), np.ones(d)
+
+        def column(j: int) -> None:
+            x, known = X[:, j], ~np.isnan(X[:, j])
+            with np.errstate(over="ignore", invalid="ignore"):
+                counted = np.where(known, weight, 0.0)
+                total = counted.sum()
+                center[j] = counted @ np.where(known, x, 0.0) / total if total > 0 else 0.0
+                z = np.where(known, x - center[j], 0.0)
+                top = np.abs(z[weight > 0]).max(initial=0.0)  # rows of weight 0 count for nothing
+            if not 0 < top < np.inf or not np.isfinite(center[j]):  # constant, or beyond what can be squared
+                center[j], Z[j] = 0.0, 0.0
+                return
+            unit[j] = np.ldexp(1.0, int(np.clip(np.frexp(top)[1], -1000, 1000)))
+            Z[j] = z / unit[j]
+
+        workers.map(column, range(d))
+        return cls(Z, center, unit)
+
+
+class DirectedRows(LocalRows):
+    """`LocalRows` with raw values, real-valued responses, and what `DirectedRowLoss` knows along a line.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Raw values.
+    X_binned, n_bins, costs, workers, blocks, trainable
+        As for `LocalRows`.
+    """
+
+    def __init__(
+        self, X: FloatArray, X_binned: Binned, n_bins: IntArray, costs: RowCosts, workers: Workers,
+        blocks: Sequence[int] | None = None, trainable: bool = True,
+    ) -> None:
+        super().__init__(X_binned, n_bins, costs, workers, blocks, trainable)
+        self.X = np.asarray(X, dtype=np.float64)
+        n = self.n_samples
+        self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
+        self._ones = np.ones(n)
+        self.push, self.pull = np.zeros((2, n, 1))
+        self.line = np.empty((n, 3))
+        self._factor, self._move = self._ones, np.zeros((1, self.n_outputs))
+        self._joint = np.empty((0, self.n_outputs), dtype=SCORE)
+        self._weightless = None if np.all(self.costs.weight > 0) else self.costs.weight == 0
+        self._groups: Groups | None = None
+        self._base = 0.0
+        self._terms = np.empty((0, 0))
+
+    @cached_property
+    def _centered(self) -> Centered:
+        return Centered.of(self.X, self.costs.weight, self.workers)
+
+    @cached_property
+    def _target_rows(self) -> DirectedRows:
+        """These rows, with `push` and `pull` for edge and mass."""
+        view = copy.copy(self)
+        view.n_outputs, view.edge, view.mass = 1, self.push, self.pull
+        return view
+
+    @cached_property
+    def _grower(self) -> Growth:
+        """Growth of trees on the target."""
+        return Growth(self._target_rows)
+
+    # -- the target of a regression --------------------------------------------------------------------------------
+    def aim(self, loss: DirectedRowLoss, direction: FloatArray, weighting: str) -> None:
+        """Fill the target along a direction (D,): the boosting weights -w^r, and what each row weighs.
+
+        "uniform": the row's weight, which is the plain least squares of -w^r that Eq. (30) is with a norm; "slope":
+        |w^r|, for the target's sign; "curvature": that of the loss, for a Newton step.
+        """
+        self._factor, self._move = self._ones, np.ascontiguousarray(direction)[None]
+        self._groups = self._gathered(loss, direction) if hasattr(loss, "gather") else None
+        self._pass_along(loss, 0.0)
+        tops = self.over_blocks(
+            lambda a, b: aim(
+                self.line, self.costs.weight, self.in_bag, WEIGHTINGS[weighting], a, b, self.push, self.pull
+            )
+        )
+        self.top_push, self.top_pull = np.split(largest(tops), 2)
+
+    def regress(self, features: IntArray) -> Line | None:
+        """The line in one feature that explains the target best; ties to the lowest feature."""
+        bits = min(PRODUCT_BITS, self.sum_bits)
+        push_factor, pull_factor = (fixed_factor(top, bits) for top in (self.top_push, self.top_pull))
+        (W, U), centered = self._target_sums(), self._centered
+        if not W > 0:
+            return None
+
+        def sums(start: int, stop: int) -> IntArray:
+            out = np.zeros((len(features), 3), dtype=FIXED)
+            linear_sums(
+                centered.Z, features, self.push, self.pull, push_factor[0], pull_factor[0], start, stop, out
+            )
+            return out
+
+        total = divide(added(self.over_blocks(sums)), np.concatenate([pull_factor, pull_factor, push_factor])[None])
+        mean = total[:, 0] / W
+        spread = total[:, 1] - mean * total[:, 0]  # sum rho (z - mean)^2
+        common = total[:, 2] - mean * U  # sum u (z - mean)
+        varies = spread > FLAT * total[:, 1]
+        slope = np.divide(common, spread, out=np.zeros_like(common), where=varies)
+        explained = slope * common
+        best = int(np.flatnonzero(explained >= explained.max() * (1.0 - TIE))[0])
+        j = int(features[best])
+        value = U / W - slope[best] * mean[best]
+        return Line(j, float(slope[best] / centered.unit[j]), float(centered.center[j]), float(value))
+
+    def _target_sums(self) -> tuple[float, float]:
+        """Sums of pull and of push."""
+        pull = unfixed(self._column_sums(self.pull, self.top_pull), self.top_pull, self.sum_bits)
+        push = unfixed(self._column_sums(self.push, self.top_push), self.top_push, self.sum_bits)
+        return float(pull[0]), float(push[0])
+
+    def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
+        """A tree grown on the target by least squares, and the value of each leaf."""
+        grower = self._grower
+        view = grower.rows
+        view.whole, view.top_edge, view.top_mass = self.whole, self.top_push, self.top_pull
+        ridge = RIDGE * self._target_sums()[0]
+        grown = grower.grow(Target(NEWTON, np.array([ridge])), rule, features, seed)
+        push, pull = grower.leaf_sums()
+        return grown, divide(push, pull + ridge)[:, 0]
+
+    def fit(self, regressor: Any) -> Any:
+        """A regressor of scikit-learn, fitted to the target; None without rows that weigh something."""
+        push, pull = self.push[:, 0], self.pull[:, 0]
+        counted = pull > 0.0
+        if not counted.any():
+            return None
+        target, weight = push[counted] / pull[counted], pull[counted]
+        if np.all(weight == weight[0]):
+            return regressor.fit(self.X[counted], target)
+        if not has_fit_parameter(regressor, "sample_weight"):
+            raise ValueError(
+                f"{type(regressor).__name__} does not take sample_weight: use weighting='uniform' without sample "
+                "weights, or another estimator."
+            )
+        return regressor.fit(self.X[counted], target, sample_weight=weight / weight.mean())
+
+    def respond(self, tree: TreeLike) -> None:
+        """Fill the response; see `Rows.respond`. A line is not on bins but on raw values, and so is a regressor."""
+        if hasattr(tree, "predict"):
+            self.response[:] = tree.predict(self.X)
+            self.leaf[:] = 0
+            return
+        slope = getattr(tree, "slope", None)
+        if slope is None:
+            super().respond(tree)
+            return
+        difference = self.X[:, tree.feature[0]] - tree.origin[0]  # type: ignore[attr-defined]
+        missing = np.isnan(difference)
+        self.response[:] = tree.value[0] + slope[0] * np.where(missing, 0.0, difference)
+        self.leaf[:] = tree.vector[0]
+
+    # -- along a line ------------------------------------------------------------------------------------------------
+    def _gathered(self, loss: Any, direction: FloatArray) -> Groups:
+        """The direction by its values, with the rows' terms at the present scores."""
+        values, number = np.unique(direction, return_inverse=True)
+        shape = self.n_samples, loss.n_terms(len(values))
+        if self._terms.shape != shape:
+            self._terms = np.empty(shape)
+        groups = Groups(number, values, self._terms)
+        self.over_blocks(
+            lambda a, b: loss.gather(
+                self.costs, self.scores, self._log_scale, self.edge, self.mass, groups, a, b
+            )
+        )
+        return groups
+
+    def _pass_along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
+        """Fill `line` at the step; returns its maxima, (3,)."""
+        groups = self._groups
+        if groups is None:
+            return largest(self.over_blocks(
+                lambda a, b: loss.along(
+                    self.costs, self.scores, self._factor, self._move, step, self._log_scale, a, b, self.line
+                )
+            ))  # fmt: skip
+        grouped: GroupedRowLoss = loss  # type: ignore[assignment]  # or there were no groups
+        return largest(self.over_blocks(
+            lambda a, b: grouped.along_groups(
+                self.costs, self._log_scale, groups, self._factor, step, a, b, self.line
+            )
+        ))  # fmt: skip
+
+    def steer(self, vector: FloatArray, number: int, of: int, value: float) -> None:
+        """Look along response * vector, the vector that was aimed along last; for several learners along their sum.
+
+        The several are told one after another; `value` is the loss over the bag at step 0.
+        """
+        self._base = value
+        if of == 1:
+            self._factor, self._move = self.response, np.ascontiguousarray(vector)[None]
+            return
+        self._groups = None
+        if len(self._joint) == 0:
+            self._joint = np.empty((self.n_samples, self.n_outputs), dtype=SCORE)
+        if number == 0:
+            self._joint[:] = 0.0
+        self._factor, self._move = self._ones, self._joint
+        self.over_blocks(lambda a, b: add_response(self._joint, self.response, vector, a, b))
+
+    def reach(self) -> float:
+        """The most that a score of a row that weighs something moves in a step of 1."""
+        factor, move = self._factor, self._move
+        if self._weightless is not None:
+            factor = np.where(self._weightless, 0.0, factor)
+            move = move if len(move) == 1 else np.where(self._weightless[:, None], 0.0, move)
+        return float(np.abs(factor).max() * np.abs(move).max())
+
+    def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
+        """Loss over the bag with its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
+        top = self._pass_along(loss, step)
+        sums: FloatArray = unfixed(self._column_sums(self.line, top), top, self.sum_bits)
+        if self._groups is not None and loss.relative:  # type: ignore[attr-defined]  # or there were no groups
+            sums[0] += self._base
+        return sums
+
+
+def directed_rows(rows: Any) -> DirectedRows:
+    """The rows, known to be directed."""
+    if not isinstance(rows, DirectedRows):
+        raise TypeError(f"Learners along directions need DirectedRows, got {type(rows).__name__}.")
+    return rows
+
+
