@@ -67,6 +67,12 @@ class Features(NamedTuple):
         return "a share of the features above 0 and at most 1.0, or a whole number of them"
 
 
+def n_drawn(max_features: float, n_features: int) -> int:
+    """The number of features that a share of them, or a number, asks for: one at least, all at most."""
+    drawn = max_features if isinstance(max_features, int) else round(max_features * n_features)
+    return min(max(1, drawn), n_features)
+
+
 class Rule(Protocol):
     """What a parameter may be; its str() says so."""
 

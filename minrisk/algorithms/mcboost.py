@@ -37,7 +37,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Number, Rule
+from minrisk.validation import Choice, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner
@@ -227,15 +227,13 @@ class MCBoostClassifier(BoostedClassifier):
         loss.constant(costs)  # says so if a class is no decision, before its codewords are asked for
         self._check_decision(loss, costs)
         along = np.ascontiguousarray(0.5 * simplex_codewords(costs.table.shape[1]).T)  # Eq. (23)
-        n_features = len(thresholds)
-        drawn = self.max_features if isinstance(self.max_features, int) else round(self.max_features * n_features)
         return Recipe(
             loss=loss,
             family=Directed(self._regression(thresholds), self.weighting),
             solver=LineSearch(),
             learning_rate=self.learning_rate,
             subsample=self.subsample,
-            max_features=min(max(1, drawn), n_features),
+            max_features=n_drawn(self.max_features, len(thresholds)),
             directions=(along,) if self.descent == "gradient" else tuple(vector[None] for vector in along),
         )
 

@@ -232,8 +232,8 @@ class MinRiskClassifier(BoostedClassifier):
                 trainers = [Trainer(c, columns, workers, [] if n else [bar]) for n, c in enumerate(candidates)]
                 found = fit_pool(trainers, folds, self.n_estimators, self._seed)
             self.selection_ += report(found, stated)
-            if best is None or validated_risk(found, stated) < least:
-                best, least = found, validated_risk(found, stated)
+            if (risk := validated_risk(found, stated)) < least or best is None:
+                best, least = found, risk
         assert best is not None
         self._keep(best, projection)
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from minrisk._typing import FloatArray
 from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Flag, Number, Rule
+from minrisk.validation import Choice, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.steps.base import StepSolver
@@ -207,8 +207,6 @@ class REBELClassifier(BoostedClassifier):
         from minrisk.learners.greedy_tree import GreedyTrees
         from minrisk.losses.coupled import coupled_loss
 
-        n_features = len(thresholds)
-        drawn = self.max_features if isinstance(self.max_features, int) else round(self.max_features * n_features)
         return Recipe(
             loss=coupled_loss(costs, self.loss, self.offset),
             family=GreedyTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds),
@@ -217,7 +215,7 @@ class REBELClassifier(BoostedClassifier):
             learning_rate=self.learning_rate,
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,
-            max_features=min(max(1, drawn), n_features),
+            max_features=n_drawn(self.max_features, len(thresholds)),
         )
 
     def _solver(self) -> StepSolver:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from minrisk._kernels.split import QUADRATIC
 from minrisk._typing import FloatArray
 from minrisk.losses.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
@@ -57,6 +58,20 @@ class SeparableLoss(Surrogate, SeparableRowLoss, Protocol):
 
 class JointLoss(Surrogate, JointRowLoss, Protocol):
     """A loss of the differences of a row's scores, with the trait `JOINT`."""
+
+
+class Differences:
+    """What losses of the differences of a row's scores have in common."""
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return frozenset({JOINT})
+
+    @property
+    def gain(self) -> int:
+        """E^2 / (2 M): one Newton step."""
+        return QUADRATIC
 
 
 Loss = SeparableLoss | JointLoss

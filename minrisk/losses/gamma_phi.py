@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from minrisk._kernels.split import QUADRATIC
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import JOINT
+from minrisk.losses.base import Differences
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.guessing import line_value_sums
 from minrisk.losses.links import Link
@@ -58,7 +57,7 @@ PHIS = {
 
 
 @dataclass(frozen=True, eq=False)
-class GammaPhiLoss:
+class GammaPhiLoss(Differences):
     """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk phi(S_ny - S_nk)).
 
     Parameters
@@ -77,16 +76,6 @@ class GammaPhiLoss:
             if isinstance(given, str) and given not in known:
                 options = ", ".join(map(repr, known))
                 raise ValueError(f"{name} must be one of {options}, or a `Smooth` function, got {given!r}.")
-
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that others may rely on."""
-        return frozenset({JOINT})
-
-    @property
-    def gain(self) -> int:
-        """E^2 / (2 M): one Newton step."""
-        return QUADRATIC
 
     @property
     def base(self) -> str:

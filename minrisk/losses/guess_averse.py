@@ -27,9 +27,8 @@ import numpy as np
 from minrisk._kernels import along as lines
 from minrisk._kernels import grouped
 from minrisk._kernels import guess_averse as kernels
-from minrisk._kernels.split import QUADRATIC
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import JOINT
+from minrisk.losses.base import Differences
 from minrisk.losses.links import Link
 from minrisk.rows.base import Groups, RowCosts
 
@@ -37,7 +36,7 @@ KINDS = ("gel", "gll")
 
 
 @dataclass(frozen=True, eq=False)
-class GuessAverseLoss:
+class GuessAverseLoss(Differences):
     """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk exp(S_nk - S_ny)), gamma(v) = v (GEL) or log(1 + v) (GLL).
 
     Unlike the coupled losses it compares scores: outputs are not separable, the same constant added to all scores of a
@@ -54,16 +53,6 @@ class GuessAverseLoss:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
-
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that others may rely on."""
-        return frozenset({JOINT})
-
-    @property
-    def gain(self) -> int:
-        """E^2 / (2 M): one Newton step."""
-        return QUADRATIC
 
     @property
     def base(self) -> str:

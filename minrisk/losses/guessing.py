@@ -12,9 +12,8 @@ import numpy as np
 
 from minrisk._kernels import along as kernels
 from minrisk._kernels import grouped
-from minrisk._kernels.split import QUADRATIC
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import JOINT
+from minrisk.losses.base import Differences
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.links import Link
 from minrisk.rows.base import DirectedRowLoss, Groups, RowCosts
@@ -25,7 +24,7 @@ RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)
 
 
 @dataclass(frozen=True, eq=False)
-class GuessingLoss:
+class GuessingLoss(Differences):
     """L_s = sum_k c_k e^(S_k), for scores that sum to 0, or L_t = sum_j sum_k c_j e^(S_j - S_k).
 
     The sums leave out the cost of the right decision, c_y, which the paper has 0.
@@ -40,16 +39,6 @@ class GuessingLoss:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
-
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that others may rely on."""
-        return frozenset({JOINT})
-
-    @property
-    def gain(self) -> int:
-        """E^2 / (2 M): one Newton step."""
-        return QUADRATIC
 
     @property
     def base(self) -> str:
