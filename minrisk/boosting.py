@@ -18,6 +18,7 @@ from minrisk.model import AdditiveModel
 from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import Rows, Totals
 from minrisk.steps.base import StepProblem, StepSolver
+from minrisk.whole_round import WholeRound, whole_round
 
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
 
@@ -52,6 +53,7 @@ class Progress:
     log_scale: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
+    whole: WholeRound | None = None  # the compiled round on these rows
 
     @classmethod
     def of(
@@ -141,31 +143,52 @@ def boost(
         before = RoundInfo(0, n_rounds, (), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
+    whole = progress.whole or _compiled(rows, recipe)
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
-        in_bag, features = _draw(rows, recipe, seed, t)
-        terms: list[Term] = []
-        moved = False
-        for number, directions in enumerate(recipe.directions):
-            problem = _problem(rows, recipe, totals, floors, in_bag, directions)
-            round_ = Round(rows, problem, recipe.solver, features, _mixed(seed + number, t))
-            found = recipe.family.fit(round_) if problem.value > 0 else None
-            if found is None or not found.step.value < problem.value * (1.0 - STALLED):
-                terms += _nothing(directions)  # the others may still do something
-                continue
-            moved = True
-            terms += _advance(rows, found, recipe.learning_rate)
-            totals = rows.gradients(loss, totals.next_log_scale)
-        if not moved:
+        made = whole(totals, _mixed(seed, t)) if whole else _round(rows, recipe, totals, floors, seed, t)
+        if made is None:
             break
+        terms, totals = made
         progress.trees += [term.learner for term in terms]
         progress.vectors += [term.vectors for term in terms]
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        info = RoundInfo(t + 1, n_rounds, tuple(terms), no_shift, progress.losses[-1], rows)
+        info = RoundInfo(t + 1, n_rounds, terms, no_shift, progress.losses[-1], rows)
         if any([monitor.after_round(info) for monitor in monitors]):
             break
-    progress.totals = totals
+    progress.totals, progress.whole = totals, whole
     return progress
+
+
+def _compiled(rows: Rows, recipe: Recipe) -> WholeRound | None:
+    """The recipe's round as one kernel call, if there is one."""
+    directed = any(directions is not None for directions in recipe.directions)
+    if directed or recipe.subsample < 1.0 or recipe.max_features is not None:
+        return None
+    features = _draw(rows, recipe, 0, 0)[1]
+    return whole_round(
+        rows, recipe.loss, recipe.family, recipe.solver, features, recipe.smoothing, recipe.learning_rate, STALLED
+    )
+
+
+def _round(
+    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray | None, seed: int, t: int
+) -> tuple[tuple[Term, ...], Totals] | None:
+    """What round t adds, and the totals after it; None if no step lowers the loss."""
+    in_bag, features = _draw(rows, recipe, seed, t)
+    terms: list[Term] = []
+    moved = False
+    for number, directions in enumerate(recipe.directions):
+        problem = _problem(rows, recipe, totals, floors, in_bag, directions)
+        round_ = Round(rows, problem, recipe.solver, features, _mixed(seed + number, t))
+        found = recipe.family.fit(round_) if problem.value > 0 else None
+        if found is None or not found.step.value < problem.value * (1.0 - STALLED):
+            terms += _nothing(directions)  # the others may still do something
+            continue
+        moved = True
+        terms += _advance(rows, found, recipe.learning_rate)
+        totals = rows.gradients(recipe.loss, totals.next_log_scale)
+    return (tuple(terms), totals) if moved else None
 
 
 def _total(values: FloatArray) -> float:

@@ -176,14 +176,18 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         for fit, share, weight in zip(pool.fits, pool.shares, pool.weights, strict=True) for member in fit.members
     ]  # fmt: skip
     D = pool.scores.shape[1]
-    trees, vectors = [], [np.empty((0, D))]
+    trees, vectors, factors, weights = [], [np.empty((0, D))], [], []
     for t in range(longest):
         for member, last, factor, weight in members:
             grown = t < min(last, len(member.trees))  # a member that is done stands still
-            trees.append(member.trees[t]._replace(gain=member.trees[t].gain * weight) if grown else CONSTANT)
-            vectors.append(member.vectors[t] * factor if grown else np.zeros((1, D)))
+            trees.append(member.trees[t] if grown else CONSTANT)
+            vectors.append(member.vectors[t] if grown else np.zeros((1, D)))
+            factors.append(factor)
+            weights.append(weight)
     intercept = np.sum([factor * np.asarray(member.intercept) for member, _, factor, _ in members], axis=0)
-    packed = pack(trees)
+    packed, all_vectors = pack(trees), np.concatenate(vectors)
+    packed.gain[:] *= np.repeat(weights, np.diff(packed.offsets))
+    all_vectors *= np.repeat(factors, np.diff(packed.vector_offsets))[:, None]
     if projection is not None:
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
         number = np.arange(n_features + projection.n_columns)
@@ -191,7 +195,7 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         packed.feature[:] = number[packed.feature]
         projection = projection.take(used) if len(used) else None
     return AdditiveModel(
-        packed, np.concatenate(vectors), intercept, n_features, pool.link, len(members), pool.temperature, projection
+        packed, all_vectors, intercept, n_features, pool.link, len(members), pool.temperature, projection
     )
 
 

@@ -26,7 +26,6 @@ Codes = IntArray | Int32Array
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
-SIDE_BY_SIDE = 1 << 13  # values of X, of which threads gain more than they lose to each other's Python
 PATIENCE, GRACE = 1.5, 10  # stop when the round exceeds this many times the best one and ten more
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
@@ -165,8 +164,7 @@ class Member:
         """Go on to a checkpoint, if there is anything left to learn, and keep the scores there."""
         begun, done = time.perf_counter(), 0 if self.progress is None else len(self.progress.trees)
         made = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, self.progress)
-        for tree, vectors in zip(made.trees[done:], made.vectors[done:], strict=True):
-            self.rows.follow(tree, vectors)
+        self.rows.follow(made.trees[done:], made.vectors[done:])
         self.progress = made
         self.scores.append(self.rows.scores[slice(*self.rows.left_out)].astype(np.float32))  # half the memory
         self.seconds += time.perf_counter() - begun
@@ -184,8 +182,7 @@ class Trainer:
     """Makes members of a candidate; all of them read the same columns, whose rows stand fold after fold."""
 
     def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
-        self.candidate, self.columns, self.watching = candidate, columns, list(watching)
-        self.workers = workers if columns.binned.size >= SIDE_BY_SIDE else Workers()
+        self.candidate, self.columns, self.workers, self.watching = candidate, columns, workers, list(watching)
 
     def _member(self, fold: int, left_out: tuple[int, int], seed: int, workers: Workers) -> Member:
         table, row, stated, label = self.candidate.costs

@@ -4,13 +4,17 @@ Rules for the files beside this one: module-level functions on arrays and scalar
 function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
 vectorised); no kernel starts threads: it is given a range of rows or features and releases the GIL, so the caller
 decides what runs side by side. Helpers that a kernel calls stand in the same file, because Numba's cache only
-watches the file of the function itself (the one exception is `_exponential`).
+watches the file of the function itself, or in files named by ``kernel(uses=...)`` (the one exception is
+`_exponential`).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -42,9 +46,23 @@ class _FirstCompilation(event.Listener):  # type: ignore[misc]
 event.register("numba:compile", _FirstCompilation())
 
 
-def kernel(function: Kernel) -> Kernel:
-    """Compile `function` on first call, with the machine code cached on disk where a cache folder can be written."""
+def kernel(function: Kernel | None = None, *, uses: Sequence[ModuleType] = ()) -> Any:
+    """Compile `function` on first call, with the machine code cached on disk where a cache folder can be written.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Without it a decorator is returned.
+    uses : sequence of module
+        Other files whose kernels it calls: machine code from before their last change is thrown away.
+    """
+    if function is None:
+        return partial(kernel, uses=uses)
     try:
-        return numba.njit(function, cache=True, nogil=True, error_model="numpy")  # type: ignore[no-any-return]
+        compiled = numba.njit(function, cache=True, nogil=True, error_model="numpy")
     except RuntimeError:  # no folder for the cache can be written: compile in each process instead
-        return numba.njit(function, nogil=True, error_model="numpy")  # type: ignore[no-any-return]
+        return numba.njit(function, nogil=True, error_model="numpy")
+    if uses and hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
+        index = compiled._cache._cache_file  # Numba compares this stamp with the stored one; it has no public name
+        index._source_stamp = (index._source_stamp, *(Path(str(m.__file__)).stat().st_mtime for m in uses))
+    return compiled

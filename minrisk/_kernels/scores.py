@@ -37,6 +37,28 @@ def tree_response(X_binned, feature, bin_, left, value, vector, depth, start, st
 
 
 @kernel
+def add_trees(X_binned, feature, bin_, left, value, vector, n_nodes, depth, vectors, n_vectors, start, stop, scores):
+    """scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
+
+    `n_nodes` and `n_vectors` of each tree.
+    """
+    root, base = 0, 0
+    for t in range(depth.shape[0]):
+        for i in range(start, stop):
+            node = root
+            for _ in range(depth[t]):
+                first = root + left[node]
+                if first == node:
+                    break
+                node = first + (X_binned[feature[node], i] > bin_[node])
+            f, v = value[node], base + vector[node]
+            for k in range(scores.shape[1]):
+                scores[i, k] += f * vectors[v, k]
+        root += n_nodes[t]
+        base += n_vectors[t]
+
+
+@kernel
 def split_leaves(X_binned, feature, bin_, child, sign, start, stop, leaf, response):
     """Move each row to a child of its leaf: child[l] for bins up to bin_[l] (f = -sign[l]), child[l] + 1 above.
 

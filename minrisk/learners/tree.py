@@ -194,14 +194,15 @@ def pack(trees: Sequence[Tree]) -> PackedTrees:
         from minrisk.learners.plugged import PackedRegressors
 
         return PackedRegressors(tuple(trees))  # type: ignore[return-value]  # it does all that a model asks for
-    offsets = np.cumsum(np.array([0, *(len(tree.feature) for tree in trees)], dtype=np.int64))
-    vector_offsets = np.cumsum(np.array([0, *(tree.n_vectors for tree in trees)], dtype=np.int64))
+    sizes = np.array([len(tree.feature) for tree in trees], dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
 
-    def flat(name: str, dtype: type[np.generic], first: IntArray | None = None) -> np.ndarray:
-        start = np.zeros(len(trees), dtype=np.int64) if first is None else first[:-1]
-        columns = [getattr(tree, name) + s for tree, s in zip(trees, start, strict=True)]
-        return np.concatenate([np.empty(0), *columns]).astype(dtype)
+    def flat(name: str, dtype: type[np.generic]) -> np.ndarray:
+        return np.concatenate([np.empty(0, dtype=dtype), *(getattr(tree, name) for tree in trees)])
 
+    vector = flat("vector", np.int32)
+    n_vectors = np.maximum.reduceat(vector, offsets[:-1]).astype(np.int64) + 1 if trees else sizes
+    vector_offsets = np.concatenate([[0], np.cumsum(n_vectors)])
     linear: dict[str, FloatArray | None] = {"slope": None, "origin": None}
     if any(tree.slope is not None for tree in trees):
         for name in linear:
@@ -211,9 +212,9 @@ def pack(trees: Sequence[Tree]) -> PackedTrees:
     return PackedTrees(
         flat("feature", np.int32),
         flat("threshold", np.float64),
-        flat("left", np.int32, offsets),
+        flat("left", np.int32) + np.repeat(offsets[:-1], sizes).astype(np.int32),
         flat("value", np.float64),
-        flat("vector", np.int32, vector_offsets),
+        vector + np.repeat(vector_offsets[:-1], sizes).astype(np.int32),
         flat("gain", np.float64),
         offsets,
         vector_offsets,

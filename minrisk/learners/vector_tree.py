@@ -58,24 +58,24 @@ class VectorTrees:
     sketch: int | None = 1
 
     @cached_property
-    def _first(self) -> IntArray:
-        """Where each feature's thresholds begin in `_flat`."""
-        return np.cumsum([0, *map(len, self.thresholds)])[:-1].astype(np.int64)
-
-    @cached_property
-    def _flat(self) -> FloatArray:
-        """All thresholds, and one more for features that have none."""
-        return np.concatenate([*self.thresholds, [np.inf]]).astype(np.float64)
+    def flat_thresholds(self) -> tuple[FloatArray, IntArray]:
+        """All thresholds, and one more for features that have none; where each feature's begin."""
+        flat: FloatArray = np.concatenate([*self.thresholds, [np.inf]]).astype(np.float64)
+        return flat, np.cumsum([0, *map(len, self.thresholds)])[:-1].astype(np.int64)
 
     @property
     def traits(self) -> frozenset[str]:
         """Facts that steps may rely on."""
         return frozenset({LEAVES})
 
+    def n_drawn(self, n_features: int) -> int:
+        """Features that a node looks at, of so many."""
+        return max(1, round(self.max_features * n_features))
+
     def fit(self, round_: Round) -> Found | None:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
-        n_drawn = max(1, round(self.max_features * len(round_.features)))
+        n_drawn = self.n_drawn(len(round_.features))
         rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn)
         drawn = self.sketch is not None or n_drawn < len(round_.features)
         for trial in range(TRIALS if drawn else 1):
@@ -99,7 +99,6 @@ class VectorTrees:
     def finished(self, grown: GrownTree, fall: float) -> Tree:
         """The immutable tree; gains become shares of the loss's relative fall."""
         feature, bins, left, gain, node, depth = grown
-        threshold, value, vector, share = tree_columns(
-            feature, bins, left, gain, node, self._first, self._flat, fall
-        )
+        flat, first = self.flat_thresholds
+        threshold, value, vector, share = tree_columns(feature, bins, left, gain, node, first, flat, fall)
         return Tree(feature, bins, threshold, left, value, vector, share, depth)

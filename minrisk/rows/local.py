@@ -13,7 +13,14 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
 from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
-from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response
+from minrisk._kernels.scores import (
+    add_leaf_vectors,
+    add_response,
+    add_trees,
+    decision_costs,
+    split_leaves,
+    tree_response,
+)
 from minrisk._kernels.split import SIDES, scan_edges, scan_sides
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
@@ -129,7 +136,7 @@ class LocalRows:
         tops = self.over_blocks(
             lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
         )
-        self.top_edge, self.top_mass, self._top_value = largest(tops)
+        self.top_edge, self.top_mass, self.top_value = largest(tops)
         self._restrict(None)
         self._log_scale = log_scale
         self._whole_mass: FloatArray | None = None  # until `values` knows it
@@ -144,11 +151,11 @@ class LocalRows:
         if is_separable(loss):
             return np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
         assert is_joint(loss)
-        factor = self.fixed_factor(self._top_value)
+        factor = self.fixed_factor(self.top_value)
         parts = self.over_blocks(
             lambda a, b: loss.value_sums(self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b)
         )
-        sums: FloatArray = unfixed(added(parts), self._top_value, self.sum_bits)
+        sums: FloatArray = unfixed(added(parts), self.top_value, self.sum_bits)
         return sums
 
     def _mass_sums(self) -> FloatArray:
@@ -220,7 +227,7 @@ class LocalRows:
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
-        factors = fixed_factor(loss.entry_bounds(self._top_value, vector, self._top_cost), self.sum_bits)
+        factors = fixed_factor(loss.entry_bounds(self.top_value, vector, self._top_cost), self.sum_bits)
         parts = self.over_blocks(
             lambda a, b: loss.slopes(
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
@@ -260,16 +267,17 @@ class LocalRows:
             )
         )
 
-    def follow(self, tree: TreeLike, vectors: FloatArray) -> None:
-        """Add a learner to the scores of the rows left out."""
-        tree_response(
-            self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.vector, tree.depth, *self.left_out,
-            self.response, self.leaf,
-        )
-        if len(vectors) == 1:
-            add_response(self.scores, self.response, vectors[0], *self.left_out)
-        else:
-            add_leaf_vectors(self.scores, self.leaf, vectors, *self.left_out)
+    def follow(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray]) -> None:
+        """Add learners to the scores of the rows left out."""
+        first, last = self.left_out
+        if first == last or not trees:
+            return
+        columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in trees), strict=True)
+        add_trees(
+            self.X_binned, *map(np.concatenate, columns), np.array([len(tree.feature) for tree in trees]),
+            np.array([tree.depth for tree in trees]), np.concatenate(vectors), np.array([len(v) for v in vectors]),
+            first, last, self.scores,
+        )  # fmt: skip
 
     def risk(self) -> float:
         """Mean cost of the decisions with the largest scores."""

@@ -1,0 +1,84 @@
+"""A round of vector trees on few rows in one kernel call; the same bits as its parts give one after another.
+
+On a few hundred rows the kernels take less time than Python takes to call them, and Python's lock lets one thread
+through at a time. `boost` asks here whether the round of its recipe is compiled whole: GLL's (softmax's) is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels.whole_round import logistic_round
+from minrisk._typing import IntArray
+from minrisk.learners.base import LearnerFamily, Term
+from minrisk.learners.tree import Tree
+from minrisk.learners.vector_tree import TRIALS, VectorTrees
+from minrisk.losses.base import Loss
+from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.rows.base import Rows, Totals
+from minrisk.rows.growth import LARGE
+from minrisk.rows.local import LocalRows
+from minrisk.steps.base import StepSolver
+from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafNewton
+
+WholeRound = Callable[[Totals, int], tuple[tuple[Term, ...], Totals] | None]
+
+
+def whole_round(
+    rows: Rows, loss: Loss, family: LearnerFamily, solver: StepSolver, features: IntArray, smoothing: float,
+    learning_rate: float, stalled: float,
+) -> WholeRound | None:
+    """The round in one call; None if it is not one of those that are compiled whole.
+
+    Parameters
+    ----------
+    rows : Rows
+        At the gradients of `loss`; all of them are in the bag. Only scores, edge and mass follow the rounds.
+    loss, family, solver
+        Parts of the recipe.
+    features : ndarray of int
+        That learners may use.
+    smoothing, learning_rate : float
+    stalled : float
+        Share of the loss that a step must take away.
+
+    Returns
+    -------
+    callable
+        Of the totals before a round and its seed: what is added, and the totals after it; None if nothing lowers the
+        loss.
+    """
+    if not (
+        type(rows) is LocalRows and rows.n_trained <= LARGE and isinstance(solver, LeafNewton)
+        and isinstance(loss, GuessAverseLoss) and loss.kind == "gll"
+        and isinstance(family, VectorTrees) and family.sketch is not None
+    ):  # fmt: skip
+        return None
+    costs, everyone = rows.costs, np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
+    mass, value = rows.weigh(None, solver.columns).copy(), np.empty(rows.n_outputs)
+    top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), family.sketch + 1
+    before = (
+        rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight, rows.in_bag, *rows.left_out,
+        everyone, rows.sum_bits, rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass,
+    )  # fmt: skip
+    drawn = (smoothing, features, family.n_drawn(len(features)), family.sketch)
+    after = (
+        TRIALS, family.max_leaf_nodes, family.max_depth, family.min_samples_leaf,
+        np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), everyone.copy(),
+        np.empty_like(everyone), *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled, learning_rate,
+    )  # fmt: skip
+
+    def run(totals: Totals, seed: int) -> tuple[tuple[Term, ...], Totals] | None:
+        value[:] = totals.value
+        *made, vectors = logistic_round(*before, totals.next_log_scale, *drawn, seed, *after)
+        if not len(vectors):
+            return None
+        log_scale, highest = totals.next_log_scale, max(top[1].tolist())
+        following = log_scale + math.log(highest) if highest > 0 else log_scale
+        return (Term(Tree._make([*made, None, None]), vectors),), Totals(value.copy(), log_scale, following)
+
+    return run

@@ -1,0 +1,121 @@
+"""A round in one kernel call gives, bit for bit, what its parts give; and it is used where it can be."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minrisk import boosting
+from minrisk._kernels import _jit, grow
+from minrisk._workers import Workers
+from minrisk.boosting import Recipe, boost
+from minrisk.learners.vector_tree import VectorTrees
+from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.rows import growth
+from minrisk.rows.local import LocalRows
+from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
+from tests.helpers import make_costs, make_data, make_rows, random_costs
+
+
+def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", **family):
+    rng = np.random.default_rng(seed)
+    X, y = make_data(rng, n, 5, K)
+    table = random_costs(rng, K, kind=rng.choice(["01", "general", "lognormal"]))
+    weight = rng.uniform(0.2, 3, n)
+    weight[slice(*left_out)] = 0.0
+    whole, binner = make_rows(X, table, y)
+    costs = make_costs(table[y] * rng.uniform(0.5, 2, (n, 1)), np.arange(n), weight, y) if per_row else make_costs(
+        table, y, weight)
+    rows = LocalRows(whole.X_binned, whole.n_bins, costs, Workers(), left_out=left_out)
+    trees = VectorTrees(**{"max_leaf_nodes": 7, "thresholds": binner.thresholds, "max_features": 0.6, "sketch": 2} | family)
+    recipe = Recipe(GuessAverseLoss(loss), trees, LeafNewton(0.01), smoothing=0.003, learning_rate=0.3)
+    return rows, recipe
+
+
+def made(rows, recipe, rounds, whole, monkeypatch):
+    """Progress after each of these numbers of rounds, going on from one to the next."""
+    with monkeypatch.context() as patch:
+        if not whole:
+            patch.setattr(boosting, "_compiled", lambda rows, recipe: None)
+        progress = None
+        for n_rounds in rounds:
+            progress = boost(rows, recipe, n_rounds, 5, start=progress)
+        assert (progress.whole is not None) == whole
+    return progress
+
+
+def assert_same(one, other):
+    assert one.losses == other.losses and one.log_scale == other.log_scale and len(one.trees) == len(other.trees)
+    for a, b in zip(one.trees, other.trees, strict=True):
+        for left, right in zip(a, b, strict=True):
+            np.testing.assert_array_equal(left, right)
+            assert getattr(left, "dtype", int) == getattr(right, "dtype", int)
+    for a, b in zip(one.vectors, other.vectors, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10**6), st.integers(8, 150), st.integers(2, 6), st.booleans(), st.sampled_from([1, 2, 3]),
+    st.sampled_from([1, 4]), st.sampled_from([1, 3, 64]), st.booleans(),
+)  # fmt: skip
+def test_the_same_bits_as_the_parts(seed, n, K, per_row, sketch, min_leaf, depth, some_left_out):
+    left_out = (n // 3, n // 2) if some_left_out else (0, 0)
+    settings_ = {"per_row": per_row, "left_out": left_out, "sketch": sketch, "min_samples_leaf": min_leaf, "max_depth": depth}
+    monkeypatch = pytest.MonkeyPatch()
+    rows, recipe = rows_and_recipe(seed, n, K, **settings_)
+    whole = made(rows, recipe, (1, 3, 8), True, monkeypatch)
+    other, recipe = rows_and_recipe(seed, n, K, **settings_)
+    parts = made(other, recipe, (8,), False, monkeypatch)
+    assert_same(whole, parts)
+    outside = np.r_[0 : left_out[0], left_out[1] : n]
+    np.testing.assert_array_equal(rows.scores, other.scores)
+    np.testing.assert_array_equal(rows.edge[outside], other.edge[outside])
+    np.testing.assert_array_equal(rows.mass[outside], other.mass[outside])
+
+
+@pytest.mark.parametrize("columns", ["constant", "separable"])
+def test_it_stops_where_the_parts_stop(columns, monkeypatch):
+    fits = []
+    for whole in (True, False):
+        y = np.arange(40) % 2
+        X = np.zeros((40, 2)) if columns == "constant" else np.column_stack([y, y])
+        rows, binner = make_rows(X.astype(float), 1.0 - np.eye(2), y)
+        recipe = Recipe(GuessAverseLoss("gll"), VectorTrees(4, binner.thresholds), LeafNewton(0.0), learning_rate=1.0)
+        fits.append(made(rows, recipe, (400,), whole, monkeypatch))
+    assert_same(*fits)
+    assert (len(fits[0].trees) == 0) == (columns == "constant")
+
+
+def test_where_it_is_used(monkeypatch):
+    def compiled(**changes):
+        rows, recipe = rows_and_recipe(0, 60, 3, loss=changes.pop("loss", "gll"), sketch=changes.pop("sketch", 2))
+        rows.gradients(recipe.loss, 0.0)
+        return boosting._compiled(rows, recipe._replace(**changes)) is not None
+
+    assert compiled()
+    assert not compiled(loss="gel")
+    assert not compiled(sketch=None)
+    assert not compiled(subsample=0.5)
+    assert not compiled(max_features=2)
+    assert not compiled(directions=(np.eye(3),))
+    assert not compiled(solver=LeafClosedForm())
+    monkeypatch.setattr("minrisk.whole_round.LARGE", 59)
+    assert growth.LARGE > 59 and not compiled()
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_machine_code_is_thrown_away_when_a_file_that_it_uses_changes(tmp_path, monkeypatch):
+    (tmp_path / "used.py").write_text("")
+    used = type(grow)("used")
+    used.__file__ = str(tmp_path / "used.py")
+
+    def stamp():
+        return _jit.kernel(grow.count_of.py_func, uses=[used])._cache._cache_file._source_stamp
+
+    before = stamp()
+    assert before == stamp()
+    os.utime(tmp_path / "used.py", (1, 1))
+    assert before != stamp()
