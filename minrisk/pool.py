@@ -61,7 +61,7 @@ def linear_columns(
     X: np.ndarray, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
     max_bins: int | None, workers: Workers,
 ) -> tuple[Columns, Projection | None, list[IntArray] | None]:
-    """The features with linear ones beside them, the projection, and the columns that each fold's member may see.
+    """The features with linear ones added in place, the projection, and the columns that each fold's member may see.
 
     Principal components are shared; directions that part the classes are learnt without the fold's rows. Without linear
     features (fewer than two features vary, or there are more than 2000) the last two are None.
@@ -93,9 +93,10 @@ def linear_columns(
     binner: Binner = fit_binner(Z if everyone else Z[rows], binning, max_bins, None, counted, workers)
     binned = binner.transform(Z, None if everyone else rows, workers)
     del Z
+    axis.binned.resize((d + len(binned), len(rows)), refcheck=False)  # in place: a copy would be the peak of memory
+    axis.binned[d:] = binned
     columns = Columns(
-        np.concatenate([axis.binned, binned]), np.concatenate([axis.n_bins, binner.n_bins]),
-        axis.thresholds + binner.thresholds,
+        axis.binned, np.concatenate([axis.n_bins, binner.n_bins]), axis.thresholds + binner.thresholds
     )  # fmt: skip
     first = d + np.cumsum([0, *(part.shape[1] for part in directions)])
     shared = np.arange(first[1])
@@ -144,10 +145,15 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
         one = members(trainer, 0, 1)
         return trainer, one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
 
-    for trainer, one, tried in workers.map(trial, trainers[1:] if pool.link is not None else []):
-        joined = None
+    trials = workers.map(trial, trainers[1:] if pool.link is not None else [])
+    while trials:
+        trainer, one, tried = trials.pop(0)
+        joined, trained = None, [one]
+        del one
         if _join(pool, tried) is not None:
-            tried = cross_fit(trainer.candidate, [one, *members(trainer, 1, n_folds)], folds, n_rounds, workers)
+            trained += members(trainer, 1, n_folds)
+            tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
+            trained.clear()  # and free their rows
             joined = _join(pool, tried)
         pool = joined or pool._replace(dropped=[*pool.dropped, tried])
     return pool
@@ -164,8 +170,12 @@ def _join(pool: Pool, fit: CrossFit) -> Pool | None:
         return Pool([fit], [1.0], fit.temperature * temperature, fit.scores, [*pool.dropped, *pool.fits])
     factors = [s * (1.0 - share) / pool.temperature for s in pool.shares] + [share / fit.temperature]
     total = sum(factors)  # of scores that are divided by `temperature` afterwards
-    scores = (present + share * (challenger - present)) / total
-    return Pool([*pool.fits, fit], [f / total for f in factors], temperature / total, scores, pool.dropped)
+    challenger -= present
+    challenger *= share
+    challenger += present
+    challenger /= total
+    fits = [one._replace(scores=one.scores.astype(np.float32)) for one in (*pool.fits, fit)]  # half the memory
+    return Pool(fits, [f / total for f in factors], temperature / total, challenger, pool.dropped)
 
 
 def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
@@ -224,7 +234,7 @@ def report(pool: Pool, stated: RowCosts) -> list[dict[str, Any]]:
     shares = [*pool.weights, *([0.0] * len(pool.dropped))]
     for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
         costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
-        own = _risk(fit.scores, pool.link, fit.temperature, costs)
+        own = _risk(fit.scores.astype(np.float64), pool.link, fit.temperature, costs)
         lines.append({
             "surrogate": fit.candidate.surrogate, "variant": fit.candidate.variant, "share": share,
             "n_rounds": fit.n_rounds, "temperature": fit.temperature, "risk": own if np.isfinite(own) else None,

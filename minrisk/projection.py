@@ -146,6 +146,7 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
         NaN means missing: such cells count as the mean.
     weight : ndarray of shape (n,)
     rows : ndarray of int
+        Of a weight above 0.
     """
     most = min(SAMPLE, SAMPLE_VALUES // X.shape[1])
     if len(rows) > most:
@@ -163,11 +164,13 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
         center, scale = np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
         Z[:, ~usable] = 0.0
         Z /= np.where(usable, scale, 1.0)
-    variance, axes = np.linalg.eigh((Z * w[:, None]).T @ Z / w.sum())
+    root = np.sqrt(w)[:, None]
+    Z *= root  # in place and back below: as large as all the rest
+    variance, axes = np.linalg.eigh(Z.T @ Z / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
     axes = axes[:, ::-1][:, : min(SPACE, kept)]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1.0, 1.0)
-    return Moments(rows, Z @ axes, axes, center, scale)
+    return Moments(rows, Z @ axes / root, axes, center, scale)
 
 
 def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:

@@ -26,6 +26,7 @@ Codes = IntArray | Int32Array
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
+RESTING = 1 << 17  # scores, from which on members that wait for the others free what the next round fills anew
 PATIENCE, GRACE = 1.5, 10  # stop when the round exceeds this many times the best one and ten more
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
@@ -165,6 +166,9 @@ class Member:
         begun, done = time.perf_counter(), 0 if self.progress is None else len(self.progress.trees)
         made = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, self.progress)
         self.rows.follow(made.trees[done:], made.vectors[done:])
+        if self.rows.scores.size > RESTING:
+            made.totals = made.whole = None
+            self.rows.rest()
         self.progress = made
         self.scores.append(self.rows.scores[slice(*self.rows.left_out)].astype(np.float32))  # half the memory
         self.seconds += time.perf_counter() - begun

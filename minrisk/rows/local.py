@@ -103,8 +103,7 @@ class LocalRows:
         self._weight_sum = float(costs.weight.sum())
         self._top_cost = float(costs.table.max()) * float(costs.weight.max()) if n else 0.0
         if trainable:
-            self.edge = np.empty((n, D), dtype=dtypes.SCORE)
-            self.mass = np.empty((n, D), dtype=dtypes.SCORE)
+            self.edge, self.mass = np.empty((2, n, D), dtype=dtypes.SCORE)
             exact = n <= dtypes.EXACT_ROWS
             self._fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
             self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_EDGE if exact else dtypes.FIXED_EDGE)
@@ -124,6 +123,11 @@ class LocalRows:
         """Factors that make sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""
         return fixed_factor(top, self.sum_bits - spare)
 
+    def rest(self) -> None:
+        """Free what `gradients` and `grow` fill anew, until then."""
+        self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
+        self.__dict__.pop("_growth", None)
+
     # -- sums per row block ------------------------------------------------------------------------------------
     def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
         """Results of `task(start, stop)` for each block of rows."""
@@ -133,6 +137,8 @@ class LocalRows:
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
+        if len(self.edge) < self.n_samples:  # after a rest
+            self.edge, self.mass = np.empty((2, *self.scores.shape), dtype=dtypes.SCORE)
         tops = self.over_blocks(
             lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
         )
