@@ -109,10 +109,14 @@ class AdditiveModel:
         n = len(X)
         linear = self.projection
         plain = linear is None and X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
-        if plain and n < INLINE_ROWS:
-            self.packed.add_scores(X, self.vectors, first, last, 0, n, scores)
+
+        def converted(rows: np.ndarray) -> np.ndarray:
+            return linear.extend(rows) if linear else np.ascontiguousarray(rows, dtype=np.float64)
+
+        if n < INLINE_ROWS:
+            self.packed.add_scores(X if plain else converted(X), self.vectors, first, last, 0, n, scores)
             return
-        parts = 1 if workers is None or n < INLINE_ROWS else min(4 * workers.n, -(-n // 64))
+        parts = 1 if workers is None else min(4 * workers.n, -(-n // 64))
         bounds = [n * p // parts for p in range(parts + 1)]
 
         def add(part: int) -> None:
@@ -122,7 +126,8 @@ class AdditiveModel:
                 return
             for low in range(start, stop, CONVERT_ROWS):
                 high = min(low + CONVERT_ROWS, stop)
-                block = linear.extend(X[low:high]) if linear else np.ascontiguousarray(X[low:high], dtype=np.float64)
-                self.packed.add_scores(block, self.vectors, first, last, 0, high - low, scores[low:high])
+                self.packed.add_scores(
+                    converted(X[low:high]), self.vectors, first, last, 0, high - low, scores[low:high]
+                )
 
         (workers or Workers()).map(add, range(parts))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
 from minrisk._typing import FloatArray, Int32Array, IntArray
 
 MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
@@ -92,6 +94,18 @@ class PackedTrees:
             None if self.origin is None else self.origin[nodes],
         )
 
+    @cached_property
+    def _walks(self) -> tuple[FloatArray, IntArray]:
+        """Threshold, and left << 32 | feature, of each node side by side in memory: a step reads one cache line."""
+        walks = np.empty((len(self.feature), 2))
+        links: IntArray = walks.view(np.int64)[:, 1]
+        walks[:, 0] = self.threshold
+        links[:] = (self.left.astype(np.int64) << LEFT_BITS) | self.feature
+        return walks[:, 0], links
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_walks"}
+
     def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Tree:
         """Tree number t; its bins need the binner's thresholds (without them they are all 0)."""
         nodes = slice(int(self.offsets[t]), int(self.offsets[t + 1]))
@@ -114,13 +128,12 @@ class PackedTrees:
         self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
     ) -> None:
         """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X float32 or float64."""
-        from minrisk._kernels.predict import add_linear_trees, add_trees
-
-        trees = self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth
         if self.slope is None:
+            trees = *self._walks, self.value, self.vector, self.offsets
             add_trees(X, *trees, vectors, first, last, start, stop, scores)
         else:
-            add_linear_trees(X, *trees, self.slope, self.origin, vectors, first, last, start, stop, scores)
+            parts = self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth
+            add_linear_trees(X, *parts, self.slope, self.origin, vectors, first, last, start, stop, scores)
 
     def check(self, n_features: int) -> None:
         """Refuse arrays that a prediction kernel could not walk safely.
