@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import numpy as np
 
 from benchmarks.common import ROOT, load, parser, save, show
 
+METHODS = ("REBEL", "MinRisk, one kind", "MinRisk, pool")
 CASES = ("mnist uint8", "mnist float32", "mnist float64", "made float64")
 STATUS = Path("/proc/self/status")
 
@@ -50,39 +52,48 @@ def input_of(case: str, quick: bool) -> tuple[np.ndarray, np.ndarray]:
     return X, (K * (0.7 * X[:, 0] + 0.3 * X[:, 1])).astype(np.int64)
 
 
-def child(case: str, depth: int, jobs: int, quick: bool) -> dict[str, Any]:
+def model_of(method: str, depth: int, jobs: int) -> Any:
+    """Ten rounds."""
+    from minrisk import MinRiskClassifier, REBELClassifier
+
+    if method == "REBEL":
+        return REBELClassifier(n_estimators=10, max_depth=depth, n_jobs=jobs)
+    return MinRiskClassifier(n_estimators=10, pool="pool" in method, n_jobs=jobs, random_state=0)
+
+
+def child(case: str, method: str, depth: int, jobs: int, quick: bool) -> dict[str, Any]:
     """Fit once and measure; runs in its own process."""
-    from minrisk import REBELClassifier
     from minrisk._warmup import warmup
 
     warmup()
     X, y = input_of(case, quick)
     few = np.r_[np.arange(100), [np.flatnonzero(y == k)[0] for k in np.unique(y)]]
-    REBELClassifier(n_estimators=2, n_jobs=jobs).fit(X[few], y[few])
+    model_of(method, depth, jobs).fit(X[few], y[few])
     load.cache_clear()
     gc.collect()
     reset_peak()
     before = resident("VmRSS")
-    REBELClassifier(n_estimators=10, max_depth=depth, n_jobs=jobs).fit(X, y)
+    model_of(method, depth, jobs).fit(X, y)
     above = resident("VmHWM") - before
     (n, d), D = X.shape, int(y.max()) + 1
     limit = 1.3 * n * d + 40 * n * D + 64e6
-    return {"case": case, "n": n, "d": d, "D": D, "depth": depth, "n_jobs": jobs, "above_input_MB": above / 1e6,
-            "limit_MB": limit / 1e6, "of_limit": above / limit}
+    return {"case": case, "method": method, "n": n, "d": d, "D": D, "depth": depth, "n_jobs": jobs,
+            "above_input_MB": above / 1e6, "limit_MB": limit / 1e6, "of_limit": above / limit}
 
 
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--depth", type=int, default=4)
     options.add_argument("--case", choices=CASES, help="this case only, in this process, as JSON")
+    options.add_argument("--method", choices=METHODS, default="REBEL", help="with --case")
     arguments = options.parse_args()
     if arguments.case:
-        print(json.dumps(child(arguments.case, arguments.depth, arguments.jobs, arguments.quick)))
+        print(json.dumps(child(arguments.case, arguments.method, arguments.depth, arguments.jobs, arguments.quick)))
         return
     rows = []
-    for case in CASES:
-        command = [sys.executable, "-m", "benchmarks.memory", "--case", case, "--depth", str(arguments.depth),
-                   "--jobs", str(arguments.jobs), *(["--quick"] if arguments.quick else [])]
+    for method, case in itertools.product(METHODS, CASES):
+        command = [sys.executable, "-m", "benchmarks.memory", "--case", case, "--method", method, "--depth",
+                   str(arguments.depth), "--jobs", str(arguments.jobs), *(["--quick"] if arguments.quick else [])]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         rows.append(json.loads(done.stdout))
     save("memory", rows, quick=arguments.quick)
