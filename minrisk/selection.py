@@ -52,7 +52,6 @@ class Candidate(NamedTuple):
 
     surrogate: str
     variant: str
-    learning_rate: float
     costs: RowCosts  # what it trains on
     link: Link | None  # of its loss
     recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe]  # for rows, all thresholds, these columns

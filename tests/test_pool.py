@@ -160,7 +160,7 @@ class Told:
     def __init__(self, variant, scores, codes, link="softmax", workers=None):
         n, K = scores.shape
         costs = make_costs(1 - np.eye(K), codes, np.ones(n))
-        self.candidate = Candidate("softmax", variant, 1.0, costs, link, None, None)
+        self.candidate = Candidate("softmax", variant, costs, link, None, None)
         self.workers, self.scores, self.calls = workers or Workers(), scores, []
 
     def fold(self, fold, folds, seed):
@@ -472,7 +472,7 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
             trees = [random_tree(rng, n_columns, int(rng.integers(1, 6))) for _ in range(rng.integers(0, 9))]
             vectors = [rng.normal(size=(tree.n_vectors, D)) for tree in trees]
             members.append(Progress(trees, vectors, rng.normal(size=D)))
-        candidate = Candidate("softmax", "plain", 1.0, None, "softmax", None, None)
+        candidate = Candidate("softmax", "plain", None, "softmax", None, None)
         none = np.empty((0, D))
         fits.append(CrossFit(candidate, members, int(rng.integers(0, 9)), 1.0, none, none, none, [], 0.0))
     return Pool(fits, shares.tolist(), 2.0, np.empty((0, D)), [])
@@ -554,7 +554,7 @@ def test_features_beside_linear_ones_keep_their_precision():
     other.feature[0], other.threshold[0] = 1, 5.0
     none, vectors = np.empty((0, 2)), [np.eye(2), np.zeros((2, 2))]
     member = Progress([tree, other], vectors, np.zeros(2))
-    candidate = Candidate("softmax", "linear", 1.0, None, "softmax", None, None)
+    candidate = Candidate("softmax", "linear", None, "softmax", None, None)
     pool = Pool([CrossFit(candidate, [member], 2, 1.0, none, none, none, [], 0.0)], [1.0], 1.0, none, [])
     model = pooled_model(pool, 1, projection)
     assert model.projection is not None

@@ -219,7 +219,7 @@ def trainer(surrogate, rows, binner, workers=None, features=None, watching=()):
         return np.arange(rows.n_features) if features is None else np.asarray(features[fold])
 
     link = {"exponential": "sigmoid2", "softmax": "softmax"}.get(surrogate)
-    candidate = Candidate(surrogate, "plain", 0.5, rows.costs, link, recipe, seen_by)
+    candidate = Candidate(surrogate, "plain", rows.costs, link, recipe, seen_by)
     columns = Columns(rows.X_binned, binner.n_bins, binner.thresholds)
     return Trainer(candidate, columns, workers or Workers(), watching)
 
@@ -436,7 +436,7 @@ class Told:
 
 def test_members_go_on_together_until_the_best_round_is_long_past():
     y, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    candidate = Candidate("gll", "plain", 1.0, make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
+    candidate = Candidate("gll", "plain", make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
     stages, rounds = [wrong, wrong, right], [0, *checkpoints(100)]
     members = [Told(stages), Told([wrong, right])]
@@ -453,7 +453,7 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
 
 def test_a_member_that_was_tried_before_is_not_trained_again():
     y, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    candidate = Candidate("gll", "plain", 1.0, make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
+    candidate = Candidate("gll", "plain", make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
     first, second = Told([wrong, right]), Told([wrong] * 6 + [right])
     alone = cross_fit(candidate, [first], folds, 100, Workers())

@@ -268,7 +268,7 @@ class MinRiskClassifier(BoostedClassifier):
             def features(fold: int) -> IntArray:
                 return linear[fold] if variant == "linear" and linear is not None else np.arange(d)
 
-            return Candidate(surrogate, variant, self.learning_rate, costs, link, recipe, features)
+            return Candidate(surrogate, variant, costs, link, recipe, features)
 
         variants = ["plain"]
         if self.pool and posterior:
