@@ -83,14 +83,15 @@ class AdditiveModel:
         """
         scores = np.empty((len(X), len(self.intercept)))
         scores[:] = self.intercept
-        self._add(X, scores, 0, self.n_trees, workers)
+        self._add(X, self.projection, scores, 0, self.n_trees, workers)
         return scores
 
     def staged_scores(self, X: np.ndarray, workers: Workers | None = None) -> Iterator[FloatArray]:
         """Scores after each round, (n, D) each; a fresh array every time."""
         scores = np.tile(self.intercept, (len(X), 1))
+        wide = X if self.projection is None else self.projection.extend(X)  # once, not in every round
         for first in range(0, self.n_trees, self.trees_per_round):
-            self._add(X, scores, first, first + self.trees_per_round, workers)
+            self._add(wide, None, scores, first, first + self.trees_per_round, workers)
             yield scores.copy()
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
@@ -105,9 +106,12 @@ class AdditiveModel:
             raise ValueError("This model's loss has no link from scores to probabilities.")
         return probabilities(self.link, scores, self.temperature)
 
-    def _add(self, X: np.ndarray, scores: FloatArray, first: int, last: int, workers: Workers | None) -> None:
+    def _add(
+        self, X: np.ndarray, linear: Projection | None, scores: FloatArray, first: int, last: int,
+        workers: Workers | None,
+    ) -> None:
+        """scores += the answers of trees first..last to X with the linear features, if there are any, beside it."""
         n = len(X)
-        linear = self.projection
         plain = linear is None and X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
 
         def converted(rows: np.ndarray) -> np.ndarray:
