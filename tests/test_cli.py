@@ -1,5 +1,6 @@
 """The command line: every command, every error as one line, and three runs as real processes."""
 
+import io
 import json
 import os
 import re
@@ -203,6 +204,31 @@ def test_predict(folder, tmp_path, name, model):
     assert run("predict", model, folder / "new.csv", "--out", tmp_path / name) == ""
     read = pd.read_parquet if name.endswith("parquet") else pd.read_csv
     assert read(tmp_path / name)["decision"].tolist() == expected
+
+
+def test_predict_decides_by_other_costs_and_says_how_sure_it_is(folder, tmp_path):
+    out, X = tmp_path / "m.minrisk", grades(60, seed=1)[["a", "b"]]
+    run("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 5, "--out", out)
+    (tmp_path / "c.csv").write_text("true,bad,fair,good\nbad,0,1,1\nfair,1,0,1\ngood,50,50,0\n")
+    model = minrisk.load(out)
+    frame = pd.read_csv(io.StringIO(run("predict", out, folder / "new.csv", "--costs", tmp_path / "c.csv",
+                                        "--probabilities")))  # fmt: skip
+    expected = model.predict(X, cost=minrisk.costs.read_cost(tmp_path / "c.csv"))
+    assert frame["decision"].tolist() == expected.tolist() != model.predict(X).tolist()
+    assert list(frame)[1:] == ["probability of bad", "probability of fair", "probability of good"]
+    np.testing.assert_allclose(frame.iloc[:, 1:], model.predict_proba(X))
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    (["--costs", "uniform"], "decides by the costs it was trained on"), (["--probabilities"], "has no probabilities"),
+])  # fmt: skip
+def test_predict_says_what_a_model_cannot_do(folder, tmp_path, options, words):
+    out = tmp_path / "m.minrisk"
+    given = ["--surrogate", "coupled"] if options == ["--probabilities"] else ["--method", "rebel"]
+    run("fit", folder / "plain.csv", "--target", "grade", *given, "--n-estimators", 2, "--out", out)
+    result = invoke("predict", out, folder / "new.csv", *options)
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1
+    assert result.stdout == ""
 
 
 def test_predict_leaves_other_columns_alone_and_says_so(folder):
