@@ -152,15 +152,16 @@ def settings() -> dict[str, str]:
 def save(name: str, rows: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Path:
     """Write rows of figures, each with the settings behind it, to ``benchmarks/results/NAME.csv``.
 
+    Rows that have settings already, as those of an earlier run do, keep them.
     Quick runs are tries: they go to a file of their own, which is not kept.
     """
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / (f"{name}.quick.csv" if quick else f"{name}.csv")
     context = settings()
     with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[*rows[0], *context])
+        writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys([*rows[0], *context])))
         writer.writeheader()
-        writer.writerows({**{key: _plain(value) for key, value in row.items()}, **context} for row in rows)
+        writer.writerows({**context, **{key: _plain(value) for key, value in row.items()}} for row in rows)
     return path
 
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
-from minrisk._kernels._exponential import HIGHEST, LOWEST, exponential
+from minrisk._kernels._exponential import HIGHEST, LOWEST, exponential, logarithm
 from minrisk.losses.base import JOINT, SEPARABLE
 from minrisk.losses.guess_averse import KINDS, GuessAverseLoss
 from minrisk.losses.links import LINKS, log_probabilities, probabilities
@@ -345,3 +345,12 @@ def test_exponential_of_the_kernel():
     assert exponential(0.0) == 1.0
     assert exponential(-1e9) == exponential(np.nextafter(LOWEST, -np.inf)) == 0.0
     assert exponential(1e9) == exponential(HIGHEST) > 1e260
+
+
+def test_logarithm_of_the_kernel():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.exp(rng.uniform(-700, 700, 3000)), 1 + rng.normal(0, 1e-3, 500), 1 + rng.normal(0, 1e-12, 500),
+                        [1.0, 0.5**0.5, 2.0**0.5, np.nextafter(0.5**0.5, 1.0), 2.0, 1e-300]])  # fmt: skip
+    found = np.array([logarithm(v) for v in x])
+    assert np.all(np.abs(found - np.log(x)) <= 2 * np.spacing(np.abs(np.log(x))))
+    assert logarithm(1.0) == 0.0

@@ -10,6 +10,7 @@ from minrisk.losses.gamma_phi import GAMMAS, PHIS, GammaPhiLoss, Smooth
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.guessing import GuessingLoss, is_guess_averse, row_values
 from minrisk.losses.links import probabilities
+from minrisk.rows.base import Groups
 from minrisk.rows.fixed_point import fixed_factor
 from tests.helpers import make_costs, random_costs
 
@@ -55,10 +56,11 @@ def written_out(name, costs, scores):
 
 
 def along(loss, costs, scores, factor, move, step, log_scale=0.0):
-    line = np.empty((len(scores), 3))
+    """Value, slope and curvature, (n, 3)."""
+    line = np.empty((3, len(scores)))
     top = loss.along(costs, scores, factor, move, step, log_scale, 0, len(scores), line)
-    np.testing.assert_allclose(top, np.abs(line).max(axis=0), rtol=1e-14)
-    return line
+    np.testing.assert_allclose(top, np.abs(line).max(axis=1), rtol=1e-14)
+    return line.T
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -137,6 +139,42 @@ def test_value_sums_and_blocks(name):
     tops = [loss.gradients(costs, scores, 0.7, a, b, again, block) for a, b in ((0, 7), (7, N))]
     np.testing.assert_array_equal(np.max(tops, axis=0), top)
     np.testing.assert_array_equal(again, edge)
+
+
+@pytest.mark.parametrize("n", [1, 127, 300])
+@pytest.mark.parametrize("name", PAPER)
+def test_sums_by_value_are_those_of_all_classes(name, n):
+    """Along a coordinate a row needs its terms' sums by the direction's values only."""
+    rng, K = np.random.default_rng(n), 6
+    y = rng.integers(0, K, n)
+    costs = make_costs(random_costs(rng, K), y, np.where(rng.random(n) < 0.2, 0.0, rng.uniform(0.2, 2, n)), y)
+    loss, scores = LOSSES[name], rng.normal(size=(n, K))
+    edge, mass = np.empty_like(scores), np.empty_like(scores)
+    loss.gradients(costs, scores, 0.3, 0, n, edge, mass)
+    factor = rng.normal(size=n)
+    for direction in 0.5 * simplex_codewords(K).T:
+        values, number = np.unique(direction, return_inverse=True)
+        groups = Groups(number, values, np.full((loss.n_terms(len(values)), n), np.nan))
+        loss.gather(costs, scores, 0.3, edge, mass, groups, 0, n)
+        for step in (0.0, 0.7, -2.0):
+            line = np.full((3, n), np.nan)
+            top = loss.along_groups(costs, 0.3, groups, factor, step, 0, n, line)
+            expected = along(loss, costs, scores, factor, direction[None], step, 0.3).T
+            if loss.relative:
+                expected[0] -= along(loss, costs, scores, factor, direction[None], 0.0, 0.3)[:, 0]
+            np.testing.assert_allclose(line, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+            np.testing.assert_array_equal(top, np.abs(line).max(axis=1))
+            again = np.empty_like(line)
+            for a, b in ((0, n // 3), (n // 3, n)):
+                loss.along_groups(costs, 0.3, groups, factor, step, a, b, again)
+            np.testing.assert_array_equal(again, line)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_errors_name_the_loss(name):
+    costs = make_costs(np.zeros((1, 1)), [0], np.ones(1))
+    with pytest.raises(ValueError, match=f"^{name} compares the scores .* two at least; there are 1"):
+        LOSSES[name].constant(costs)
 
 
 @pytest.mark.parametrize("name", PAPER)

@@ -3,13 +3,15 @@
 The sets' own split where there is one, else a fresh split of the paper's sizes in each repeat; 100 rounds of K - 1
 learners; 50 repeats with a cost matrix each; mean test risk +- standard error beside the paper's; average ranks of the
 means. Raw features. The paper says "weighted least square" and no more: ``--weighting`` chooses the reading. Beyond the
-paper, ``--learner tree`` boosts trees of depth 3, and ``--learner minrisk`` is `MinRiskClassifier`. Values of single
-repeats are kept; a run with other ``--sets`` adds to them.
+paper, ``--learner tree`` boosts trees of depth 3, and ``--learner minrisk`` is `MinRiskClassifier`. Every repeat is
+kept as soon as it is done, with its seconds and settings: a run goes on where another stopped.
 """
 
 from __future__ import annotations
 
 import csv
+import time
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from joblib import Parallel, delayed
 from scipy.stats import rankdata
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common import RESULTS, load, mean_cost, parser, save, show
+from benchmarks.common import RESULTS, load, mean_cost, parser, save, settings, show
 from minrisk import MCBoostClassifier, MinRiskClassifier
 from minrisk.costs import random_symmetric
 
@@ -42,53 +44,47 @@ PAPER = {
 PAPER_RANKS = (3.5, 1.7, 3.2, 1.5, 5.3, 5.7)
 
 
-def risks(name: str, seed: int, learner: str, weighting: str, known: dict[str, Any]) -> dict[str, Any]:
-    """Test risk of each method in one repeat; `known` carries the blind model of a fixed split through the repeats."""
+@lru_cache(maxsize=4)
+def blind(name: str, learner: str, weighting: str) -> MCBoostClassifier:
+    """The model of a set's own split that knows no costs, the same in all repeats."""
+    X, y, _, _ = load(name).official()
+    return MCBoostClassifier(loss="mc", weak_learner=learner, weighting=weighting).fit(X, y)
+
+
+def risks(name: str, seed: int, learner: str, weighting: str) -> dict[str, Any]:
+    """Test risk of each method in one repeat, with the seconds it took (of this process) and its CPU seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
     data = load(name)
-    K = data.n_classes
-    table = np.asarray(random_symmetric(K, 1.0, 10.0, random_state=seed))
+    table = np.asarray(random_symmetric(data.n_classes, 1.0, 10.0, random_state=seed))
     if SIZES[name] is None:
         X, y, X_test, y_test = data.official()
     else:
         X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=SIZES[name], random_state=seed)
     classes = np.unique(y)  # a rare class may be in the test part only, and is then never decided for
     cost = table[np.ix_(classes, classes)]
-
-    def risk(model: Any) -> float:
-        return mean_cost(table, y_test, model.predict(X_test))
-
-    if learner == "minrisk":
-        return {"data": name, "seed": seed, "MinRisk": risk(MinRiskClassifier(cost, random_state=seed).fit(X, y))}
     row: dict[str, Any] = {"data": name, "seed": seed}
-    for method, (loss, decision) in METHODS.items():
-        if loss == "mc" and SIZES[name] is None and "mc" in known:
-            model = known["mc"]  # trained without costs on the same rows: the same model
-        elif method == "P-MCBoost":
-            model = known["last"]
+    if learner == "minrisk":
+        model: Any = MinRiskClassifier(cost, random_state=seed).fit(X, y)
+        row["MinRisk"] = mean_cost(table, y_test, model.predict(X_test))
+    for method, (loss, decision) in () if learner == "minrisk" else METHODS.items():
+        if decision == "bayes":  # of the model before
+            p = model.predict_proba(X_test)
+            row[method] = mean_cost(table, y_test, classes[(p @ cost).argmin(axis=1)])
+            continue
+        if loss == "mc" and SIZES[name] is None:
+            model = blind(name, learner, weighting)
         else:
             model = MCBoostClassifier(cost, loss=loss, weak_learner=learner, weighting=weighting).fit(X, y)
-            known["mc" if loss == "mc" else loss] = known["last"] = model
-        if decision == "bayes":
-            p = np.zeros((len(y_test), K))
-            p[:, classes] = model.predict_proba(X_test)
-            row[method] = mean_cost(table, y_test, classes[(p[:, classes] @ cost).argmin(axis=1)])
-        else:
-            row[method] = risk(model)
-    return row
-
-
-def repeats(name: str, seeds: range, learner: str, weighting: str) -> list[dict[str, Any]]:
-    """All repeats of one set that one process does."""
-    known: dict[str, Any] = {}
-    return [risks(name, seed, learner, weighting, known) for seed in seeds]
+        row[method] = mean_cost(table, y_test, model.predict(X_test))
+    return row | {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
 
 
 def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean and standard error of every set and method beside the paper's, and average ranks."""
-    table = []
+    """Mean and standard error of every set and method beside the paper's, average ranks, CPU seconds of a repeat."""
+    table: list[dict[str, Any]] = []
     means: dict[str, list[float]] = {}
+    methods = [name for name in ("MinRisk", *METHODS) if name in rows[0]]
     names = [name for name in SIZES if any(row["data"] == name for row in rows)]
-    methods = [name for name in rows[0] if name not in ("data", "seed")]
     for name in names:
         mine = [row for row in rows if row["data"] == name]
         for method in methods:
@@ -102,25 +98,81 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 theirs, spread = PAPER[name][list(METHODS).index(method)]
                 joint = (error**2 + max(spread, 0.005) ** 2) ** 0.5  # 0.00 is printed for less than 0.005
                 line |= {"paper_risk": theirs, "paper_error": spread, "joint_errors_apart": (mean - theirs) / joint}
+            line["cpu_seconds"] = ""
+            timed = [float(row["cpu_seconds"]) for row in mine if row["cpu_seconds"] != "nan"]
+            if method == methods[0] and timed:
+                line["cpu_seconds"] = float(np.median(timed))
             table.append(line)
     ranks = np.mean([rankdata(np.array(row)) for row in means.values()], axis=0)
     for method, rank in zip(methods, ranks, strict=True):
-        paper = PAPER_RANKS[list(METHODS).index(method)] if method in METHODS else float("nan")
-        blank = {"repeats": len(names), "standard_error": 0.0, "paper_error": 0.0, "joint_errors_apart": 0.0}
-        line = {"data": "average rank", "method": method, "risk": rank, "paper_risk": paper} | blank
-        table.append({key: line[key] for key in table[0]} if "paper_risk" in table[0] else {
-            key: line[key] for key in ("data", "method", "repeats", "risk", "standard_error")})
+        paper = {"paper_risk": PAPER_RANKS[list(METHODS).index(method)]} if method in METHODS else {}
+        line = {"data": "average rank", "method": method, "repeats": len(names), "risk": rank, **paper}
+        table.append({key: line.get(key, "") for key in table[0]})
+    per_set = [line["cpu_seconds"] for line in table if line["cpu_seconds"] != ""]
+    table[-len(methods)]["cpu_seconds"] = sum(per_set)
     return table
 
 
-def earlier(name: str, sets: list[str]) -> list[dict[str, Any]]:
-    """Repeats of other sets that a former run left."""
+def beyond() -> list[dict[str, Any]]:
+    """Lines, trees and `MinRiskClassifier` side by side, over the repeats that all of them did; average ranks."""
+    known = {}
+    for learner, methods in {"linear": METHODS, "tree": METHODS, "minrisk": ("MinRisk",)}.items():
+        for row in earlier(f"guess_averse{'' if learner == 'linear' else '_' + learner}_trials"):
+            for method in methods:
+                known.setdefault((row["data"], row["seed"]), {})[learner, method] = float(row[method])
+    chosen = [("linear", "P-MCBoost"), ("linear", "GLL-MCBoost"), ("tree", "P-MCBoost"), ("tree", "GLL-MCBoost"),
+              ("tree", "GEL-MCBoost"), ("minrisk", "MinRisk")]
+    table = []
+    for name in SIZES:
+        rows = [row for (data, _), row in known.items() if data == name and len(row) == 2 * len(METHODS) + 1]
+        if rows:
+            means = {f"{method}, {learner}": float(np.mean([row[learner, method] for row in rows]))
+                     for learner, method in chosen}
+            table.append({"data": name, "repeats": len(rows), **means})
+    names = [f"{method}, {learner}" for learner, method in chosen]
+    ranks = np.mean([rankdata([row[name] for name in names]) for row in table], axis=0) if table else []
+    if table:
+        table.append({"data": "average rank", "repeats": len(table), **dict(zip(names, ranks.tolist(), strict=True))})
+    return table
+
+
+def split_spread(sets: list[str], n_splits: int, n_tables: int) -> list[dict[str, Any]]:
+    """How much the random split matters: MCBoost and P-MCBoost, the same cost matrices on each of several splits.
+
+    `within` is the mean standard error over cost matrices on one split, `redrawn` that of a new split for each matrix,
+    `between` the standard deviation of the splits' means: how far a paper with one split may be from another one.
+    """
+    table = []
+    for name in (name for name in sets if SIZES[name] is not None):
+        data = load(name)
+        drawn = [random_symmetric(data.n_classes, 1.0, 10.0, random_state=seed) for seed in range(n_tables)]
+        risks_ = np.empty((2, n_splits, n_tables))
+        for split in range(n_splits):
+            X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=SIZES[name], random_state=split)
+            model, classes = MCBoostClassifier(loss="mc").fit(X, y), np.unique(y)
+            decided, p = model.predict(X_test), model.predict_proba(X_test)
+            for t, cost in enumerate(map(np.asarray, drawn)):
+                expected = classes[(p @ cost[np.ix_(classes, classes)]).argmin(axis=1)]
+                risks_[:, split, t] = mean_cost(cost, y_test, decided), mean_cost(cost, y_test, expected)
+        for method, values in zip(("MCBoost", "P-MCBoost"), risks_, strict=True):
+            paper, error = PAPER[name][list(METHODS).index(method)]
+            mean, between = float(values.mean()), float(values.mean(axis=1).std(ddof=1))
+            table.append({
+                "data": name, "method": method, "splits": n_splits, "risk": mean,
+                "within": float(values.std(axis=1, ddof=1).mean() / n_tables**0.5),
+                "redrawn": float(values.std(ddof=1) / n_tables**0.5), "paper_error": error, "between": between,
+                "paper_risk": paper, "paper_in_standard_deviations_between": (paper - mean) / between,
+            })  # fmt: skip
+    return table
+
+
+def earlier(name: str) -> list[dict[str, Any]]:
+    """Repeats that former runs left, each with the settings that made it."""
     path = RESULTS / f"{name}.csv"
     if not path.is_file():
         return []
     with open(path, encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["data"] not in sets]
-    return [{key: row[key] for key in row if key in ("data", "seed", "MinRisk", *METHODS)} for row in rows]
+        return [row | {"seed": int(row["seed"])} for row in csv.DictReader(file)]
 
 
 def main() -> None:
@@ -129,21 +181,34 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=50)
     options.add_argument("--learner", choices=("linear", "tree", "minrisk"), default="linear")
     options.add_argument("--weighting", choices=("curvature", "uniform", "slope"), default="curvature")
+    options.add_argument("--again", action="store_true", help="also what an earlier run did")
+    options.add_argument("--splits", type=int, help="do not make the table, but see how this many splits differ")
     arguments = options.parse_args()
-    n = 2 if arguments.quick else arguments.repeats
-    parts = [(name, range(n)[start : start + 5]) for name in arguments.sets for start in range(0, n, 5)]
-    done = Parallel(n_jobs=arguments.jobs, batch_size=1)(
-        delayed(repeats)(name, seeds, arguments.learner, arguments.weighting) for name, seeds in parts
-    )
+    if arguments.splits:
+        spread = split_spread(arguments.sets, arguments.splits, arguments.repeats)
+        save("guess_averse_splits", spread, quick=arguments.quick)
+        show(spread)
+        return
     name = "guess_averse" if arguments.learner == "linear" else f"guess_averse_{arguments.learner}"
     name += "" if arguments.weighting == "curvature" else f"_{arguments.weighting}"
-    rows = [] if arguments.quick else earlier(f"{name}_trials", arguments.sets)
-    rows += [row for part in done for row in part]
-    rows = sorted(rows, key=lambda row: list(SIZES).index(row["data"]))
+    wanted = [(set_, seed) for seed in range(2 if arguments.quick else arguments.repeats) for set_ in arguments.sets]
+    rows = [] if arguments.quick else earlier(f"{name}_trials")
+    if arguments.again:
+        rows = [row for row in rows if (row["data"], row["seed"]) not in wanted]
+    done = {(row["data"], row["seed"]) for row in rows}
+    with Parallel(n_jobs=arguments.jobs, batch_size=1, return_as="generator") as workers:
+        for row in workers(
+            delayed(risks)(*trial, arguments.learner, arguments.weighting) for trial in wanted if trial not in done
+        ):
+            rows.append(row | settings())
+            rows.sort(key=lambda row: (list(SIZES).index(row["data"]), row["seed"]))
+            save(f"{name}_trials", rows, quick=arguments.quick)
     table = summary(rows)
-    save(f"{name}_trials", rows, quick=arguments.quick)
     save(name, table, quick=arguments.quick)
     show(table)
+    if not arguments.quick and (side_by_side := beyond()):
+        save("guess_averse_beyond", side_by_side)
+        show(side_by_side)
 
 
 if __name__ == "__main__":

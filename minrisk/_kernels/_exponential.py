@@ -1,4 +1,7 @@
-"""An exponential that is inlined and vectorised. After a change here, touch the files that import it: see `_jit`."""
+"""An exponential and a logarithm that are inlined and vectorised.
+
+After a change here, touch the files that import it: see `_jit`.
+"""
 
 import numpy as np
 
@@ -27,3 +30,25 @@ def exponential(x):
     power = np.int64((np.float64(shifted).view(np.int64) - BIAS) << 52).view(np.float64)  # 2^n
     y = (low + r4 * (middle + r4 * (high + r4 * (1.0 / 479001600.0)))) * power
     return y if x >= LOWEST else 0.0
+
+
+SHIFT, ONE = np.uint64(52), np.uint64(1023 << 52)  # of the exponent; 1.0
+ABOVE = np.uint64((1023 << 52) - int(np.float64(0.5**0.5).view(np.int64)))  # mantissas from sqrt(1/2)
+WHOLE = np.uint64(0x4330000000000000)  # 2**52, with a whole number in its low bits
+
+
+@kernel
+def logarithm(x):
+    """ln x of a positive, normal number within 1 ulp (fdlibm's polynomial)."""
+    bits = np.float64(x).view(np.uint64)
+    n = (bits + ABOVE) >> SHIFT
+    k = np.uint64(n | WHOLE).view(np.float64) - (4503599627370496.0 + 1023.0)
+    f = np.uint64(bits - (n << SHIFT) + ONE).view(np.float64) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    odd = w * (0.3999999999940941908 + w * (0.2222219843214978396 + w * 0.1531383769920937332))
+    even = z * (0.6666666666666735130
+                + w * (0.2857142874366239149 + w * (0.1818357216161805012 + w * 0.1479819860511658591)))
+    half = 0.5 * f * f
+    return k * LN2_HIGH - ((half - (s * (half + (odd + even)) + k * LN2_LOW)) - f)

@@ -1,9 +1,9 @@
 """Losses along a line through the scores: value, slope and curvature of each row (Beijbom et al., ICML 2014).
 
 Row i is looked at at S_i + step * d_i with d_i = factor[i] * move[i], or factor[i] * move[0] where all rows share one
-direction. Written to `line` (n, 3), times e^-log_scale: the loss, its first and its second derivative in `step`; at
-step 0 with factor 1 the first derivative is the boosting weight w^r of Eq. (34) to (37). The column maxima of the
-absolute values are returned.
+direction. Written to `line` (3, n), times e^-log_scale: the loss, its first and its second derivative in `step`; at
+step 0 with factor 1 the first derivative is the boosting weight w^r of Eq. (34) to (37). The maxima of the
+absolute values are returned, (3,).
 
 d = (S_k - S_y) along the line; y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`.
 """
@@ -18,10 +18,21 @@ from minrisk._kernels._jit import kernel
 
 @kernel
 def write(line, i, w, value, slope, curvature, top):
-    """line[i] = w * (value, slope, curvature), and the maxima so far."""
-    line[i, 0], line[i, 1], line[i, 2] = w * value, w * slope, w * curvature
+    """line[:, i] = w * (value, slope, curvature), and the maxima so far."""
+    line[0, i], line[1, i], line[2, i] = w * value, w * slope, w * curvature
     for c in range(3):
-        top[c] = max(top[c], abs(line[i, c]))
+        top[c] = max(top[c], abs(line[c, i]))
+
+
+@kernel
+def write_sums(line, i, w, z, d, top):
+    """`write` of sum z e^(t d) at t = 0: sums of z, z d and z d^2."""
+    value, slope, curvature = 0.0, 0.0, 0.0
+    for k in range(z.shape[0]):
+        value += z[k]
+        slope += z[k] * d[k]
+        curvature += z[k] * d[k] * d[k]
+    write(line, i, w, value, slope, curvature, top)
 
 
 @kernel
@@ -37,12 +48,7 @@ def exponential_along(cost, index, label, weight, scores, factor, move, step, lo
             d[k] = f * (m[k] - m[y])
             z[k] = c[k] * exponential(s[k] - base + step * d[k])
         z[y] = 0.0
-        value, slope, curvature = 0.0, 0.0, 0.0
-        for k in range(D):
-            value += z[k]
-            slope += z[k] * d[k]
-            curvature += z[k] * d[k] * d[k]
-        write(line, i, weight[i], value, slope, curvature, top)
+        write_sums(line, i, weight[i], z, d, top)
     return top
 
 
@@ -92,12 +98,7 @@ def sum_along(cost, index, label, weight, scores, factor, move, step, log_scale,
             d[k] = f * m[k]
             z[k] = c[k] * exponential(s[k] - log_scale + step * d[k])
         z[label[i]] = 0.0
-        value, slope, curvature = 0.0, 0.0, 0.0
-        for k in range(D):
-            value += z[k]
-            slope += z[k] * d[k]
-            curvature += z[k] * d[k] * d[k]
-        write(line, i, weight[i], value, slope, curvature, top)
+        write_sums(line, i, weight[i], z, d, top)
     return top
 
 
@@ -126,62 +127,3 @@ def pair_along(cost, index, label, weight, scores, factor, move, step, log_scale
         w = weight[i] * exponential(high - low - log_scale)
         write(line, i, w, a0 * b0, a1 * b0 + a0 * b1, a2 * b0 + 2.0 * a1 * b1 + a0 * b2, top)
     return top
-
-
-@kernel
-def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
-    """L_s: edge_k = -w c_k e^(S_k), mass_k = w c_k e^(S_k), times e^-log_scale; rows start..stop.
-
-    Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
-    """
-    D = scores.shape[1]
-    top = np.zeros((3, D))
-    for i in range(start, stop):
-        y, w, c, s, e, m = label[i], weight[i], cost[index[i]], scores[i], edge[i], mass[i]
-        for k in range(D):
-            m[k] = w * c[k] * exponential(s[k] - log_scale)
-        m[y] = 0.0
-        total = 0.0
-        for k in range(D):
-            total += m[k]
-            e[k] = -m[k]
-            top[1, k] = max(top[1, k], m[k])
-        top[2, y] = max(top[2, y], total)
-    top[0] = top[1]
-    return top
-
-
-@kernel
-def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
-    """L_t: edge_k = w (A e^(-S_k) - c_k e^(S_k) B), mass_k = w (A e^(-S_k) + c_k e^(S_k) B - 2 c_k); see `pair_along`.
-
-    Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
-    """
-    D = scores.shape[1]
-    top, up, down = np.zeros((3, D)), np.empty(D), np.empty(D)
-    for i in range(start, stop):
-        y, c, s = label[i], cost[index[i]], scores[i]
-        high, low = np.max(s), np.min(s)
-        A, B = 0.0, 0.0
-        for k in range(D):
-            up[k] = c[k] * exponential(s[k] - high) if k != y else 0.0
-            down[k] = exponential(low - s[k])
-            A, B = A + up[k], B + down[k]
-        w = weight[i] * exponential(high - low - log_scale)
-        for k in range(D):
-            u, v = w * up[k] * B, w * A * down[k]
-            edge[i, k], mass[i, k] = v - u, max(u + v - 2.0 * w * up[k] * down[k], 0.0)
-            top[0, k] = max(top[0, k], abs(edge[i, k]))
-            top[1, k] = max(top[1, k], mass[i, k])
-        top[2, y] = max(top[2, y], w * A * B)
-    return top
-
-
-@kernel
-def value_sums(label, line, in_bag, factor, start, stop):
-    """Sum over the bag's rows of class y of the first column of `line`, in fixed point, (D,)."""
-    sums = np.zeros(factor.shape[0], dtype=np.int64)
-    for i in range(start, stop):
-        if in_bag[i]:
-            sums[label[i]] += np.int64(np.rint(line[i, 0] * factor[label[i]]))
-    return sums

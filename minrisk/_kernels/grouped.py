@@ -1,149 +1,171 @@
 """Losses along one direction v that many classes share a value of: their exponentials are summed once, by value.
 
 Triangular codewords have three different numbers in a coordinate, so a row's loss at S + t f v needs three exponentials
-whatever the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` holds the
-sums of each row at t = 0, taken from what `gradients` wrote there. `line` is as in `minrisk._kernels.along`.
+whatever the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` (P, n) holds
+the sums of each row at t = 0, taken from what `gradients` wrote there. `line` is as in `minrisk._kernels.along`. Loops
+run over ROWS rows side by side, which is what is vectorised.
 """
 
 import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import exponential
+from minrisk._kernels._exponential import exponential, logarithm
 from minrisk._kernels._jit import kernel
 
-ROWS = 128  # rows whose exponentials are taken side by side
+ROWS = 128
+SIGN = np.int64(0x7FFFFFFFFFFFFFFF)  # all bits but the sign
 
 
 @kernel
-def record(line, i, value, slope, curvature, top):
-    """line[i] = (value, slope, curvature), and the maxima of their sizes so far."""
-    line[i, 0], line[i, 1], line[i, 2] = value, slope, curvature
+def largest(values, n, before):
+    """The largest of `before` and |values[:n]|, compared as whole numbers: the loop is vectorised."""
+    top = np.float64(before).view(np.int64)
+    for i in range(n):
+        size = np.float64(values[i]).view(np.int64) & SIGN
+        top = max(top, size)
+    return np.int64(top).view(np.float64)
+
+
+@kernel
+def raise_tops(line, low, high, top):
+    """top = max(top, |line|) over rows low..high."""
     for c in range(3):
-        top[c] = max(top[c], abs(line[i, c]))
+        top[c] = largest(line[c, low:high], high - low, top[c])
 
 
 @kernel
-def exponentials(factor, values, step, low, high, out):
-    """out[g, i] = e^(t f v_g) of rows low..high: the loop that is vectorised."""
-    for g in range(values.shape[0]):
-        t = step * values[g]
-        row = out[g]
-        for i in range(high - low):
-            row[i] = exponential(t * factor[low + i])
+def own_values(label, group, values, low, high, own):
+    """own[i - low] = value of the true class."""
+    for i in range(low, high):
+        own[i - low] = values[group[label[i]]]
+
+
+@kernel
+def moved(terms, factor, own, value, step, n, z, d):
+    """d = v - own, z = terms e^(t f d): what becomes of the terms of value v."""
+    for i in range(n):
+        d[i] = value - own[i]
+        z[i] = terms[i] * exponential(step * factor[i] * d[i])
+
+
+@kernel
+def by_group(group, n_groups):
+    """Classes in the order of their groups, and where each group begins."""
+    classes = np.argsort(group, kind="mergesort")
+    return classes, np.searchsorted(group[classes], np.arange(n_groups + 1))
 
 
 @kernel
 def gather_sums(mass, label, group, start, stop, terms):
-    """GEL, L_s: terms[i, g] = sum of w c_k e^(...) over the wrong classes k of group g; `mass` holds the summands."""
+    """GEL, L_s: terms[g, i] = sum of w c_k e^(...) over the wrong classes k of group g; `mass` holds the summands."""
+    classes, first = by_group(group, terms.shape[0])
     for i in range(start, stop):
-        for g in range(terms.shape[1]):
-            terms[i, g] = 0.0
-        for k in range(mass.shape[1]):
-            if k != label[i]:
-                terms[i, group[k]] += mass[i, k]
+        for g in range(terms.shape[0]):
+            total = 0.0
+            for k in classes[first[g] : first[g + 1]]:
+                total += mass[i, k] if k != label[i] else 0.0
+            terms[g, i] = total
 
 
 @kernel
 def sums_along(terms, label, group, values, own, factor, step, start, stop, line):
     """GEL (own = 1): sum_g terms_g e^(t f (v_g - v_y)); L_s (own = 0): sum_g terms_g e^(t f v_g)."""
-    top, G = np.zeros(3), values.shape[0]
-    e = np.empty((G, ROWS))
+    top, base, z, d = np.zeros(3), np.zeros(ROWS), np.empty(ROWS), np.empty(ROWS)
     for low in range(start, stop, ROWS):
         high = min(low + ROWS, stop)
-        exponentials(factor, values, step, low, high, e)
-        for i in range(low, high):
-            y = group[label[i]]
-            base, own_e = (values[y], e[y, i - low]) if own == 1 else (0.0, 1.0)
-            if own_e == 0.0:  # only a row of weight 0 may go so far
-                record(line, i, 0.0, 0.0, 0.0, top)
-                continue
-            value, slope, curvature = 0.0, 0.0, 0.0
-            for g in range(G):
-                d = values[g] - base
-                z = terms[i, g] * e[g, i - low]
-                value += z
-                slope += z * d
-                curvature += z * d * d
-            f = factor[i]
-            record(line, i, value / own_e, f * slope / own_e, f * f * curvature / own_e, top)
+        n, f = high - low, factor[low:high]
+        value, slope, curvature = line[0, low:high], line[1, low:high], line[2, low:high]
+        value[:], slope[:], curvature[:] = 0.0, 0.0, 0.0
+        if own == 1:
+            own_values(label, group, values, low, high, base)
+        for g in range(values.shape[0]):
+            moved(terms[g, low:high], f, base, values[g], step, n, z, d)
+            for i in range(n):
+                value[i] += z[i]
+                slope[i] += z[i] * d[i]
+                curvature[i] += z[i] * d[i] * d[i]
+        for i in range(n):
+            slope[i] *= f[i]
+            curvature[i] *= f[i] * f[i]
+        raise_tops(line, low, high, top)
     return top
 
 
 @kernel
 def gather_shares(edge, mass, label, weight, log_scale, group, start, stop, terms):
-    """GLL: terms[i, g] = sum of q_k over the wrong classes of group g, and last 1 - sum q, from edge_k = -w q_k."""
-    last = terms.shape[1] - 1
+    """GLL: terms[g, i] = sum of q_k over the wrong classes of group g, and last 1 - sum q, from edge_k = -w q_k."""
+    last = terms.shape[0] - 1
     scale = math.exp(-log_scale)
+    classes, first = by_group(group, last)
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
-        for g in range(last):
-            terms[i, g] = 0.0
         inverse = 1.0 / w if w > 1e-290 else 0.0
-        for k in range(edge.shape[1]):
-            if k != y:
-                terms[i, group[k]] -= edge[i, k] * inverse
-        terms[i, last] = mass[i, y] / edge[i, y] if edge[i, y] > 0.0 else 1.0
+        for g in range(last):
+            total = 0.0
+            for k in classes[first[g] : first[g + 1]]:
+                total -= edge[i, k] if k != y else 0.0
+            terms[g, i] = total * inverse
+        terms[last, i] = mass[i, y] / edge[i, y] if edge[i, y] > 0.0 else 1.0
 
 
 @kernel
 def shares_along(terms, label, weight, log_scale, group, values, factor, step, start, stop, line):
     """GLL less its value at t = 0: w log(terms_last + sum_g terms_g e^(t f (v_g - v_y)))."""
-    top = np.zeros(3)
-    last = terms.shape[1] - 1
+    last = terms.shape[0] - 1
     scale = math.exp(-log_scale)
-    e, z, d = np.empty((last, ROWS)), np.empty(last), np.empty(last)
+    top, base, total = np.zeros(3), np.empty(ROWS), np.empty(ROWS)
+    z, d = np.empty((last, ROWS)), np.empty((last, ROWS))
     for low in range(start, stop, ROWS):
         high = min(low + ROWS, stop)
-        exponentials(factor, values, step, low, high, e)
-        for i in range(low, high):
-            w, f, y = weight[i] * scale, factor[i], group[label[i]]
-            if w == 0.0:
-                record(line, i, 0.0, 0.0, 0.0, top)
-                continue
-            right = terms[i, last] * e[y, i - low]
-            total, mean = right, 0.0
-            for g in range(last):
-                d[g] = values[g] - values[y]
-                z[g] = terms[i, g] * e[g, i - low]
-                total += z[g]
-                mean += z[g] * d[g]
-            mean /= total
-            square = right * mean * mean
-            for g in range(last):
-                square += z[g] * (d[g] - mean) * (d[g] - mean)
-            record(line, i, w * math.log(total / e[y, i - low]), w * f * mean, w * f * f * square / total, top)
+        n, f, w, right = high - low, factor[low:high], weight[low:high], terms[last, low:high]
+        value, mean, square = line[0, low:high], line[1, low:high], line[2, low:high]
+        own_values(label, group, values, low, high, base)
+        total[:n], mean[:] = right, 0.0
+        for g in range(last):
+            moved(terms[g, low:high], f, base, values[g], step, n, z[g], d[g])
+            for i in range(n):
+                total[i] += z[g, i]
+                mean[i] += z[g, i] * d[g, i]
+        for i in range(n):
+            mean[i] /= total[i]
+            square[i] = right[i] * mean[i] * mean[i]
+        for g in range(last):
+            for i in range(n):
+                square[i] += z[g, i] * (d[g, i] - mean[i]) * (d[g, i] - mean[i])
+        for i in range(n):
+            of_row = w[i] * scale
+            value[i] = of_row * logarithm(total[i])
+            square[i] *= of_row * f[i] * f[i] / total[i]
+            mean[i] *= of_row * f[i]
+        raise_tops(line, low, high, top)
     return top
-
-
-@kernel
-def gather_pairs(cost, index, label, weight, scores, log_scale, group, start, stop, terms):
-    """L_t: sums over group g of w c_j e^(S_j), then of e^(-S_k), their product times e^-log_scale."""
-    G, D = terms.shape[1] // 2, scores.shape[1]
-    for i in range(start, stop):
-        c, s = cost[index[i]], scores[i]
-        high, low = np.max(s), np.min(s)
-        w = weight[i] * exponential(high - low - log_scale)
-        for g in range(2 * G):
-            terms[i, g] = 0.0
-        for k in range(D):
-            if k != label[i]:
-                terms[i, group[k]] += w * c[k] * exponential(s[k] - high)
-            terms[i, G + group[k]] += exponential(low - s[k])
 
 
 @kernel
 def pairs_along(terms, values, factor, step, start, stop, line):
     """L_t: (sum_g a_g e^(t f v_g)) (sum_g b_g e^(-t f v_g))."""
     G = values.shape[0]
-    top = np.zeros(3)
-    for i in range(start, stop):
-        a0, a1, a2, b0, b1, b2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    top, a, b, e = np.zeros(3), np.empty((3, ROWS)), np.empty((3, ROWS)), np.empty(ROWS)
+    for low in range(start, stop, ROWS):
+        high = min(low + ROWS, stop)
+        n, f = high - low, factor[low:high]
+        a[:], b[:] = 0.0, 0.0
         for g in range(G):
-            d = factor[i] * values[g]
-            e = exponential(step * d)
-            a, b = terms[i, g] * e, terms[i, G + g] / e
-            a0, a1, a2 = a0 + a, a1 + a * d, a2 + a * d * d
-            b0, b1, b2 = b0 + b, b1 - b * d, b2 + b * d * d
-        record(line, i, a0 * b0, a1 * b0 + a0 * b1, a2 * b0 + 2.0 * a1 * b1 + a0 * b2, top)
+            up, down, v = terms[g, low:high], terms[G + g, low:high], values[g]
+            for i in range(n):  # only a row of weight 0 may go farther
+                e[i] = exponential(min(max(step * v * f[i], -600.0), 600.0))
+            for i in range(n):
+                x, y = up[i] * e[i], down[i] / e[i]
+                a[0, i] += x
+                a[1, i] += x * v
+                a[2, i] += x * v * v
+                b[0, i] += y
+                b[1, i] -= y * v
+                b[2, i] += y * v * v
+        for i in range(n):
+            line[0, low + i] = a[0, i] * b[0, i]
+            line[1, low + i] = f[i] * (a[1, i] * b[0, i] + a[0, i] * b[1, i])
+            line[2, low + i] = f[i] * f[i] * (a[2, i] * b[0, i] + 2.0 * a[1, i] * b[1, i] + a[0, i] * b[2, i])
+        raise_tops(line, low, high, top)
     return top

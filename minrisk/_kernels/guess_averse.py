@@ -9,17 +9,39 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import exponential
+from minrisk._kernels._exponential import exponential, logarithm
 from minrisk._kernels._jit import kernel
 
 TINY = 1e-290  # weights below this are 0 to the value, as they are in fixed point
+ROWS = 64  # rows whose exponentials are taken in one loop
 
 
 @kernel
-def raise_to(top, values):
-    """top = max(top, values), elementwise."""
-    for k in range(top.shape[0]):
-        top[k] = values[k] if values[k] > top[k] else top[k]
+def exponentials(values, n):
+    """values[:n] = e^values[:n]: the loop that is vectorised."""
+    for j in range(n):
+        values[j] = exponential(values[j])
+
+
+@kernel
+def below_highest(cost, index, label, scores, low, high, x):
+    """x[i - low] = S_i less the largest of its scores that count, the true class's and those of a positive cost."""
+    for i in range(low, high):
+        row, highest = index[i], scores[i, label[i]]
+        for k in range(scores.shape[1]):
+            counted = scores[i, k] if cost[row, k] > 0.0 else -np.inf
+            highest = counted if counted > highest else highest
+        for k in range(scores.shape[1]):
+            difference = scores[i, k] - highest
+            x[i - low, k] = difference if difference < 0.0 else 0.0
+
+
+@kernel
+def raise_tops(edge, mass, low, high, top):
+    """top[0], top[1] = max(top, columns of |edge| and of mass) over rows low..high."""
+    for i in range(low, high):
+        for k in range(edge.shape[1]):
+            top[0, k], top[1, k] = max(top[0, k], abs(edge[i, k])), max(top[1, k], mass[i, k])
 
 
 @kernel
@@ -29,22 +51,25 @@ def exponential_gradients(cost, index, label, weight, scores, log_scale, start, 
     Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
     """
     D = scores.shape[1]
-    top = np.zeros((3, D))
-    for i in range(start, stop):
-        y, w = label[i], weight[i]
-        c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
-        base = s[y] + log_scale
-        for k in range(D):
-            m[k] = w * c[k] * exponential(s[k] - base)
-        m[y] = 0.0
-        total = 0.0
-        for k in range(D):
-            total += m[k]
-            e[k] = -m[k]
-        e[y] = total
-        m[y] = total
-        raise_to(top[1], m)
-        top[2, y] = max(top[2, y], total)
+    top, x = np.zeros((3, D)), np.empty((ROWS, D))
+    for low in range(start, stop, ROWS):
+        high = min(low + ROWS, stop)
+        for i in range(low, high):
+            s, z = scores[i], x[i - low]
+            base = s[label[i]] + log_scale
+            for k in range(D):
+                z[k] = s[k] - base
+        exponentials(x.reshape(ROWS * D), (high - low) * D)
+        for i in range(low, high):
+            y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
+            z[y], total = 0.0, 0.0
+            for k in range(D):  # one short loop: several would spend their time on starting
+                v = w * c[k] * z[k]
+                total += v
+                edge[i, k], mass[i, k] = -v, v
+                top[1, k] = max(top[1, k], v)
+            edge[i, y], mass[i, y] = total, total
+            top[1, y], top[2, y] = max(top[1, y], total), max(top[2, y], total)
     top[0] = top[1]
     return top
 
@@ -58,39 +83,32 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
     distance apart.
     """
     D = scores.shape[1]
-    top = np.zeros((3, D))
+    top, x, behind = np.zeros((3, D)), np.empty((ROWS, D)), np.empty(ROWS)
     scale = math.exp(-log_scale)
-    for i in range(start, stop):
-        y, w = label[i], weight[i] * scale
-        c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
-        own = s[y]
-        highest = own
-        for k in range(D):
-            counted = s[k] if c[k] > 0.0 else own
-            highest = counted if counted > highest else highest
-        for k in range(D):
-            e[k] = c[k] * exponential(min(s[k] - highest, 0.0))
-        e[y] = 0.0
-        wrong = 0.0
-        for k in range(D):
-            wrong += e[k]
-        right = exponential(own - highest)
-        total = wrong + right
-        for k in range(D):
-            q = e[k] / total
-            e[k] = -w * q
-            m[k] = w * q * (1.0 - q)
-        e[y] = w * (wrong / total)
-        m[y] = e[y] * (right / total)
-        for k in range(D):
-            size = abs(e[k])
-            top[0, k] = size if size > top[0, k] else top[0, k]
-        raise_to(top[1], m)
-        if wrong < right:
-            value = w * math.log1p(wrong / right)
-        else:
-            value = w * (math.log(total) + (highest - own))
-        top[2, y] = max(top[2, y], value)
+    for low in range(start, stop, ROWS):
+        high = min(low + ROWS, stop)
+        below_highest(cost, index, label, scores, low, high, x)
+        for i in range(low, high):  # what the true class's score is below the highest
+            behind[i - low] = -x[i - low, label[i]]
+        exponentials(x.reshape(ROWS * D), (high - low) * D)
+        for i in range(low, high):
+            b, y, w, row = i - low, label[i], weight[i] * scale, index[i]
+            right, wrong = x[b, y], 0.0
+            x[b, y] = 0.0
+            for k in range(D):
+                x[b, k] *= cost[row, k]
+                wrong += x[b, k]
+            total = wrong + right
+            for k in range(D):
+                q = x[b, k] / total
+                edge[i, k] = -w * q
+                mass[i, k] = w * q * (1.0 - q)
+            edge[i, y] = w * (wrong / total)
+            mass[i, y] = edge[i, y] * (right / total)
+            if w * wrong > top[2, y] * right:  # else log(1 + wrong / right) <= wrong / right is no maximum
+                value = math.log1p(wrong / right) if wrong < right else math.log(total) + behind[b]
+                top[2, y] = max(top[2, y], w * value)
+        raise_tops(edge, mass, low, high, top)
     return top
 
 
@@ -113,20 +131,26 @@ def logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag,
     q_k is at least Q / (D - 1).
     """
     D = scores.shape[1]
-    sums = np.zeros(D, dtype=np.int64)
+    sums, values = np.zeros(D, dtype=np.int64), np.empty(ROWS)
     scale = math.exp(-log_scale)
-    for i in range(start, stop):
-        y, w = label[i], weight[i] * scale
-        if not in_bag[i] or w < TINY:
-            continue
-        wrong = edge[i, y] / w
-        if wrong <= 0.5:
-            value = -math.log1p(-wrong)
-        else:
-            largest = 0 if y > 0 else 1
-            for k in range(D):
-                if k != y and edge[i, k] < edge[i, largest]:
-                    largest = k
-            value = scores[i, largest] - scores[i, y] + math.log(cost[index[i], largest] * w / -edge[i, largest])
-        sums[y] += np.int64(np.rint(w * value * factor[y]))
+    for low in range(start, stop, ROWS):
+        high = min(low + ROWS, stop)
+        for i in range(low, high):
+            w = weight[i] * scale
+            values[i - low] = edge[i, label[i]] / w if w >= TINY else 0.0
+        for j in range(high - low):  # the loop that is vectorised
+            Q = min(values[j], 0.5)
+            u = 1.0 - Q
+            values[j] = values[j] if values[j] > 0.5 else ((u - 1.0) + Q) / u - logarithm(u)  # -log1p(-Q)
+        for i in range(low, high):
+            y, w, value = label[i], weight[i] * scale, values[i - low]
+            if not in_bag[i] or w < TINY:
+                continue
+            if edge[i, y] / w > 0.5:
+                largest = 0 if y > 0 else 1
+                for k in range(D):
+                    if k != y and edge[i, k] < edge[i, largest]:
+                        largest = k
+                value = scores[i, largest] - scores[i, y] + math.log(cost[index[i], largest] * w / -edge[i, largest])
+            sums[y] += np.int64(np.rint(w * value * factor[y]))
     return sums

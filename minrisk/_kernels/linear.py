@@ -27,13 +27,13 @@ def aim(line, weight, in_bag, weighting, start, stop, push, pull):
     for i in range(start, stop):
         u, rho = 0.0, 0.0
         if in_bag[i]:
-            u = -line[i, 1]
+            u = -line[1, i]
             if weighting == UNIFORM:
                 rho = weight[i]
             elif weighting == SLOPE:
                 rho = abs(u)
             else:
-                rho = line[i, 2]
+                rho = line[2, i]
         push[i, 0], pull[i, 0] = u, rho
         top[0], top[1] = max(top[0], abs(u)), max(top[1], rho)
     return top
@@ -57,3 +57,24 @@ def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, 
         out[c, 0] += first - count * BIAS
         out[c, 1] += square - count * BIAS
         out[c, 2] += both - count * BIAS
+
+
+@kernel
+def line_sums(line, in_bag, factor, start, stop):
+    """Sums over the bag's rows of a line's value, slope and curvature, (3,), in fixed point of PRODUCT_BITS at most."""
+    sums = np.zeros(3, dtype=np.int64)
+    for c in range(3):
+        values, f, total = line[c], factor[c], np.int64(0)
+        for i in range(start, stop):
+            x = values[i] * f if in_bag[i] else 0.0
+            total += np.float64(x + ROUND).view(np.int64)
+        sums[c] = total - (stop - start) * BIAS
+    return sums
+
+
+@kernel
+def line_response(X, feature, slope, origin, value, start, stop, response):
+    """response = value + slope * (x - origin) of rows start..stop, value where x is missing."""
+    for i in range(start, stop):
+        difference = X[i, feature] - origin
+        response[i] = value + slope * (0.0 if np.isnan(difference) else difference)

@@ -12,11 +12,18 @@ from minrisk._kernels._jit import kernel
 from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, sum_rows, unfixed
 from minrisk._kernels.grow import CLOSED, PENDING, SKETCH, draw_directions
 from minrisk._kernels.grow import grow as grow_tree
-from minrisk._kernels.guess_averse import logistic_gradients, logistic_values, raise_to
+from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
 from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, tree_columns
 from minrisk._kernels.steps import newton
 
 whole_kernel = kernel(uses=(_exponential, fixed, grow, guess_averse, scores, steps))
+
+
+@whole_kernel
+def raise_to(top, values):
+    """top = max(top, values), elementwise."""
+    for k in range(top.shape[0]):
+        top[k] = max(top[k], values[k])
 
 
 @whole_kernel

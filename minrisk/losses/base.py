@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
+
+import numpy as np
 
 from minrisk._kernels.split import QUADRATIC
 from minrisk._typing import FloatArray
@@ -60,7 +63,7 @@ class JointLoss(Surrogate, JointRowLoss, Protocol):
     """A loss of the differences of a row's scores, with the trait `JOINT`."""
 
 
-class Differences:
+class Differences(ABC):
     """What losses of the differences of a row's scores have in common."""
 
     @property
@@ -72,6 +75,32 @@ class Differences:
     def gain(self) -> int:
         """E^2 / (2 M): one Newton step."""
         return QUADRATIC
+
+    @property
+    @abstractmethod
+    def base(self) -> str:
+        """Name of the loss."""
+
+    def constant(self, costs: RowCosts) -> float:
+        """0: costs of right decisions do not enter.
+
+        Raises
+        ------
+        ValueError
+            If a true class is no decision, or the only one.
+        """
+        D = costs.table.shape[1]
+        if D < 2 or np.max(costs.label, initial=0) >= D or np.min(costs.label, initial=0) < 0:
+            raise ValueError(
+                f"{self.base} compares the scores of decisions with the true class's: it requires a decision for every "
+                f"class, and two at least; there are {D}."
+            )
+        return 0.0
+
+    def start_log_scale(self, costs: RowCosts) -> float:
+        """Log of the largest cost times the largest weight: the first exponentials are near 1."""
+        top = float(np.max(costs.table, initial=0.0)) * float(np.max(costs.weight, initial=0.0))
+        return float(np.log(top)) if top > 0 else 0.0
 
 
 Loss = SeparableLoss | JointLoss

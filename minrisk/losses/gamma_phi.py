@@ -16,8 +16,6 @@ from scipy.special import expit
 
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
-from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.losses.guessing import line_value_sums
 from minrisk.losses.links import Link
 from minrisk.rows.base import RowCosts
 
@@ -82,10 +80,6 @@ class GammaPhiLoss(Differences):
         """Names of gamma and phi."""
         return " of ".join(part if isinstance(part, str) else "a function" for part in (self.gamma, self.phi))
 
-    def constant(self, costs: RowCosts) -> float:
-        """0. Raises ValueError if a true class is no decision, or the only one."""
-        return GuessAverseLoss("gel").constant(costs)
-
     def floors(self, costs: RowCosts) -> FloatArray:
         """0, the least that gamma and phi are taken to reach."""
         return np.zeros(costs.table.shape[1])
@@ -131,7 +125,11 @@ class GammaPhiLoss(Differences):
         start: int, stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
-        return line_value_sums(self, costs, scores, log_scale, in_bag, factor, start, stop)
+        value = np.exp(-log_scale) * self._parts(costs, scores[start:stop], start, stop)[0][:, 0]
+        label, sums = costs.label[start:stop], np.zeros(scores.shape[1], dtype=np.int64)
+        whole = np.where(in_bag[start:stop], np.rint(value * factor[label]), 0.0)
+        np.add.at(sums, label, whole.astype(np.int64))
+        return sums
 
     def along(
         self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
@@ -143,5 +141,5 @@ class GammaPhiLoss(Differences):
         v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d
         inner = (first * v).sum(axis=1, keepdims=True)
         bend = slope * (second * v**2).sum(axis=1, keepdims=True) + curvature * inner**2
-        line[start:stop] = np.exp(-log_scale) * np.concatenate([value, slope * inner, bend], axis=1)
-        return np.asarray(np.abs(line[start:stop]).max(axis=0, initial=0.0))
+        line[:, start:stop] = np.exp(-log_scale) * np.concatenate([value, slope * inner, bend], axis=1).T
+        return np.asarray(np.abs(line[:, start:stop]).max(axis=1, initial=0.0))

@@ -59,30 +59,13 @@ class GuessAverseLoss(Differences):
         """Name of gamma."""
         return self.kind
 
-    def constant(self, costs: RowCosts) -> float:
-        """0: costs of right decisions do not enter.
-
-        Raises
-        ------
-        ValueError
-            If a true class is no decision, or the only one.
-        """
-        D = costs.table.shape[1]
-        if D < 2 or np.max(costs.label, initial=0) >= D or np.min(costs.label, initial=0) < 0:
-            raise ValueError(
-                f"{self.kind} compares the scores of decisions with the true class's: it requires a decision for every "
-                f"class, and two at least; there are {D}."
-            )
-        return 0.0
-
     def floors(self, costs: RowCosts) -> FloatArray:
         """0, the limit as the true class's score grows."""
         return np.zeros(costs.table.shape[1])
 
     def start_log_scale(self, costs: RowCosts) -> float:
-        """GEL: log of the largest cost times the largest weight, which bounds the first weights."""
-        top = float(np.max(costs.table, initial=0.0)) * float(np.max(costs.weight, initial=0.0))
-        return float(np.log(top)) if self.kind == "gel" and top > 0 else 0.0
+        """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""
+        return super().start_log_scale(costs) if self.kind == "gel" else 0.0
 
     def link(self, costs: RowCosts) -> Link | None:
         """Softmax for GLL with a cost of 1 for each mistake; Eq. (33) for GEL with symmetric costs.

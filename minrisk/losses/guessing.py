@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._kernels import along as kernels
+from minrisk._kernels import along as lines
 from minrisk._kernels import grouped
+from minrisk._kernels import guessing as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
-from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.links import Link
 from minrisk.rows.base import DirectedRowLoss, Groups, RowCosts
 
@@ -45,17 +45,9 @@ class GuessingLoss(Differences):
         """Name of the loss."""
         return self.kind
 
-    def constant(self, costs: RowCosts) -> float:
-        """0. Raises ValueError if a true class is no decision, or the only one."""
-        return GuessAverseLoss("gel").constant(costs)
-
     def floors(self, costs: RowCosts) -> FloatArray:
         """0 for L_s; L_t cannot fall below its terms j = k, whatever the scores: the costs' sum over rows."""
         return np.zeros(costs.table.shape[1])
-
-    def start_log_scale(self, costs: RowCosts) -> float:
-        """Log of the largest cost times the largest weight."""
-        return GuessAverseLoss("gel").start_log_scale(costs)
 
     def link(self, costs: RowCosts) -> Link | None:
         """None: the minimisers estimate expected costs, not probabilities."""
@@ -77,14 +69,20 @@ class GuessingLoss(Differences):
         start: int, stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
-        return line_value_sums(self, costs, scores, log_scale, in_bag, factor, start, stop)
+        if self.kind == "ls":
+            sums: IntArray = kernels.sum_values(costs.label, edge, in_bag, factor, start, stop)
+        else:
+            sums = kernels.pair_values(
+                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, in_bag, factor, start, stop
+            )
+        return sums
 
     def along(
         self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
         start: int, stop: int, line: FloatArray,
     ) -> FloatArray:
         """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
-        run = kernels.sum_along if self.kind == "ls" else kernels.pair_along
+        run = lines.sum_along if self.kind == "ls" else lines.pair_along
         top: FloatArray = run(
             costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
         )
@@ -107,9 +105,9 @@ class GuessingLoss(Differences):
         if self.kind == "ls":
             grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
         else:
-            grouped.gather_pairs(
-                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, groups.number, start, stop,
-                groups.terms,
+            kernels.gather_pairs(
+                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, groups.number,
+                len(groups.values), start, stop, groups.terms,
             )
 
     def along_groups(
@@ -127,26 +125,16 @@ class GuessingLoss(Differences):
         return top
 
 
-def line_value_sums(
-    loss: DirectedRowLoss, costs: RowCosts, scores: FloatArray, log_scale: float, in_bag: Bag, factor: FloatArray,
-    start: int, stop: int,
-) -> IntArray:
-    """What `value_sums` asks for, of any loss that knows itself `along` a line."""
-    line, nowhere = np.empty((len(scores), 3)), np.zeros((1, scores.shape[1]))
-    loss.along(costs, scores, np.zeros(len(scores)), nowhere, 0.0, log_scale, start, stop, line)
-    sums: IntArray = kernels.value_sums(costs.label, line, in_bag, factor, start, stop)
-    return sums
-
-
 def row_values(loss: DirectedRowLoss, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
     """The loss L(C, y, S) of each row of scores (n, D)."""
     n = len(scores)
     index = np.asarray(y, dtype=np.int32)
     costs = RowCosts(np.ascontiguousarray(cost, dtype=np.float64), index, np.ones(n), index)
-    line, nowhere = np.empty((n, 3)), np.zeros((1, scores.shape[1]))
+    line, nowhere = np.empty((3, n)), np.zeros((1, scores.shape[1]))
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     loss.along(costs, scores, np.zeros(n), nowhere, 0.0, 0.0, 0, n, line)
-    return line[:, 0]
+    values: FloatArray = line[0]
+    return values
 
 
 def is_guess_averse(loss: DirectedRowLoss, cost: FloatArray, seed: int = 0) -> bool:

@@ -134,7 +134,7 @@ class Groups(NamedTuple):
 
     number: IntArray  # (D,): which value a decision has
     values: FloatArray  # (G,)
-    terms: FloatArray  # (n, P), P as the loss likes
+    terms: FloatArray  # (P, n), P as the loss likes
 
 
 class GroupedRowLoss(DirectedRowLoss, Protocol):
@@ -145,7 +145,7 @@ class GroupedRowLoss(DirectedRowLoss, Protocol):
         """Whether values `along_groups` are less that at step 0."""
 
     def n_terms(self, n_values: int) -> int:
-        """Columns of `Groups.terms`."""
+        """Rows of `Groups.terms`."""
 
     def gather(
         self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from minrisk._kernels._dtypes import FIXED, SCORE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
-from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, linear_sums
+from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
 from minrisk._kernels.scores import add_response
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
@@ -101,11 +101,12 @@ class DirectedRows(LocalRows):
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
         self._ones = np.ones(n)
         self.push, self.pull = np.zeros((2, n, 1))
-        self.line = np.empty((n, 3))
+        self.line = np.empty((3, n))
         self._factor, self._move = self._ones, np.zeros((1, self.n_outputs))
         self._joint = np.empty((0, self.n_outputs), dtype=SCORE)
         self._weightless = None if np.all(self.costs.weight > 0) else self.costs.weight == 0
         self._groups: Groups | None = None
+        self._values: dict[bytes, tuple[FloatArray, IntArray]] = {}  # of directions
         self._base = 0.0
         self._terms = np.empty((0, 0))
 
@@ -211,16 +212,20 @@ class DirectedRows(LocalRows):
         if slope is None:
             super().respond(tree)
             return
-        difference = self.X[:, tree.feature[0]] - tree.origin[0]  # type: ignore[attr-defined]
-        missing = np.isnan(difference)
-        self.response[:] = tree.value[0] + slope[0] * np.where(missing, 0.0, difference)
+        feature, origin, value = tree.feature[0], tree.origin[0], tree.value[0]  # type: ignore[attr-defined]
+        self.over_blocks(
+            lambda a, b: line_response(self.X, feature, slope[0], origin, value, a, b, self.response)
+        )
         self.leaf[:] = tree.vector[0]
 
     # -- along a line ------------------------------------------------------------------------------------------------
     def _gathered(self, loss: Any, direction: FloatArray) -> Groups:
         """The direction by its values, with the rows' terms at the present scores."""
-        values, number = np.unique(direction, return_inverse=True)
-        shape = self.n_samples, loss.n_terms(len(values))
+        key = direction.tobytes()
+        if key not in self._values:  # directions come again every round
+            self._values[key] = np.unique(direction, return_inverse=True)
+        values, number = self._values[key]
+        shape = loss.n_terms(len(values)), self.n_samples
         if self._terms.shape != shape:
             self._terms = np.empty(shape)
         groups = Groups(number, values, self._terms)
@@ -275,7 +280,10 @@ class DirectedRows(LocalRows):
     def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
         """Loss over the bag with its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
         top = self._pass_along(loss, step)
-        sums: FloatArray = unfixed(self._column_sums(self.line, top), top, self.sum_bits)
+        bits = min(PRODUCT_BITS, self.sum_bits)
+        factor = fixed_factor(top, bits)
+        parts = self.over_blocks(lambda a, b: line_sums(self.line, self.in_bag, factor, a, b))
+        sums: FloatArray = unfixed(added(parts), top, bits)
         if self._groups is not None and loss.relative:  # type: ignore[attr-defined]  # or there were no groups
             sums[0] += self._base
         return sums

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,16 @@ from minrisk.rows.directed import directed_rows
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 MAX_ITERATIONS = 100
-TOLERANCE = 1e-7  # a Newton step this small, relative to the step so far, leaves an error of its square
-FINEST = 1e-13  # where Newton does not help, the bracket is halved down to this
+TOLERANCE = 1e-7  # a step this small, relative to the one so far, leaves an error of its square
+FINEST = 1e-13  # where nothing else helps, the bracket is halved down to this
+
+
+class Point(NamedTuple):
+    """A step tried, with the slope and the curvature of the loss there."""
+
+    alpha: float
+    slope: float
+    curvature: float
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
     end = LARGEST_STEP / reach
     low, high = -end, end
     known = {-1: False, 1: False}  # whether the ends of the bracket are known to lie on either side of the minimum
-    alpha = min(1.0, end)  # learners fitted with the curvature are Newton steps
+    alpha, before = min(1.0, end), None  # learners fitted with the curvature are Newton steps
     value, slope, curvature = rows.along(loss, alpha).tolist()
     for _ in range(MAX_ITERATIONS):
         if slope == 0.0 or (slope < 0.0 and alpha >= end) or (slope > 0.0 and alpha <= -end):
@@ -51,19 +60,45 @@ def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
         side = 1 if slope > 0.0 else -1
         low, high = (low, alpha) if side > 0 else (alpha, high)
         known[side] = True
-        newton = alpha - slope / curvature if curvature > 0.0 else -side * np.inf
-        if low < newton < high:
-            following = newton
+        point = Point(alpha, slope, curvature)
+        guess, error = predicted(before, point)
+        if low < guess < high:
+            following = guess
         elif known[-side]:
             following = (low + high) / 2.0
         else:
             following = high if side < 0 else low  # nothing is known beyond: look at the very end
         change = following - alpha
-        if following == newton and abs(change) <= TOLERANCE * abs(following):
+        if following == guess and error <= TOLERANCE:
             alpha, value = following, value + 0.5 * slope * change  # the parabola's least value
             break
         if abs(change) <= FINEST * abs(alpha):
             break
-        alpha = following
+        alpha, before = following, point
         value, slope, curvature = rows.along(loss, alpha).tolist()
     return alpha, value
+
+
+def predicted(before: Point | None, point: Point) -> tuple[float, float]:
+    """Where the slope is 0, and the root of that guess's relative error.
+
+    From one point Newton's step, whose error is about the step's square; from two the cubic that says which alpha has
+    which slope (inverse Hermite interpolation), whose error is about the square of the product of both points' errors.
+    """
+    alpha, slope, curvature = point
+    if not curvature > 0.0:
+        return (np.inf if slope < 0.0 else -np.inf), np.inf
+    newton = alpha - slope / curvature
+    size = abs(newton) or np.inf
+    simple = newton, abs(newton - alpha) / size
+    if before is None or not before.curvature > 0.0 or before.slope == slope:
+        return simple
+    h = slope - before.slope
+    t = -before.slope / h
+    guess = (
+        (1.0 + 2.0 * t) * (1.0 - t) ** 2 * before.alpha + t * (1.0 - t) ** 2 * h / before.curvature
+        + t * t * (3.0 - 2.0 * t) * alpha + t * t * (t - 1.0) * h / curvature
+    )  # fmt: skip
+    if not abs(guess - newton) <= 0.5 * abs(newton - alpha):  # too far apart for the cubic
+        return simple
+    return guess, abs(guess - alpha) * abs(guess - before.alpha) / size**2
