@@ -20,6 +20,7 @@ def warmup() -> None:
     _stumps_and_shared_trees()
     _vector_trees()
     _directions()
+    _similarities()
 
 
 def _stumps_and_shared_trees() -> None:
@@ -64,6 +65,22 @@ def _directions() -> None:
     for dtype in (np.float64, np.float32):
         model.predict(X.astype(dtype))
     MCBoostClassifier(loss="mc", decision="bayes", weak_learner="stump", n_estimators=1).fit(X, y).predict(X)
+
+
+def _similarities() -> None:
+    from minrisk.algorithms.rebel import REBELClassifier
+
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    for X in (rng.integers(0, 9, (60, 2)).astype(np.float64), rng.normal(size=(60, 2))):  # whole and real distances
+        X[:2] = X[3]  # coincident
+        for response in ("real", "sign"):
+            model = REBELClassifier(weak_learner="similarity", response=response, n_estimators=2).fit(X, y)
+            for dtype in (np.float64, np.float32):
+                model.predict((X + 0.5).astype(dtype))
+                model.predict(X.astype(dtype))
+            model.set_params(loss="logistic").fit(X, y)
+            model.fit(X, y, cost=_each(y))
 
 
 def _each(y: np.ndarray) -> np.ndarray:

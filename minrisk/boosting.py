@@ -35,6 +35,7 @@ class Recipe(NamedTuple):
     subsample: float = 1.0
     max_features: int | None = None  # features drawn each round; None: all
     features: IntArray | None = None  # that learners may use, ascending; None: all
+    target_loss: float = -math.inf  # stop at a training loss below
     directions: tuple[FloatArray | None, ...] = (None,)  # of each step of a round, (R, D); see `StepProblem`
 
     @property
@@ -98,7 +99,7 @@ def boost(
     monitors: Sequence[Monitor] = (),
     start: Progress | None = None,
 ) -> Progress:
-    """Add rounds until `n_rounds` are there, no learner lowers the loss, or a monitor says stop.
+    """Add rounds until `n_rounds` are there, no learner lowers the loss, it is low enough, or a monitor says stop.
 
     Parameters
     ----------
@@ -145,6 +146,8 @@ def boost(
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe)
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
+        if progress.losses[-1] < recipe.target_loss:
+            break
         made = whole(totals, _mixed(seed, t)) if whole else _round(rows, recipe, totals, floors, seed, t)
         if made is None:
             break

@@ -127,7 +127,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
     ) -> Prepared:
         """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
-        from minrisk.binning import fit_binner
         from minrisk.rows.base import RowCosts
 
         codes = self._encode(y, goes_on)
@@ -137,7 +136,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._seed = self._draw_seed()
         training, validating = self._split_rows(codes) if self.early_stopping else (None, None)
         counted = None if sample_weight is None else weight
-        binner = fit_binner(X, self.binning, self.max_bins, training, counted, workers)
+        binner = self._fit_binner(X, training, counted, workers)
 
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
             columns = index, weight, codes.astype(np.int32)
@@ -146,6 +145,12 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         rows = rows_of(training, True)
         return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
+
+    def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
+        """Thresholds from some rows of X, their weights, with workers."""
+        from minrisk.binning import fit_binner
+
+        return fit_binner(X, self.binning, self.max_bins, *training)
 
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
@@ -287,8 +292,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """`decision_function` after each round."""
-        for scores in self.model_.staged_scores(self._check_X(X)):
-            yield self._outward(scores)
+        yield from map(self._outward, self.model_.staged_scores(self._check_X(X)))
 
     def staged_predict(self, X: Any) -> Iterator[Labels]:
         """`predict` after each round."""
@@ -329,12 +333,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.cost is None
 
     def _predict_proba(self, X: Any) -> FloatArray:
-        scores = self._scores(X)
+        scores = self._scores(X)  # first: it says so if there was no fit
         return self.model_.probabilities(scores)
 
     def _staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        for scores in self.model_.staged_scores(self._check_X(X)):
-            yield self.model_.probabilities(scores)
+        yield from map(self.model_.probabilities, self.model_.staged_scores(self._check_X(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> float:
         """1 less the mean cost of the decisions: with 0/1 costs the accuracy.
@@ -352,9 +355,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         judged_by = self.cost_ if cost is None else cost
         if judged_by is None:
             raise ValueError("The fit had costs per row: pass cost= to score, (n, D) or a matrix.")
-        return 1.0 - float(
-            expected_cost(y, decisions, judged_by, labels=self.classes_, sample_weight=sample_weight)
-        )
+        return 1.0 - float(expected_cost(y, decisions, judged_by, self.classes_, sample_weight))
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -364,7 +365,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "model_")
         packed, linear = self.model_.packed, self.model_.projection
-        total = np.bincount(packed.feature, weights=packed.gain, minlength=self.n_features_in_).astype(np.float64)
+        total = packed.importances(self.n_features_in_)
         if linear is not None:
             total = total[: self.n_features_in_] + linear.loadings @ total[self.n_features_in_ :]
         return np.asarray(total / total.sum() if total.sum() > 0 else total)

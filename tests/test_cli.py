@@ -138,7 +138,8 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     parameters = {method: getattr(minrisk, name)().get_params() for method, name in METHODS.items()}
     options = [option for option in fit.params if isinstance(option, MethodOption)]
     assert {option.name for option in options} == {
-        "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget"}
+        "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget",
+        "weak_learner"}
     for option in options:
         assert option.default is None  # what is not given is left to the estimator
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
@@ -152,7 +153,7 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
 
 def test_choices_are_those_of_the_estimators():
     rules = {method: getattr(minrisk, name)._rules for method, name in METHODS.items()}
-    for name in ("surrogate", "loss", "offset"):
+    for name in ("surrogate", "loss", "offset", "weak_learner"):
         option = next(option for option in fit.params if option.name == name)
         assert set(option.type.choices) == set(rules[next(iter(option.defaults))][name].options)
 

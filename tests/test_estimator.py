@@ -312,7 +312,7 @@ def test_verbose_draws_on_stderr_only(wine, capsys):
         ({"n_estimators": 0}, "n_estimators must be a whole number at least 1, got 0"),
         ({"n_estimators": 2.5}, "n_estimators must be a whole number"),
         ({"learning_rate": 0}, "learning_rate must be a number above 0, got 0"),
-        ({"weak_learner": "forest"}, "weak_learner must be one of 'stump', 'tree', got 'forest'"),
+        ({"weak_learner": "forest"}, "weak_learner must be one of 'stump', 'tree', 'similarity', got 'forest'"),
         ({"loss": "hinge"}, "loss must be one of 'exponential', 'logistic', 'squared'"),
         ({"offset": None}, "offset must be one of"),
         ({"max_bins": 257}, "max_bins must be a whole number at least 2 and at most 256, or None, got 257"),

@@ -54,6 +54,14 @@ for loss in ("exponential", "logistic", "squared"):
     REBELClassifier(loss=loss, n_estimators=3, max_depth=3).fit(X[:500], y[:500], cost=each[:500])
     REBELClassifier(cost, loss=loss, n_estimators=3, max_depth=3).fit(X, y).predict(X)
     REBELClassifier(cost, loss=loss, n_estimators=3, max_depth=3, subsample=0.5).fit(X[:500], y[:500], sample_weight=weight)
+whole = np.rint(4 + X).clip(0, 9)
+for response in ("real", "sign"):
+    for base in ("exponential", "logistic"):
+        model = REBELClassifier(cost, weak_learner="similarity", response=response, loss=base, n_estimators=3)
+        for part in (X[:500], whole[:500], X[:500].astype(np.float32)):
+            model.fit(part, y[:500], sample_weight=weight).predict(part[:300])
+            list(model.staged_predict(X[:5]))
+            model.predict(X)
 for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dict(subsample=0.5)):
     for loss in ("gll", "gel", "mc", "ls", "lt"):
         model = MCBoostClassifier(cost, loss=loss, n_estimators=2, random_state=0, **options)

@@ -169,5 +169,5 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
                 curvature = 2.0 * (plus + minus)
             sums[0, k] += np.int64(np.rint(w * value * factors[0, k]))
             sums[1, k] += np.int64(np.rint(w * f * slope * factors[1, k]))
-            sums[2, k] += np.int64(np.rint(w * curvature * factors[2, k]))
+            sums[2, k] += np.int64(np.rint(w * f * f * curvature * factors[2, k]))
     return sums

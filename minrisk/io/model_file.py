@@ -13,6 +13,7 @@ import io
 import json
 import struct
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from minrisk._typing import Labels
 from minrisk.costs import CostMatrix
 from minrisk.estimator import BoostedClassifier
 from minrisk.io.atomic import write_beside
+from minrisk.learners.packed_similarities import PackedSimilarities
 from minrisk.learners.tree import PackedTrees
 from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
@@ -35,16 +37,21 @@ HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
 
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # not part of a model
-ARRAYS = {
+ARRAYS = {"vectors": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1)}
+TREE_ARRAYS = {
     "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "value": (np.float64, 1),
     "vector": (np.int32, 1), "gain": (np.float64, 1), "offsets": (np.int64, 1), "vector_offsets": (np.int64, 1),
-    "depth": (np.int32, 1), "vectors": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1),
+    "depth": (np.int32, 1),
+}  # fmt: skip
+SIMILARITY_ARRAYS = {
+    "anchors": (np.float64, 2), "anchor_row": (np.int64, 1), "near": (np.int32, 1), "far": (np.int32, 1),
+    "span": (np.float64, 1), "real": (np.bool_, 1), "gain": (np.float64, 1), "center": (np.float64, 1),
+    "scale": (np.float64, 1), "fill": (np.float64, 1),
 }  # fmt: skip
 CURVES = {"train_risk": (np.float64, 1), "validation_risk": (np.float64, 1), "validation_loss": (np.float64, 2)}
 PROJECTION = {"center": (np.float64, 1), "scale": (np.float64, 1), "weights": (np.float64, 2)}
 LINES = {"slope": (np.float64, 1), "origin": (np.float64, 1)}
 OPTIONAL = {**CURVES, **PROJECTION, **LINES, "cost": (np.float64, 2)}
-TREES = tuple(PackedTrees.__dataclass_fields__)
 
 
 class ModelFileError(ValueError):
@@ -137,12 +144,13 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         raise TypeError(f"Only minrisk estimators can be saved, got {type(estimator).__name__}.")
     check_is_fitted(estimator, "model_")
     model = estimator.model_
-    if not isinstance(model.packed, PackedTrees):
+    if not isinstance(model.packed, PackedTrees | PackedSimilarities):
         raise TypeError(
             "A model with estimator= holds objects and cannot be saved, since model files hold no code: use "
             "weak_learner= instead, or keep the data and fit again."
         )
-    arrays = {name: part for name in TREES if (part := getattr(model.packed, name)) is not None}
+    names = [field.name for field in fields(model.packed)]
+    arrays = {name: part for name in names if (part := getattr(model.packed, name)) is not None}
     arrays |= {"vectors": model.vectors, "intercept": model.intercept}
     if model.projection is not None:
         arrays |= {name: getattr(model.projection, name) for name in PROJECTION}
@@ -150,7 +158,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     if estimator.cost_ is not None:
         arrays["cost"] = np.asarray(estimator.cost_.values)
-    names = getattr(estimator, "feature_names_in_", None)
+    features = getattr(estimator, "feature_names_in_", None)
     header = {
         "algorithm": type(estimator).__name__,
         "parameters": {
@@ -162,7 +170,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "classes": _labels_out(estimator.classes_),
         "decisions": _labels_out(estimator.decisions_),
         "n_features": int(model.n_features),
-        "feature_names": None if names is None else [str(name) for name in names],
+        "feature_names": None if features is None else [str(name) for name in features],
         "link": model.link,
         "trees_per_round": int(model.trees_per_round),
         "temperature": float(model.temperature),
@@ -194,9 +202,11 @@ def _restore(payload: bytes) -> Any:
     with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     header = json.loads(arrays.pop("header").tobytes())
-    for name, (dtype, n_dimensions) in {**ARRAYS, **OPTIONAL}.items():
+    learners = SIMILARITY_ARRAYS if "anchors" in arrays else TREE_ARRAYS
+    optional = {name: kind for name, kind in OPTIONAL.items() if name not in learners}
+    for name, (dtype, n_dimensions) in {**ARRAYS, **learners, **optional}.items():
         array = arrays.get(name)
-        if array is None and name in OPTIONAL:
+        if array is None and name in optional:
             continue
         if array is None or array.dtype != dtype or array.ndim != n_dimensions:
             raise ModelFileError(f"array {name!r} is missing or of the wrong kind.")
@@ -251,9 +261,10 @@ def _labels_in(labels: dict[str, Any]) -> Labels:
 
 
 def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outputs: int) -> AdditiveModel:
-    packed = PackedTrees(**{name: arrays[name] for name in TREES if name in arrays})
+    kind: Any = PackedSimilarities if "anchors" in arrays else PackedTrees
+    packed = kind(**{field.name: arrays[field.name] for field in fields(kind) if field.name in arrays})
     n_features = int(header["n_features"])
-    projection = _restore_projection(arrays, n_features)
+    projection = None if kind is PackedSimilarities else _restore_projection(arrays, n_features)
     packed.check(n_features + (0 if projection is None else projection.n_columns))
     vectors, intercept = arrays["vectors"], arrays["intercept"]
     if vectors.shape != (packed.vector_offsets[-1], n_outputs) or intercept.shape != (n_outputs,):

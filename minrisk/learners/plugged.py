@@ -69,15 +69,9 @@ class PackedRegressors:
         """First vector of each learner, (T + 1,)."""
         return np.arange(len(self) + 1)
 
-    @property
-    def feature(self) -> Int32Array:
+    def importances(self, n_features: int) -> FloatArray:
         """Nobody knows which features a regressor looks at."""
-        return np.zeros(0, dtype=np.int32)
-
-    @property
-    def gain(self) -> FloatArray:
-        """As `feature`."""
-        return np.zeros(0)
+        return np.zeros(n_features)
 
     @property
     def depth(self) -> Int32Array:

@@ -124,6 +124,10 @@ class PackedTrees:
             origin,
         )  # fmt: skip
 
+    def importances(self, n_features: int) -> FloatArray:
+        """Sum of the gains of each feature's splits; as many entries as features, or more (linear ones)."""
+        return np.bincount(self.feature, weights=self.gain, minlength=n_features).astype(np.float64)
+
     def add_scores(
         self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
     ) -> None:
@@ -202,7 +206,11 @@ class PackedTrees:
 
 
 def pack(trees: Sequence[Tree]) -> PackedTrees:
-    """Flat arrays of trees; of regressors that were plugged in, which are none, a list."""
+    """Flat arrays of trees, or of similarities; of regressors that were plugged in, which are neither, a list."""
+    if trees and hasattr(trees[0], "anchors"):
+        from minrisk.learners.packed_similarities import pack_similarities
+
+        return pack_similarities(trees)  # type: ignore[arg-type, return-value]  # it does all that a model asks for
     if not all(isinstance(tree, Tree) for tree in trees):
         from minrisk.learners.plugged import PackedRegressors
 

@@ -1,0 +1,282 @@
+"""Localized similarities: distances to anchors, responses, and the sums that learners are chosen by.
+
+    X (n_features, n_samples): uint8 for whole numbers 0..255, float64 else      near, far (n,): squared distances
+
+Distances of whole numbers are exact (int32). Else squares of differences are added feature after feature, without
+the cancellation of |x|^2 - 2 x z + |z|^2: the relative error is at most (n_features + 2) 2^-53, and small differences
+are not lost beside large coordinates. Either way a distance depends on its two points only, not on blocks.
+"""
+
+import numpy as np
+
+from minrisk._kernels._exponential import exponential
+from minrisk._kernels._jit import kernel
+
+BLOCK = 256  # rows whose sums are held at a time
+NOTHING = 1e-280  # squared distances below, in units of the data's extent, are 0: their squares could not be held
+SUPREMUM = (4.0 / 3.0) ** 0.25 / (16.0 / 3.0)  # of f_ij times |d|^2, at 1.07 |d| from the midpoint
+ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number and leaves that in the low bits
+BIAS = int(np.float64(ROUND).view(np.int64))
+PRODUCT_BITS = 50  # of products that are rounded so, at most
+
+EXPONENTIAL = 0  # as in `split`: drop = T - sqrt(T^2 - E^2)
+
+
+@kernel
+def whole_distances(X, squares, anchors, start, stop, out):
+    """out[c, i] = |x_i - z_c|^2 of whole numbers, exactly; `squares` are the |x_i|^2. Pixels of 0 cost nothing."""
+    n_features = X.shape[0]
+    dots = np.empty(BLOCK, dtype=np.int32)
+    for low in range(start, stop, BLOCK):
+        n_rows = min(BLOCK, stop - low)
+        for c in range(anchors.shape[0]):
+            for i in range(BLOCK):
+                dots[i] = 0
+            own = np.int32(0)
+            for j in range(n_features):
+                z = np.int32(anchors[c, j])
+                if z == 0:
+                    continue
+                own += np.int32(z * z)
+                x = X[j, low : low + n_rows]
+                for i in range(n_rows):
+                    dots[i] += np.int32(z * np.int32(x[i]))
+            for i in range(n_rows):
+                out[c, low + i] = np.int32(squares[low + i] + own) - np.int32(2 * dots[i])
+
+
+@kernel
+def real_distances(X, anchors, start, stop, out):
+    """out[c, i] = |x_i - z_c|^2."""
+    n_features = X.shape[0]
+    sums = np.empty(BLOCK)
+    for low in range(start, stop, BLOCK):
+        n_rows = min(BLOCK, stop - low)
+        for c in range(anchors.shape[0]):
+            for i in range(BLOCK):
+                sums[i] = 0.0
+            for j in range(n_features):
+                z = anchors[c, j]
+                x = X[j, low : low + n_rows]
+                for i in range(n_rows):
+                    difference = x[i] - z
+                    sums[i] += difference * difference
+            for i in range(n_rows):
+                out[c, low + i] = sums[i] if sums[i] > NOTHING else 0.0
+
+
+@kernel
+def one_point(near, tau, real):
+    """f_i: (tau - near) / (tau + near), or its sign."""
+    if real:
+        return (tau - near) / (tau + near)
+    return 1.0 if near <= tau else -1.0
+
+
+@kernel
+def two_point(near, far, rate, real):
+    """f_ij over its supremum, or its sign; rate = 1 / |d|^2 = 4 / |x_i - x_j|^2.
+
+    With u, v the squared distances to x_i and x_j in units of |d|^2: <d, x - m> = |d|^2 (v - u) / 4 and
+    |x - m|^2 = |d|^2 ((u + v) / 2 - 1).
+    """
+    u, v = near * rate, far * rate
+    if not real:
+        return 1.0 if v >= u else -1.0
+    r = 0.5 * (u + v) - 1.0
+    return (v - u) / ((4.0 * SUPREMUM) * (4.0 + r * r))
+
+
+@kernel
+def respond_one(near, tau, real, start, stop, response):
+    """response[i] = f_i(x_i) of rows start..stop."""
+    for i in range(start, stop):
+        response[i] = one_point(np.float64(near[i]), tau, real)
+
+
+@kernel
+def respond_two(near, far, span, real, start, stop, response):
+    """response[i] = f_ij(x_i) of rows start..stop; span = |x_i - x_j|^2."""
+    rate = 4.0 / span
+    for i in range(start, stop):
+        response[i] = two_point(np.float64(near[i]), np.float64(far[i]), rate, real)
+
+
+@kernel
+def whole_columns(values, in_bag, factor, start, stop, whole, first):
+    """whole[first + k, i] = rint(values[i, k] * factor[k]) for rows in the bag, else 0."""
+    for i in range(start, stop):
+        for k in range(values.shape[1]):
+            whole[first + k, i] = np.rint(values[i, k] * factor[k]) if in_bag[i] else 0.0
+
+
+@kernel
+def moments(whole, scale, share, factor, start, stop, out):
+    """out += sums over rows of share u_k u_l with u = whole * scale, in fixed point: U U' of Eq. (7).
+
+    The share is 1 / sample weight: a row of weight 2 counts as two rows and not as one of twice the length.
+    """
+    n_outputs, count = scale.shape[0], np.int64(stop - start)
+    for k in range(n_outputs):
+        for m in range(k, n_outputs):
+            one, other, part = whole[k, start:stop], whole[m, start:stop], share[start:stop]
+            rate, rate_other = scale[k] * factor, scale[m]
+            total = np.int64(0)
+            for i in range(count):
+                total += np.float64((one[i] * rate) * (other[i] * rate_other) * part[i] + ROUND).view(np.int64)
+            out[k, m] += total - count * BIAS
+
+
+@kernel
+def binarise(whole, direction, start, stop, side):
+    """side[i] = the sign of v1's entry, <u_i, q> by the eigenvector q of U U'; sign(0) = +1."""
+    for i in range(start, stop):
+        total = 0.0
+        for k in range(direction.shape[0]):
+            total += whole[k, i] * direction[k]
+        side[i] = 1 if total >= 0.0 else -1
+
+
+@kernel
+def drop(edge, mass, gain):
+    """By how much the best vector lowers the loss, for sums E of f edge and M of |f| mass.
+
+    Of the exponential M - sqrt(M^2 - E^2): exact for f in {-1, 0, 1}, else at least so much, as
+    e^(f a) <= 1 - |f| + |f| e^(sign(f) a). Of other losses E^2 / (2 M).
+    """
+    fall = 0.0
+    for k in range(mass.shape[0]):
+        if mass[k] > 0.0:
+            r = edge[k] / mass[k]
+            r2 = r * r
+            if gain == EXPONENTIAL:
+                fall += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
+            else:
+                fall += 0.5 * mass[k] * r2
+    return fall
+
+
+@kernel
+def isolation_drops(whole, total, unit, mass, gain, start, stop, out):
+    """out[i] = drop of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
+    n_outputs = mass.shape[0]
+    sums = np.empty(n_outputs)
+    for i in range(start, stop):
+        for k in range(n_outputs):
+            sums[k] = (2.0 * whole[k, i] - total[k]) * unit[k]
+        out[i] = drop(sums, mass, gain)
+
+
+@kernel
+def add_groups(whole, group, out):
+    """out[:, g] = sums of the rows of group g (coincident points)."""
+    for k in range(whole.shape[0]):
+        for i in range(whole.shape[1]):
+            out[k, group[i]] += whole[k, i]
+
+
+@kernel
+def add_sums(f, whole, first, last, low, n_rows, out):
+    """out[k] += sums of f times whole[k], k in first..last, over rows low..low + n_rows, each product rounded.
+
+    Sums of whole numbers, so they are exact and the same in any order.
+    """
+    for k in range(first, last):
+        values = whole[k, low : low + n_rows]
+        total = np.int64(0)
+        for i in range(n_rows):
+            total += np.float64(f[i] * values[i] + ROUND).view(np.int64)
+        out[k] += total - n_rows * BIAS
+
+
+@kernel
+def candidate_sums(near, far, span, real, whole, start, stop, out):
+    """out += sums of f_ij edge and, if real, of |f_ij| mass over rows start..stop; `whole` holds edges, then masses."""
+    n_outputs = whole.shape[0] // 2
+    f = np.empty(BLOCK)
+    rate = 4.0 / span
+    for low in range(start, stop, BLOCK):
+        n_rows = min(BLOCK, stop - low)
+        u, v = near[low : low + n_rows], far[low : low + n_rows]
+        for i in range(n_rows):
+            f[i] = two_point(np.float64(u[i]), np.float64(v[i]), rate, real)
+        add_sums(f, whole, 0, n_outputs, low, n_rows, out)
+        if real:
+            for i in range(n_rows):
+                f[i] = abs(f[i])
+            add_sums(f, whole, n_outputs, 2 * n_outputs, low, n_rows, out)
+
+
+@kernel
+def single_sums(response, whole, start, stop, out):
+    """out += sums of response edge and |response| mass over rows start..stop."""
+    n_outputs = whole.shape[0] // 2
+    f = np.empty(BLOCK)
+    for low in range(start, stop, BLOCK):
+        n_rows = min(BLOCK, stop - low)
+        add_sums(response[low : low + n_rows], whole, 0, n_outputs, low, n_rows, out)
+        for i in range(n_rows):
+            f[i] = abs(response[low + i])
+        add_sums(f, whole, n_outputs, 2 * n_outputs, low, n_rows, out)
+
+
+@kernel
+def exponential_slopes(response, whole, vector, units, factors, start, stop, out):
+    """out += value, slope, curvature (3, D) of sum w+ e^(f a) + w- e^(-f a) in the vector, rows start..stop.
+
+    Edges w- - w+ and masses w- + w+ are `whole` times `units`, (2 D, n) and (2, D).
+    """
+    n_outputs = vector.shape[0]
+    for low in range(start, stop, BLOCK):
+        n_rows = min(BLOCK, stop - low)
+        f = response[low : low + n_rows]
+        for k in range(n_outputs):
+            edge, mass = whole[k, low : low + n_rows], whole[n_outputs + k, low : low + n_rows]
+            value, slope, curvature = np.int64(0), np.int64(0), np.int64(0)
+            a, unit_edge, unit_mass = vector[k], 0.5 * units[0, k], 0.5 * units[1, k]
+            for i in range(n_rows):
+                grown = exponential(f[i] * a)
+                up = (mass[i] * unit_mass - edge[i] * unit_edge) * grown
+                down = (mass[i] * unit_mass + edge[i] * unit_edge) / grown
+                value += np.float64((up + down) * factors[0, k] + ROUND).view(np.int64)
+                slope += np.float64(f[i] * (up - down) * factors[1, k] + ROUND).view(np.int64)
+                curvature += np.float64(f[i] * f[i] * (up + down) * factors[2, k] + ROUND).view(np.int64)
+            out[0, k] += value - n_rows * BIAS
+            out[1, k] += slope - n_rows * BIAS
+            out[2, k] += curvature - n_rows * BIAS
+
+
+@kernel
+def thin(near, far, span, order, first, alive):
+    """Step 6: drop the candidates from `first` on with f_ij(x_n) <= f_ij(x_j) / 2."""
+    rate = 4.0 / span
+    half = 0.5 * two_point(span, 0.0, rate, True)
+    for a in range(first, order.shape[0]):
+        if alive[a]:
+            n = order[a]
+            alive[a] = two_point(np.float64(near[n]), np.float64(far[n]), rate, True) > half
+
+
+@kernel
+def add_similarities(distances, near, far, span, real, vectors, first, last, low, n_rows, scores):
+    """scores[low + i] += f_t(x_i) vectors[t], t in first..last; near[t] < 0: f = 1, far[t] < 0: one-point mode."""
+    n_outputs = scores.shape[1]
+    f = np.empty(BLOCK)
+    for begin in range(0, n_rows, BLOCK):
+        n = min(BLOCK, n_rows - begin)
+        for t in range(first, last):
+            if near[t] < 0:
+                for i in range(n):
+                    f[i] = 1.0
+            elif far[t] < 0:
+                u = distances[near[t]]
+                for i in range(n):
+                    f[i] = one_point(np.float64(u[begin + i]), span[t], real[t])
+            else:
+                u, v = distances[near[t]], distances[far[t]]
+                rate = 4.0 / span[t]
+                for i in range(n):
+                    f[i] = two_point(np.float64(u[begin + i]), np.float64(v[begin + i]), rate, real[t])
+            for i in range(n):
+                for k in range(n_outputs):
+                    scores[low + begin + i, k] += f[i] * vectors[t, k]

@@ -1,0 +1,116 @@
+"""Which training points a decision rests on: "more like this one than like that one"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from minrisk.learners.packed_similarities import PackedSimilarities
+
+if TYPE_CHECKING:
+    from minrisk.estimator import BoostedClassifier
+
+
+class Reason(NamedTuple):
+    """A similarity and what it did for a decision.
+
+    Attributes
+    ----------
+    like, unlike : int or None
+        Numbers of training rows x_i and x_j; `unlike` is None in one-point mode ("close to x_i").
+    weight : float
+        What all learners with these anchors added to the decision's lead over its rival: sum of
+        f_t(x) (a_t[decision] - a_t[rival]).
+    """
+
+    like: int
+    unlike: int | None
+    weight: float
+
+
+class Explanation(NamedTuple):
+    """Why a row was decided as it was: the lead is `constant` plus the weights of all reasons.
+
+    Attributes
+    ----------
+    decision, rival : label
+        The decisions with the largest and the second largest score.
+    lead : float
+        By how much the one is ahead.
+    constant : float
+        Share of the lead that no training point made.
+    reasons : list of Reason
+        The largest weights first, by size.
+    """
+
+    decision: Any
+    rival: Any
+    lead: float
+    constant: float
+    reasons: list[Reason]
+
+
+def explain(estimator: BoostedClassifier, X: Any, n_reasons: int | None = 5) -> list[Explanation]:
+    """Name the training points that decisions rest on (Appel and Perona, ICML 2017, Sec. 5.1).
+
+    Parameters
+    ----------
+    estimator : REBELClassifier
+        Fitted with ``weak_learner="similarity"``. With early stopping, rows are those of the training part.
+    X : array-like of shape (n, d)
+    n_reasons : int, optional
+        How many of the largest weights; None for all.
+
+    Returns
+    -------
+    list of Explanation
+        One per row of X.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has other weak learners.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import explain
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = REBELClassifier(weak_learner="similarity", n_estimators=20).fit(X, y)
+    >>> why = explain(model, X[:1])[0]
+    >>> why.decision, why.rival, len(why.reasons)
+    (np.int64(0), np.int64(1), 5)
+    """
+    X = estimator._check_X(X)
+    packed: Any = estimator.model_.packed
+    if not isinstance(packed, PackedSimilarities):
+        raise TypeError("explain names training points, which only models with weak_learner='similarity' hold.")
+    scores = estimator.model_.scores(X)
+    responses = packed.responses(X)
+    return [_explained(estimator, packed, *row, n_reasons) for row in zip(scores, responses, strict=True)]
+
+
+def _explained(
+    estimator: BoostedClassifier, packed: PackedSimilarities, scores: np.ndarray, responses: np.ndarray,
+    n_reasons: int | None,
+) -> Explanation:
+    """The explanation of one row from its scores (D,) and the learners' answers (T,)."""
+    first, second = np.argsort(-scores, kind="stable")[:2]
+    model = estimator.model_
+    weights = responses * (model.vectors[:, first] - model.vectors[:, second])
+    constant = float(model.intercept[first] - model.intercept[second]) + float(weights[packed.near < 0].sum())
+    total: dict[tuple[int, int], float] = {}
+    for near, far, weight in zip(packed.near.tolist(), packed.far.tolist(), weights.tolist(), strict=True):
+        if near >= 0:
+            total[near, far] = total.get((near, far), 0.0) + weight
+    ordered: Sequence[tuple[tuple[int, int], float]] = sorted(total.items(), key=lambda item: -abs(item[1]))
+    row = packed.anchor_row
+    reasons = [
+        Reason(int(row[near]), None if far < 0 else int(row[far]), weight)
+        for (near, far), weight in ordered[:n_reasons]
+    ]
+    labels = estimator.decisions_
+    return Explanation(labels[first], labels[second], float(scores[first] - scores[second]), constant, reasons)

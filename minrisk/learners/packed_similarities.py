@@ -1,0 +1,171 @@
+"""Similarities of a model as flat arrays: what prediction, explanation and files read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from minrisk._kernels.similarity import add_similarities
+from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk.learners.similarity import Similarity
+from minrisk.rows.points import Points, Units
+
+BLOCK_BYTES = 16 << 20  # of distances at a time
+
+
+@dataclass(frozen=True)
+class PackedSimilarities:
+    """All learners of a model and the m training points they are anchored at.
+
+    Attributes
+    ----------
+    anchors : ndarray of shape (m, d)
+        Different points, in the scale of the units.
+    anchor_row : ndarray of shape (m,)
+        Which training rows they were.
+    near, far : ndarray of shape (T,)
+        Numbers of the anchors x_i and x_j of each learner; far < 0: one-point mode, both < 0: the constant 1.
+    span : ndarray of shape (T,)
+        |x_i - x_j|^2, or tau.
+    real : ndarray of shape (T,), bool
+        Whether a learner answers with a real number, or a sign.
+    gain : ndarray of shape (T,)
+        Share of the loss that each learner took away.
+    center, scale, fill : ndarray of shape (d,)
+        See `minrisk.rows.points.Units`.
+    """
+
+    anchors: FloatArray
+    anchor_row: IntArray
+    near: Int32Array
+    far: Int32Array
+    span: FloatArray
+    real: np.ndarray
+    gain: FloatArray
+    center: FloatArray
+    scale: FloatArray
+    fill: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.near)
+
+    def __getitem__(self, part: slice) -> PackedSimilarities:
+        first, last, step = part.indices(len(self))
+        if step != 1:
+            raise ValueError(f"Learners can be sliced by consecutive rounds only: expected step 1, got {step}.")
+        chosen = slice(first, max(first, last))
+        return replace(
+            self, near=self.near[chosen], far=self.far[chosen], span=self.span[chosen], real=self.real[chosen],
+            gain=self.gain[chosen],
+        )  # fmt: skip
+
+    @property
+    def units(self) -> Units:
+        """The scale that distances are measured in."""
+        return Units(self.center, self.scale, self.fill)
+
+    @property
+    def vector_offsets(self) -> IntArray:
+        """First vector of each learner, (T + 1,): each has one."""
+        return np.arange(len(self) + 1)
+
+    def importances(self, n_features: int) -> FloatArray:
+        """Sum of the gains of two-point learners, shared out by each feature's part in |x_i - x_j|^2."""
+        total = np.zeros(n_features)
+        for t in np.flatnonzero(self.far >= 0):
+            squares = (self.anchors[self.near[t]] - self.anchors[self.far[t]]) ** 2
+            total += self.gain[t] * squares / squares.sum()
+        return total
+
+    @property
+    def depth(self) -> Int32Array:
+        """1 for each learner that separates anything."""
+        return (self.near >= 0).astype(np.int32)
+
+    def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Similarity:
+        """Learner number t."""
+        used = np.array([a for a in (self.near[t], self.far[t]) if a >= 0], dtype=np.int64)
+        return Similarity(
+            self.anchors[used], self.anchor_row[used], float(self.span[t]), bool(self.real[t]), self.units,
+            self.gain[t : t + 1],
+        )  # fmt: skip
+
+    def add_scores(
+        self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
+    ) -> None:
+        """scores[start:stop] += f_t(x) vectors[t] of learners first..last."""
+        both = np.concatenate([self.near[first:last], self.far[first:last]])
+        used = np.unique(both[both >= 0])
+        anchors = np.ascontiguousarray(self.anchors[used])
+        near, far = (np.full(last, -1, dtype=np.int32) for _ in range(2))
+        for numbers, mine in ((near, self.near), (far, self.far)):
+            numbers[first:last] = np.where(mine[first:last] >= 0, np.searchsorted(used, mine[first:last]), -1)
+        n_rows = int(np.clip(BLOCK_BYTES // (8 * max(1, len(used))), 64, 1024))
+        for low in range(start, stop, n_rows):
+            high = min(low + n_rows, stop)
+            points = Points.of(X[low:high], self.units)
+            distances = np.empty((len(anchors), high - low), dtype=points.kind(anchors))
+            points.distances(anchors, 0, high - low, distances)
+            add_similarities(
+                distances, near, far, self.span, self.real, vectors, first, last, low, high - low, scores
+            )
+
+    def responses(self, X: np.ndarray) -> FloatArray:
+        """f_t(x) of every learner, (n, T)."""
+        out = np.zeros((len(X), len(self)))
+        self.add_scores(X, np.eye(len(self)), 0, len(self), 0, len(X), out)
+        return out
+
+    def check(self, n_features: int) -> None:
+        """Refuse arrays that a prediction kernel could not read safely.
+
+        Raises
+        ------
+        ValueError
+            Naming what is wrong: a shape, an anchor out of range, a number that is not finite.
+        """
+        n_learners, m = len(self.near), len(self.anchors)
+        for name in ("far", "span", "real", "gain"):
+            if getattr(self, name).shape != (n_learners,):
+                raise ValueError(f"{name} must have one entry per learner ({n_learners}).")
+        if self.anchors.shape != (m, n_features) or self.anchor_row.shape != (m,) or np.any(self.anchor_row < 0):
+            raise ValueError("anchors must be rows of all features, each with the number of a training row.")
+        for name in ("center", "scale", "fill"):
+            if getattr(self, name).shape != (n_features,):
+                raise ValueError(f"{name} must have one entry per feature ({n_features}).")
+        for name in ("anchors", "span", "gain", "center", "scale", "fill"):
+            if not np.all(np.isfinite(getattr(self, name))):
+                raise ValueError(f"{name} has a number that is not finite.")
+        if np.any(self.scale <= 0) or np.any(self.span <= 0):
+            raise ValueError("a scale or a span is not positive.")
+        for numbers in (self.near, self.far):
+            if np.any((numbers < -1) | (numbers >= m)):
+                raise ValueError(f"a learner names an anchor outside 0..{m - 1}.")
+        if np.any((self.near < 0) & (self.far >= 0)):
+            raise ValueError("a learner has a second anchor and no first one.")
+
+
+def pack_similarities(learners: Sequence[Similarity]) -> PackedSimilarities:
+    """Flat arrays of similarities, each of their points once."""
+    rows = np.concatenate([learner.rows for learner in learners])
+    points = np.concatenate([learner.anchors for learner in learners])
+    _, first, place = np.unique(rows, return_index=True, return_inverse=True)
+    if not np.array_equal(points, points[first][place]):  # warm start on other data
+        _, first, place = np.unique(np.column_stack([rows, points]), axis=0, return_index=True, return_inverse=True)
+    counts = np.array([len(learner.rows) for learner in learners])
+    start = np.cumsum(counts) - counts
+    near, far = (np.full(len(learners), -1, dtype=np.int32) for _ in range(2))
+    near[counts > 0] = place.ravel()[start[counts > 0]]
+    far[counts > 1] = place.ravel()[start[counts > 1] + 1]
+    return PackedSimilarities(
+        np.ascontiguousarray(points[first]),
+        rows[first].astype(np.int64),
+        near,
+        far,
+        np.array([learner.span for learner in learners]),
+        np.array([learner.real for learner in learners], dtype=np.bool_),
+        np.concatenate([learner.gain for learner in learners]),
+        *learners[0].units,
+    )

@@ -1,0 +1,134 @@
+"""Rows as points: their units, and squared distances to anchors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from minrisk._kernels.similarity import real_distances, whole_distances
+from minrisk._typing import FloatArray, IntArray
+
+SCALINGS = ("none", "standard", "robust")
+NORMAL_IQR = 1.3489795003921634  # interquartile range of a standard normal
+FLAT = 1e-12  # deviation, as a share of the largest value, that is rounding
+WIDEST = 33_000  # features of which a sum of squares of 0..255 fits int32
+LARGEST, SMALLEST = 1e100, 1e-100  # extents beyond which squares could overflow or vanish
+
+
+class Units(NamedTuple):
+    """z = (x - center) / scale, with `fill` for missing values of x; (d,) each."""
+
+    center: FloatArray
+    scale: FloatArray
+    fill: FloatArray
+
+    @classmethod
+    def of(cls, X: np.ndarray, scaling: str, weight: FloatArray | None = None) -> Units:
+        """Units of training data: as it is ("none"), mean and deviation, or median and interquartile range.
+
+        Rows count by their weights, those of weight 0 not at all. A feature without spread keeps its scale. Missing
+        values count as the mean (median, if robust).
+        """
+        d = X.shape[1]
+        center, scale, fill = np.zeros(d), np.ones(d), np.zeros(d)
+        weight = np.ones(len(X)) if weight is None else weight
+        extent = 0.0
+        for j in range(d):
+            x = X[:, j].astype(np.float64)
+            known = ~np.isnan(x) & (weight > 0.0)
+            if not known.any():
+                continue
+            top = float(np.abs(x[known]).max()) or 1.0
+            extent = max(extent, top)
+            middle, spread = _middle_and_spread(x[known] / top, weight[known], scaling == "robust")
+            fill[j] = middle * top
+            if scaling != "none":
+                center[j] = middle * top
+                scale[j] = spread * top if spread > FLAT else 1.0
+        if scaling == "none" and not SMALLEST < extent < LARGEST:
+            scale[:] = np.ldexp(1.0, int(np.frexp(extent)[1]) - 1) if extent > 0.0 else 1.0
+        return cls(center, scale, fill)
+
+    def apply(self, X: np.ndarray) -> FloatArray:
+        """Points z (n, d)."""
+        z: FloatArray = np.asarray(X, dtype=np.float64)
+        missing = np.isnan(z)
+        if missing.any():
+            z = np.where(missing, self.fill, z)
+        if self.center.any():
+            z = z - self.center
+        if np.any(self.scale != 1.0):
+            z = z / self.scale
+        return z
+
+    @property
+    def trivial(self) -> bool:
+        """Whether z = x."""
+        return not self.center.any() and bool(np.all(self.scale == 1.0))
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points by features, (d, n): uint8 where all are whole numbers in 0..255, else float64."""
+
+    X: np.ndarray
+    squares: np.ndarray  # (n,) int32 |x|^2 of whole numbers; empty else
+
+    @classmethod
+    def of(cls, X: np.ndarray, units: Units) -> Points:
+        """Points of raw rows (n, d)."""
+        small = X.dtype == np.uint8 and units.trivial
+        Z = X if small else units.apply(X)
+        whole = Z.shape[1] < WIDEST and (small or is_whole(Z))
+        if not whole:
+            return cls(np.ascontiguousarray(Z.T), np.empty(0, dtype=np.int32))
+        transposed = np.ascontiguousarray(Z.T, dtype=np.uint8)
+        squares = np.zeros(len(Z), dtype=np.int32)
+        for feature in transposed:
+            squares += feature.astype(np.int32) ** 2
+        return cls(transposed, squares)
+
+    def kind(self, anchors: FloatArray) -> type[np.generic]:
+        """Dtype of the distances to the anchors: int32 where everything is whole."""
+        return np.int32 if self.X.dtype == np.uint8 and is_whole(anchors) else np.float64
+
+    def distances(self, anchors: FloatArray, start: int, stop: int, out: np.ndarray) -> None:
+        """out[:, start:stop] = squared distances of points start..stop to the anchors (C, d); `out` is of `kind`."""
+        if out.dtype == np.int32:
+            whole_distances(self.X, self.squares, anchors.astype(np.uint8), start, stop, out)
+        elif self.X.dtype == np.uint8:
+            block = np.ascontiguousarray(self.X[:, start:stop], dtype=np.float64)
+            real_distances(block, anchors, 0, stop - start, out[:, start:stop])
+        else:
+            real_distances(self.X, anchors, start, stop, out)
+
+    def at(self, rows: IntArray) -> FloatArray:
+        """Points as anchors (C, d)."""
+        return np.ascontiguousarray(self.X[:, rows].T, dtype=np.float64)
+
+
+def _middle_and_spread(z: FloatArray, weight: FloatArray, robust: bool) -> tuple[float, float]:
+    """Weighted mean and deviation, or median and interquartile range as of a normal, of values within -1 and 1."""
+    if not robust:
+        middle = float(np.average(z, weights=weight))
+        return middle, float(np.sqrt(np.average((z - middle) ** 2, weights=weight)))
+    order = np.argsort(z, kind="stable")
+    below = np.cumsum(weight[order])
+    low, middle, high = z[order][np.searchsorted(below, np.array([0.25, 0.5, 0.75]) * below[-1])]
+    return float(middle), float(high - low) / NORMAL_IQR
+
+
+def is_whole(Z: np.ndarray) -> bool:
+    """Whether all values are whole numbers in 0..255."""
+    return bool(np.all((Z >= 0) & (Z <= 255) & (Z == np.rint(Z))))
+
+
+def coincident(points: Points) -> tuple[IntArray, int]:
+    """Number of each point's location, (n,), and how many there are."""
+    Z = np.ascontiguousarray(points.X.T) + points.X.dtype.type(0)  # no negative zeros
+    view = Z.view(np.dtype((np.void, Z.dtype.itemsize * Z.shape[1]))).ravel()
+    _, location = np.unique(view, return_inverse=True)
+    location = location.ravel()
+    return location, int(location.max()) + 1 if len(location) else 0

@@ -1,0 +1,243 @@
+"""Rows for localized similarities: points beside the columns, distances to some of them, and sums of real responses."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from minrisk._kernels import _dtypes as dtypes
+from minrisk._kernels import similarity as kernels
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._workers import Workers
+from minrisk.rows.base import EXPONENTIAL, RowCosts, SeparableRowLoss
+from minrisk.rows.fixed_point import added, divide, fixed_factor
+from minrisk.rows.local import LocalRows
+from minrisk.rows.points import Points, Units, coincident
+
+EQUAL = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
+
+
+class SimilarRows(LocalRows):
+    """`LocalRows` of points, with real-valued responses.
+
+    Bins are not used: learners along bins find one bin per feature.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Raw values; NaN is a missing one.
+    units : Units
+    cache_bytes : float
+        Memory for columns of distances, of n numbers each.
+    costs, workers, blocks, trainable
+        As for `LocalRows`.
+    """
+
+    def __init__(
+        self, X: np.ndarray, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
+        blocks: Sequence[int] | None = None, trainable: bool = True,
+    ) -> None:
+        n, d = X.shape
+        bins = np.zeros((d, n), dtype=np.uint8)  # never touched, so it takes no memory
+        super().__init__(bins, np.ones(d, dtype=np.int64), costs, workers, blocks, trainable)
+        self.units, self.points = units, Points.of(X, units)
+        self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
+        self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._room = max(8, int(cache_bytes // (8 * max(1, n))))
+        if trainable:
+            self._whole = np.empty((2 * self.n_outputs, n))  # edges, then masses
+            self._side = np.ones(n, dtype=np.int8)
+            self._alike = n > 0 and costs.weight.min() == costs.weight.max()
+
+    @cached_property
+    def location(self) -> tuple[IntArray, int]:
+        """Number of each point's location; coincident points share one."""
+        return coincident(self.points)
+
+    @cached_property
+    def _by_place(self) -> IntArray:
+        """Rows along a fixed direction: ties do not depend on the order of the rows."""
+        along = np.zeros(self.n_samples)
+        for j, feature in enumerate(self.points.X):
+            along += np.cos(j) * feature
+        return np.argsort(along, kind="stable")
+
+    # -- distances -------------------------------------------------------------------------------------------------
+    def columns(self, rows: Sequence[int]) -> list[np.ndarray]:
+        """Squared distances of all points to each of these rows' points."""
+        missing = [row for row in rows if row not in self._cache]
+        if missing:
+            computed = self._distances(self.points.at(np.array(missing)))
+            for row, column in zip(missing, computed, strict=True):
+                self._cache[row] = column.copy() if len(missing) > 1 else column
+        for row in rows:
+            self._cache.move_to_end(row)
+        found = [self._cache[row] for row in rows]
+        while len(self._cache) > max(self._room, len(rows)):
+            self._cache.popitem(last=False)
+        return found
+
+    def _distances(self, anchors: FloatArray) -> np.ndarray:
+        out = np.empty((len(anchors), self.n_samples), dtype=self.points.kind(anchors))
+        self.over_blocks(lambda a, b: self.points.distances(anchors, a, b, out))
+        return out
+
+    # -- what learners are chosen by ---------------------------------------------------------------------------------
+    def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
+        """Restrict to the bag and sum the mass; see `Rows.weigh`.
+
+        Edges and masses become whole numbers by output, such that their sums with a response are exact.
+        """
+        mass = super().weigh(in_bag, 0)
+        bits = min(self.sum_bits, kernels.PRODUCT_BITS)
+        units = []
+        for values, top, first in ((self.edge, self.top_edge, 0), (self.mass, self.top_mass, self.n_outputs)):
+            factor = fixed_factor(top, bits)
+            units.append(divide(np.ones(self.n_outputs), factor))
+            self._put_whole(values, factor, first)
+        self._units = np.array(units)
+        return mass
+
+    def start_search(self, mass: FloatArray, gain: int) -> None:
+        """What learners of this round are judged by: the mass of all rows, and which drop."""
+        self._mass, self._gain = mass, gain
+        self._pool = self.in_bag & (self.costs.weight > 0.0)  # points that may be anchors
+        ones = np.ones(self.n_samples)
+        self._total = self._summed(lambda a, b, out: kernels.single_sums(ones, self._whole, a, b, out))
+
+    def _put_whole(self, values: FloatArray, factor: FloatArray, first: int) -> None:
+        self.over_blocks(lambda a, b: kernels.whole_columns(values, self.in_bag, factor, a, b, self._whole, first))
+
+    def _summed(self, task: Callable[[int, int, IntArray], None]) -> FloatArray:
+        """What a task adds up over all blocks, (2 D,): whole numbers."""
+        def sums(start: int, stop: int) -> IntArray:
+            out = np.zeros(2 * self.n_outputs, dtype=dtypes.FIXED)
+            task(start, stop, out)
+            return out
+
+        return added(self.over_blocks(sums)).astype(np.float64)
+
+    def drop_along(self, response: FloatArray) -> float:
+        """By how much the best vector lowers the loss along a response, Eq. (5)."""
+        return self._drop(self._summed(lambda a, b, out: kernels.single_sums(response, self._whole, a, b, out)), True)
+
+    def _drop(self, sums: FloatArray, real: bool) -> float:
+        edge, mass = sums.reshape(2, -1) * self._units
+        return float(kernels.drop(edge, mass if real else self._mass, self._gain))
+
+    def moments(self) -> FloatArray:
+        """U U' of Eq. (7) over the bag, (D, D): u = edge / sqrt(mass of all rows), up to a factor."""
+        scale = self._units[0] * self._inverse_root()
+        share = divide(np.ones(self.n_samples), self.costs.weight)
+        if self._alike:
+            top = float((self.top_edge * self._inverse_root()).max()) * float(np.sqrt(share.max()))
+        else:
+            longest = self.over_blocks(lambda a, b: np.abs(self.edge[a:b] * self._inverse_root()).max(axis=1))
+            top = float((np.concatenate(longest) * np.sqrt(share)).max())
+        factor = float(fixed_factor(np.array(top * top), min(self.sum_bits, kernels.PRODUCT_BITS)))
+
+        def sums(start: int, stop: int) -> IntArray:
+            out = np.zeros((self.n_outputs, self.n_outputs), dtype=dtypes.FIXED)
+            kernels.moments(self._whole, scale, share, factor, start, stop, out)
+            return out
+
+        upper = added(self.over_blocks(sums)).astype(np.float64)
+        return np.asarray(upper + np.triu(upper, 1).T)
+
+    def binarise(self, vector: FloatArray) -> None:
+        """Binarized classes of all points by an eigenvector (D,) of `moments`: the signs of v1 = U' q, Eq. (10)."""
+        direction = vector * self._units[0] * self._inverse_root()
+        self.over_blocks(lambda a, b: kernels.binarise(self._whole, direction, a, b, self._side))
+
+    def _inverse_root(self) -> FloatArray:
+        """1 / sqrt(mass of all rows), 0 where there is none."""
+        return np.sqrt(divide(np.ones(self.n_outputs), self._mass))
+
+    def most_isolated(self) -> int:
+        """The point whose isolation lowers the loss most; coincident points count together, ties to the first place."""
+        location, n_locations = self.location
+        drops = np.empty(self.n_samples)
+        if n_locations == self.n_samples:
+            self.over_blocks(lambda a, b: self._isolation_drops(self._whole, a, b, drops))
+        else:
+            summed = np.zeros((2 * self.n_outputs, n_locations))
+            kernels.add_groups(self._whole, location, summed)
+            per_location = np.empty(n_locations)
+            self._isolation_drops(summed, 0, n_locations, per_location)
+            drops = per_location[location]
+        drops[~self._pool] = -1.0
+        return int(self._by_place[np.argmax(drops[self._by_place] >= drops.max() * (1.0 - EQUAL))])
+
+    def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
+        kernels.isolation_drops(whole, self._total, self._units[0], self._mass, self._gain, start, stop, out)
+
+    def nearest_other(self, near: np.ndarray) -> float:
+        """Smallest squared distance that is not 0; infinite where all points coincide."""
+        other = near[self._pool & (near > 0)]
+        return float(other.min()) if len(other) else np.inf
+
+    def opposite(self, row: int, near: np.ndarray) -> IntArray:
+        """Points of the other binarized class, elsewhere than the row's point; nearest first, then by their places."""
+        other = self._pool & (self._side != self._side[row]) & (near > 0)
+        rows = self._by_place[other[self._by_place]]
+        return np.asarray(rows[np.argsort(near[rows], kind="stable")])
+
+    def pair_drops(
+        self, near: np.ndarray, fars: Sequence[np.ndarray], spans: Sequence[float], real: bool
+    ) -> list[float]:
+        """`drop_along` of f_ij for the columns of several x_j."""
+        def sums(start: int, stop: int) -> IntArray:
+            out = np.zeros((len(fars), 2 * self.n_outputs), dtype=dtypes.FIXED)
+            for c, (far, span) in enumerate(zip(fars, spans, strict=True)):
+                kernels.candidate_sums(near, far, span, real, self._whole, start, stop, out[c])
+            return out
+
+        return [self._drop(row, real) for row in added(self.over_blocks(sums)).astype(np.float64)]
+
+    def thin(
+        self, near: np.ndarray, far: np.ndarray, span: float, order: IntArray, first: int, alive: np.ndarray
+    ) -> None:
+        """Step 6: remove the points of `order`, from place `first` on, that f_ij answers half of f_ij(x_j) or less."""
+        kernels.thin(near, far, span, order, first, alive)
+
+    # -- responses -----------------------------------------------------------------------------------------------------
+    def answer(self, near: np.ndarray, far: np.ndarray | None, span: float, real: bool) -> None:
+        """Fill the response with f_i (no `far`; tau = span) or f_ij (span = |x_i - x_j|^2)."""
+        if far is None:
+            self.over_blocks(lambda a, b: kernels.respond_one(near, span, real, a, b, self.response))
+        else:
+            self.over_blocks(lambda a, b: kernels.respond_two(near, far, span, real, a, b, self.response))
+
+    def respond(self, tree: Any) -> None:
+        """Fill the response with what a similarity answers; see `Rows.respond`."""
+        self.leaf[:] = 0
+        if len(tree.anchors) == 0:
+            self.response[:] = 1.0
+            return
+        columns = self._distances(tree.anchors)
+        self.answer(columns[0], columns[1] if len(columns) == 2 else None, tree.span, tree.real)
+
+    def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
+        """Value, slope and curvature along the response; see `Rows.slopes`. The exponential's from edge and mass."""
+        if EXPONENTIAL not in loss.traits:
+            return super().slopes(loss, vector)
+        bound = self.top_mass * np.exp(np.abs(vector))  # as |f| <= 1
+        factors = fixed_factor(np.tile(bound, (3, 1)), min(self.sum_bits, kernels.PRODUCT_BITS))
+
+        def sums(start: int, stop: int) -> IntArray:
+            out = np.zeros((3, self.n_outputs), dtype=dtypes.FIXED)
+            kernels.exponential_slopes(self.response, self._whole, vector, self._units, factors, start, stop, out)
+            return out
+
+        return divide(added(self.over_blocks(sums)), factors)
+
+
+def similar_rows(rows: Any) -> SimilarRows:
+    """The rows, known to be points."""
+    if not isinstance(rows, SimilarRows):
+        raise TypeError(f"Localized similarities need SimilarRows, got {type(rows).__name__}.")
+    return rows
