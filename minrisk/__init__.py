@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
     from minrisk.algorithms import MCBoostClassifier as MCBoostClassifier
     from minrisk.algorithms import MinRiskClassifier as MinRiskClassifier
+    from minrisk.algorithms import MultiBoostClassifier as MultiBoostClassifier
     from minrisk.algorithms import REBELClassifier as REBELClassifier
+    from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
@@ -22,7 +24,9 @@ _PUBLIC = {
     "ALGORITHMS": "minrisk.algorithms",
     "MCBoostClassifier": "minrisk.algorithms",
     "MinRiskClassifier": "minrisk.algorithms",
+    "MultiBoostClassifier": "minrisk.algorithms",
     "REBELClassifier": "minrisk.algorithms",
+    "StagewiseMCBoostClassifier": "minrisk.algorithms",
     "CostMatrix": "minrisk.costs",
     "ModelFileError": "minrisk.io.model_file",
     "load": "minrisk.io.model_file",

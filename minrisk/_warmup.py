@@ -21,6 +21,7 @@ def warmup() -> None:
     _vector_trees()
     _directions()
     _similarities()
+    _pairs()
 
 
 def _stumps_and_shared_trees() -> None:
@@ -51,6 +52,7 @@ def _vector_trees() -> None:
         if surrogate not in ("exponential", "softmax"):
             model.fit(X[few], y[few], cost=_each(y[few]))
         model.set_params(n_folds=1, subsample=1.0, max_leaf_nodes=4).fit(X, y)  # histograms of large nodes
+    MinRiskClassifier(n_estimators=2, n_folds=2).fit(X[few], y[few])  # whole rounds
 
 
 def _directions() -> None:
@@ -81,6 +83,19 @@ def _similarities() -> None:
                 model.predict(X.astype(dtype))
             model.set_params(loss="logistic").fit(X, y)
             model.fit(X, y, cost=_each(y))
+
+
+def _pairs() -> None:
+    from minrisk.algorithms.stagewise import MultiBoostClassifier, StagewiseMCBoostClassifier
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.digitize(X[:, 0], (-0.5, 0.5))
+    for loss in ("exponential", "logistic"):
+        for algorithm in (StagewiseMCBoostClassifier, MultiBoostClassifier):
+            model = algorithm(loss=loss, n_estimators=2, weak_learner="tree", max_depth=2).fit(X, y)
+            model.set_params(weak_learner="stump").fit(X, y, cost=_each(y))
+            for dtype in (np.float64, np.float32):
+                model.predict(X.astype(dtype))
 
 
 def _each(y: np.ndarray) -> np.ndarray:

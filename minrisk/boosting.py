@@ -18,7 +18,7 @@ from minrisk.model import AdditiveModel
 from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import Rows, Totals
 from minrisk.steps.base import StepProblem, StepSolver
-from minrisk.whole_round import WholeRound, whole_round
+from minrisk.whole_round import Made, WholeRound, whole_round
 
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
 
@@ -148,15 +148,15 @@ def boost(
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         if progress.losses[-1] < recipe.target_loss:
             break
-        made = whole(totals, _mixed(seed, t)) if whole else _round(rows, recipe, totals, floors, seed, t)
+        made = whole(totals, _mixed(seed, t)) if whole else _round(rows, recipe, progress, totals, floors, seed)
         if made is None:
             break
-        terms, totals = made
+        terms, corrections, totals = made
         progress.trees += [term.learner for term in terms]
         progress.vectors += [term.vectors for term in terms]
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        info = RoundInfo(t + 1, n_rounds, terms, no_shift, progress.losses[-1], rows)
+        info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
         if any([monitor.after_round(info) for monitor in monitors]):
             break
     progress.totals, progress.whole = totals, whole
@@ -175,11 +175,13 @@ def _compiled(rows: Rows, recipe: Recipe) -> WholeRound | None:
 
 
 def _round(
-    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray | None, seed: int, t: int
-) -> tuple[tuple[Term, ...], Totals] | None:
-    """What round t adds, and the totals after it; None if no step lowers the loss."""
+    rows: Rows, recipe: Recipe, progress: Progress, totals: Totals, floors: FloatArray | None, seed: int
+) -> Made | None:
+    """The next round; None if no step lowers the loss."""
+    t = len(progress.trees) // recipe.learners_per_round
     in_bag, features = _draw(rows, recipe, seed, t)
     terms: list[Term] = []
+    corrections: list[Term] = []
     moved = False
     for number, directions in enumerate(recipe.directions):
         problem = _problem(rows, recipe, totals, floors, in_bag, directions)
@@ -189,9 +191,10 @@ def _round(
             terms += _nothing(directions)  # the others may still do something
             continue
         moved = True
+        corrections += _correct(rows, progress, found.step.changes)
         terms += _advance(rows, found, recipe.learning_rate)
         totals = rows.gradients(recipe.loss, totals.next_log_scale)
-    return (tuple(terms), totals) if moved else None
+    return Made(tuple(terms), tuple(corrections), totals) if moved else None
 
 
 def _total(values: FloatArray) -> float:
@@ -207,6 +210,15 @@ def _advance(rows: Rows, found: Found, learning_rate: float) -> tuple[Term, ...]
             rows.respond(term.learner)
         rows.advance(term.vectors)
     return terms
+
+
+def _correct(rows: Rows, progress: Progress, changes: FloatArray | None) -> list[Term]:
+    """Change the vectors of earlier learners, one to each, in the model and in the scores; the changes as terms."""
+    if changes is None or not len(changes):
+        return []
+    rows.correct(changes)
+    progress.vectors = [vectors + change for vectors, change in zip(progress.vectors, changes, strict=True)]
+    return [Term(tree, change[None]) for tree, change in zip(progress.trees, changes, strict=True)]
 
 
 def _nothing(directions: FloatArray | None) -> list[Term]:

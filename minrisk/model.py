@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
+from minrisk.learners.step_tables import StepTables
 from minrisk.learners.tree import PackedTrees, Tree
 from minrisk.losses.links import Link, probabilities
 from minrisk.projection import Projection
@@ -106,6 +108,18 @@ class AdditiveModel:
             raise ValueError("This model's loss has no link from scores to probabilities.")
         return probabilities(self.link, scores, self.temperature)
 
+    @cached_property
+    def _steps(self) -> StepTables | None:
+        """Tables for prediction, where all learners are stumps whose sums are exact."""
+        return None if self.projection is not None else StepTables.of(self.packed, self.vectors, self.intercept)
+
+    def _add_scores(self, X: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray) -> None:
+        """scores[start:stop] += learners first..last; all of them by tables where there are any."""
+        if last - first == self.n_trees and self._steps is not None:
+            self._steps.add_scores(X, start, stop, scores)
+        else:
+            self.packed.add_scores(X, self.vectors, first, last, start, stop, scores)
+
     def _add(
         self, X: np.ndarray, linear: Projection | None, scores: FloatArray, first: int, last: int,
         workers: Workers | None,
@@ -118,7 +132,7 @@ class AdditiveModel:
             return linear.extend(rows) if linear else np.ascontiguousarray(rows, dtype=np.float64)
 
         if n < INLINE_ROWS:
-            self.packed.add_scores(X if plain else converted(X), self.vectors, first, last, 0, n, scores)
+            self._add_scores(X if plain else converted(X), first, last, 0, n, scores)
             return
         parts = 1 if workers is None else min(4 * workers.n, -(-n // 64))
         bounds = [n * p // parts for p in range(parts + 1)]
@@ -126,12 +140,10 @@ class AdditiveModel:
         def add(part: int) -> None:
             start, stop = bounds[part], bounds[part + 1]
             if plain:
-                self.packed.add_scores(X, self.vectors, first, last, start, stop, scores)
+                self._add_scores(X, first, last, start, stop, scores)
                 return
             for low in range(start, stop, CONVERT_ROWS):
                 high = min(low + CONVERT_ROWS, stop)
-                self.packed.add_scores(
-                    converted(X[low:high]), self.vectors, first, last, 0, high - low, scores[low:high]
-                )
+                self._add_scores(converted(X[low:high]), first, last, 0, high - low, scores[low:high])
 
         (workers or Workers()).map(add, range(parts))

@@ -16,7 +16,7 @@ class RoundInfo(NamedTuple):
 
     n_rounds: int  # rounds so far
     planned: int
-    terms: tuple[Term, ...]  # what the round added, in this order; none before the first one
+    terms: tuple[Term, ...]  # what the round added, changes of earlier vectors among them; none before the first one
     shift: FloatArray  # (D,) the constant term before the first round; zeros after it
     loss: float
     rows: Rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,16 @@ from minrisk.rows.local import LocalRows
 from minrisk.steps.base import StepSolver
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafNewton
 
-WholeRound = Callable[[Totals, int], tuple[tuple[Term, ...], Totals] | None]
+
+class Made(NamedTuple):
+    """What a round has made."""
+
+    terms: tuple[Term, ...]  # that it adds
+    corrections: tuple[Term, ...]  # changes to the vectors of earlier learners
+    totals: Totals  # after it
+
+
+WholeRound = Callable[[Totals, int], Made | None]
 
 
 def whole_round(
@@ -49,8 +59,7 @@ def whole_round(
     Returns
     -------
     callable
-        Of the totals before a round and its seed: what is added, and the totals after it; None if nothing lowers the
-        loss.
+        Of the totals before a round and its seed; None if nothing lowers the loss.
     """
     if not (
         type(rows) is LocalRows and rows.n_trained <= LARGE and isinstance(solver, LeafNewton)
@@ -61,24 +70,33 @@ def whole_round(
     costs, everyone = rows.costs, np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
     mass, value = rows.weigh(None, solver.columns).copy(), np.empty(rows.n_outputs)
     top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), family.sketch + 1
+    given = rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight
     before = (
-        rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight, rows.in_bag, *rows.left_out,
-        everyone, rows.sum_bits, rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass,
+        *(_read_only(array) for array in given), rows.in_bag, *rows.left_out, everyone, rows.sum_bits, rows.scores,
+        rows.edge, rows.mass, rows.leaf, top, value, mass,
     )  # fmt: skip
-    drawn = (smoothing, features, family.n_drawn(len(features)), family.sketch)
+    drawn = (smoothing, _read_only(features), family.n_drawn(len(features)), family.sketch)
     after = (
         TRIALS, family.max_leaf_nodes, family.max_depth, family.min_samples_leaf,
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), everyone.copy(),
         np.empty_like(everyone), *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled, learning_rate,
     )  # fmt: skip
 
-    def run(totals: Totals, seed: int) -> tuple[tuple[Term, ...], Totals] | None:
+    def run(totals: Totals, seed: int) -> Made | None:
         value[:] = totals.value
         *made, vectors = logistic_round(*before, totals.next_log_scale, *drawn, seed, *after)
         if not len(vectors):
             return None
         log_scale, highest = totals.next_log_scale, max(top[1].tolist())
         following = log_scale + math.log(highest) if highest > 0 else log_scale
-        return (Term(Tree._make([*made, None, None]), vectors),), Totals(value.copy(), log_scale, following)
+        term = Term(Tree._make([*made, None, None]), vectors)
+        return Made((term,), (), Totals(value.copy(), log_scale, following))
 
     return run
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A view: arrays that may and may not be written to are different types to Numba, each compiled for itself."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -15,7 +15,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 import minrisk
-from minrisk import ALGORITHMS, CostMatrix, MCBoostClassifier, REBELClassifier, costs, metrics
+from minrisk import (
+    ALGORITHMS,
+    CostMatrix,
+    MCBoostClassifier,
+    REBELClassifier,
+    StagewiseMCBoostClassifier,
+    costs,
+    metrics,
+)
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
@@ -30,6 +38,7 @@ EXPECTED = {
     + [REBELClassifier(n_estimators=10, weak_learner="stump", loss="logistic", early_stopping=True)]
     + [REBELClassifier(n_estimators=10, loss="squared", binning="uniform", n_jobs=2)]
     + [MCBoostClassifier(n_estimators=5, loss="mc", weak_learner="tree", n_jobs=2)]
+    + [StagewiseMCBoostClassifier(n_estimators=5, loss="logistic", weak_learner="tree", max_depth=2, n_jobs=2)]
     + [MCBoostClassifier(n_estimators=5, loss="gel", decision="bayes", descent="gradient", weighting="uniform")],
     expected_failed_checks=lambda estimator: EXPECTED if getattr(estimator, "early_stopping", False) else {},
 )

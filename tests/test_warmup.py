@@ -12,6 +12,7 @@ from minrisk._warmup import warmup
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
+from minrisk.algorithms.stagewise import MultiBoostClassifier, StagewiseMCBoostClassifier
 
 def signatures():
     found = {}
@@ -70,6 +71,14 @@ for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dic
         list(model.fit(X[:500], y[:500], cost=each[:500]).staged_predict(X[:5]) if loss != "mc" else ())
     model = MCBoostClassifier(cost, loss="mc", decision="bayes", n_estimators=2, **options).fit(X[:500], y[:500])
     model.set_params(warm_start=True, n_estimators=3).fit(X[:500], y[:500]).predict_proba(X)
+for loss in ("exponential", "logistic"):
+    for algorithm in (StagewiseMCBoostClassifier, MultiBoostClassifier):
+        for options in (dict(), dict(weak_learner="tree", max_features=0.5)):
+            model = algorithm(cost[:, :4], loss=loss, n_estimators=3, random_state=0, **options)
+            model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+            model.fit(X, y).predict(X)
+            model.fit(X[:500], y[:500], cost=each[:500])
+    StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
 late = {name: new for name, new in signatures().items() if new != before.get(name)}
 assert not late, late
 """

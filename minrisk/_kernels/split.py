@@ -10,6 +10,7 @@ from minrisk._kernels._jit import kernel
 EXPONENTIAL = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable exponential
 QUADRATIC = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton decrement else
 SIDES = 2  # exponential with a vector for either side: the sum over sides of T - sqrt(T^2 - E^2)
+LARGEST = 3  # drop = max_k |E_k|: the most violated constraint of a dual
 
 TIE = 1e-12
 
@@ -19,7 +20,8 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
     """Best split of each feature for a free vector.
 
     ratio[k] turns a fixed-point edge into E_k / mass_k; the drop of output k is mass_k * r^2 / (1 + sqrt(1 - r^2))
-    (no cancellation for small r) or mass_k * r^2 / 2. Features with a single bin keep best_bin = -1.
+    (no cancellation for small r) or mass_k * r^2 / 2. For LARGEST ratio gives E_k itself. Features with a single bin
+    keep best_bin = -1.
     """
     n_outputs = histogram.shape[2]
     left = np.empty(n_outputs, dtype=np.int64)
@@ -36,6 +38,8 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                 r2 = r * r
                 if gain == EXPONENTIAL:
                     drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
+                elif gain == LARGEST:
+                    drop = max(drop, abs(r))
                 else:
                     drop += 0.5 * mass[k] * r2
             if drop > best * (1.0 + TIE):

@@ -3,5 +3,9 @@
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
+from minrisk.algorithms.stagewise import MultiBoostClassifier as MultiBoostClassifier
+from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
 
-ALGORITHMS = (MinRiskClassifier, REBELClassifier, MCBoostClassifier)
+ALGORITHMS = (
+    MinRiskClassifier, REBELClassifier, MCBoostClassifier, StagewiseMCBoostClassifier, MultiBoostClassifier
+)  # fmt: skip

@@ -11,7 +11,10 @@ import click
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
 
-METHODS = {"minrisk": "MinRiskClassifier", "rebel": "REBELClassifier"}  # the first is the default
+METHODS = {  # the first is the default
+    "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "stagewise": "StagewiseMCBoostClassifier",
+    "multiboost": "MultiBoostClassifier",
+}  # fmt: skip
 
 
 class MethodOption(click.Option):
@@ -59,14 +62,17 @@ class MethodOption(click.Option):
 OPTIONS = (
     click.option("--method", type=click.Choice(list(METHODS)), default=next(iter(METHODS)), show_default=True,
                  is_eager=True,
-                 help="What is trained: minrisk, the project's own MinRiskClassifier, or rebel, the REBELClassifier of "
-                      "Appel et al."),
-    click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1), defaults={"minrisk": 200, "rebel": 200},
+                 help="What is trained: minrisk, the project's own MinRiskClassifier; rebel, the REBELClassifier of "
+                      "Appel et al.; stagewise or multiboost, large-margin boosting by Paisitkriangkrai et al."),
+    click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
+                 defaults={"minrisk": 200, "rebel": 200, "stagewise": 500, "multiboost": 100},
                  help="Largest number of rounds of boosting."),
-    click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64), defaults={"minrisk": None, "rebel": 4},
+    click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
+                 defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
-                 defaults={"minrisk": 0.3, "rebel": 1.0}, help="Factor on every step; smaller needs more rounds."),
+                 defaults={"minrisk": 0.3, "rebel": 1.0, "stagewise": 0.5},
+                 help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
                  help="What is boosted: exponential and softmax estimate probabilities, coupled, gll and gel train on "
@@ -75,13 +81,14 @@ OPTIONS = (
                  defaults={"minrisk": None},
                  help="Time for --surrogate auto to try several; the model then depends on the machine."),
     click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "similarity"]),
-                 defaults={"rebel": "tree"},
-                 help="What is boosted: trees, stumps, or similarities to training points (numeric features)."),
+                 defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump"},
+                 help="What is boosted: trees, stumps, or, with rebel, similarities to training points."),
     click.option("--loss", cls=MethodOption, type=click.Choice(["exponential", "logistic", "squared"]),
-                 defaults={"rebel": "exponential"}, help="Loss that is lowered."),
+                 defaults={"rebel": "exponential", "stagewise": "exponential", "multiboost": "logistic"},
+                 help="Loss that is lowered; squared with rebel only."),
     click.option("--offset", cls=MethodOption, type=click.Choice(["tight", "paper"]), defaults={"rebel": "tight"},
                  help="What is subtracted from each row of costs: its minimum, or the paper's offset."),
-    click.option("--early-stopping", cls=MethodOption, is_flag=True, defaults={"rebel": False},
+    click.option("--early-stopping", cls=MethodOption, is_flag=True, defaults={"rebel": False, "stagewise": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

@@ -18,6 +18,7 @@ from minrisk.rows.base import Gradients, JointRowLoss, RowCosts, SeparableRowLos
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
 LEAVES = "leaves"  # a learner whose leaves have a vector each
+PAIRS = "pairs"  # a loss of each difference between the true class's score and another's
 DIRECTED = "directed"  # learners that answer with real numbers, each fitted along a given vector
 
 

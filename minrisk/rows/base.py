@@ -250,6 +250,9 @@ class Rows(Protocol):
     def advance(self, vectors: FloatArray) -> None:
         """Add (V, D) vectors. One: scores += response * vectors[0]; several: scores += vectors[leaf]."""
 
+    def correct(self, changes: FloatArray) -> None:
+        """Add (T, D) changes to the vectors of all learners so far; only of rows that keep their responses."""
+
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""
 

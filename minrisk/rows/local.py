@@ -21,7 +21,7 @@ from minrisk._kernels.scores import (
     split_leaves,
     tree_response,
 )
-from minrisk._kernels.split import SIDES, scan_edges, scan_sides
+from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_sides
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -246,7 +246,11 @@ class LocalRows:
         tops = self.over_blocks(
             lambda a, b: loss.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
         )
-        factor = float(fixed_factor(np.array(max(tops)), self.sum_bits))
+        self._fix_contrast(max(tops))
+
+    def _fix_contrast(self, top: float) -> None:
+        """The contrast, of values up to `top`, in fixed point."""
+        factor = float(fixed_factor(np.array(top), self.sum_bits))
         sizes = self.over_blocks(
             lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self.fixed_contrast)
         )
@@ -259,6 +263,10 @@ class LocalRows:
             self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b))
         else:
             self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b))
+
+    def correct(self, changes: FloatArray) -> None:
+        """Refused: see `minrisk.rows.pairs.CorrectiveRows`."""
+        raise TypeError(f"{type(self).__name__} does not keep the responses that a totally corrective step needs.")
 
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""
@@ -321,7 +329,7 @@ class LocalRows:
         """Best stump over the features; see `Rows.best_stump`."""
         width, total, index = self.fixed.shape[1], self._fixed_total, self.index
         scale = divide(np.ones(width), self._fixed_factor)
-        ratio = scale if gain == SIDES else divide(scale, mass)
+        ratio = scale if gain in (SIDES, LARGEST) else divide(scale, mass)
 
         def search(chunk: IntArray, memory: np.ndarray) -> tuple[FloatArray, IntArray]:
             histogram = memory.reshape(len(chunk), dtypes.MAX_BINS, width)

@@ -38,6 +38,7 @@ class Step(NamedTuple):
 
     vectors: FloatArray  # (V, D)
     value: float
+    changes: FloatArray | None = None  # (T, D): what totally corrective steps add to the vectors of earlier learners
 
 
 class StepSolver(Protocol):

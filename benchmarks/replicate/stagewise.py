@@ -1,0 +1,273 @@
+"""Tables I to V and Figure 3 of the stage-wise MCBoost paper: test errors, and the time to compute coefficients.
+
+Paisitkriangkrai, Shen and van den Hengel (2013). ``--tables`` says which; every fit is one line of
+``stagewise_trials.csv``, and a run goes on where the last one stopped. ``--summary`` puts the means beside the paper's.
+
+Tables I to IV: 50 random rows per class (all of a smaller one), split 75 / 25, 500 rounds; nu = 1e-9 and eta = 0.5
+where not varied; news by tf-idf and the principal components of 90 % of the variance of the rows drawn. Table III:
+letter, the first classes of the alphabet or rows per class, in training. Table V: 1000 rounds; its sampling is not
+stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, `NU` for all sets (the
+paper's by cross-validation). Fixed seeds: repeat r draws the same rows for all methods.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import train_test_split
+
+from benchmarks.common import DATA, RESULTS, load, parser, save, settings, show
+from minrisk import MultiBoostClassifier, StagewiseMCBoostClassifier
+
+TRIALS = RESULTS / "stagewise_trials.csv"
+NUS, ETAS = (0.0, 1e-9, 1e-4, 1e-2, 1e-1), (1.0, 0.5, 0.2, 0.1)
+SMALL = ("iris", "glass", "usps", "pendigits", "news")
+ROWS = {"usps": 100, "pendigits": 100, "news": 50, "letter": 50}  # per class in Table V; of others all
+UCI = ("dna", "svmguide2", "wine", "vehicle", "glass", "satimage", "svmguide4", "segment", "usps", "pendigits", "vowel",
+       "news", "letter", "isolet")
+NU = 5e-3  # of MultiBoost: the largest of the paper's grid
+CHECKPOINTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter", "IV": "003_table4_multiboost",
+         "V": "003_table5_uci"}
+PAPER_NAMES = {"pendigits": "pen"}
+
+
+class Trial(NamedTuple):
+    """One fit."""
+
+    data: str
+    method: str  # exponential, logistic, multiboost
+    nu: float = 1e-9
+    eta: float = 0.5
+    rounds: int = 500
+    per_class: int = 50  # rows drawn; 0: all
+    classes: int = 0  # 0: all
+    repeat: int = 0
+
+    def key(self) -> tuple[str, ...]:
+        """As the file has it."""
+        return tuple(f"{value:.6g}" if isinstance(value, float) else str(value) for value in self)
+
+
+class Timed:
+    """A step solver that adds up its seconds."""
+
+    def __init__(self, solver: Any) -> None:
+        self.solver, self.seconds = solver, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.solver, name)
+
+    def solve(self, problem: Any) -> Any:
+        start = time.process_time()
+        step = self.solver.solve(problem)
+        self.seconds += time.process_time() - start
+        return step
+
+
+class _TimedSteps:
+    """For `BoostedClassifier`: the recipe with a timed step, kept as `timed`."""
+
+    def _recipe(self, costs: Any, thresholds: Any) -> Any:
+        recipe = super()._recipe(costs, thresholds)  # type: ignore[misc]
+        self.timed = Timed(recipe.solver)
+        return recipe._replace(solver=self.timed)
+
+
+class TimedStagewise(_TimedSteps, StagewiseMCBoostClassifier):
+    __init__ = StagewiseMCBoostClassifier.__init__
+
+
+class TimedMultiBoost(_TimedSteps, MultiBoostClassifier):
+    __init__ = MultiBoostClassifier.__init__
+
+
+# -- data ------------------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=4)
+def rows_of(name: str) -> tuple[Any, np.ndarray]:
+    """Features (a sparse matrix for news) and class codes of a whole set; of svmguide4 only half is public."""
+    if name != "news":
+        data = load(name)
+        return data.X, data.y
+    from scipy.sparse import load_npz
+
+    with open(DATA / "news20" / "labels.csv", encoding="utf-8") as file:
+        labels = [row["target"] for row in csv.DictReader(file)]
+    return load_npz(DATA / "news20" / "counts.npz"), np.unique(labels, return_inverse=True)[1]
+
+
+def split(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Training and test rows of a repeat."""
+    X, y = rows_of(trial.data)
+    rng = np.random.default_rng(trial.repeat)
+    chosen = np.arange(len(y))
+    if trial.classes:
+        chosen = chosen[y < trial.classes]
+    if trial.per_class:
+        parts = [chosen[y[chosen] == k] for k in np.unique(y[chosen])]
+        chosen = np.concatenate([rng.permutation(part)[: trial.per_class] for part in parts])
+    X, y = X[chosen], y[chosen]
+    if trial.data == "news":
+        X = PCA(0.9, svd_solver="full").fit_transform(TfidfTransformer(sublinear_tf=True).fit_transform(X).toarray())
+    return tuple(train_test_split(X, y, train_size=0.75, random_state=trial.repeat))
+
+
+# -- fits --------------------------------------------------------------------------------------------------------------
+def run(trial: Trial) -> dict[str, Any]:
+    """Test error after the checkpoints and at the end, and the seconds (of this thread) the coefficients took."""
+    X, X_test, y, y_test = split(trial)
+    start = time.process_time()
+    marks = [c for c in CHECKPOINTS if c < trial.rounds] if trial.rounds == 1000 else []
+    if trial.method == "multiboost":
+        model: Any = TimedMultiBoost(nu=trial.nu, n_estimators=trial.rounds)
+        seconds, curve = 0.0, []
+        for mark in [*marks, trial.rounds]:  # warm start: the model of these rounds, not the last model's first ones
+            model.set_params(n_estimators=mark, warm_start=True).fit(X, y)
+            seconds += model.timed.seconds
+            curve.append(100 * float(np.mean(model.predict(X_test) != y_test)))
+    else:
+        model = TimedStagewise(loss=trial.method, nu=trial.nu, learning_rate=trial.eta, n_estimators=trial.rounds)
+        model.fit(X, y)
+        seconds = model.timed.seconds
+        stages = [100 * float(np.mean(decided != y_test)) for decided in model.staged_predict(X_test)]
+        stages = stages or [100 * float(np.mean(model.predict(X_test) != y_test))]
+        curve = [stages[min(mark, len(stages)) - 1] for mark in [*marks, trial.rounds]]
+    return {**trial._asdict(), "error": curve[-1], "seconds_w": seconds, "seconds_fit": time.process_time() - start,
+            "rounds_done": model.n_iter_, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
+
+
+def known() -> list[dict[str, str]]:
+    """Trials done."""
+    if not TRIALS.is_file():
+        return []
+    with open(TRIALS, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def keep(row: dict[str, Any]) -> None:
+    """Append a trial."""
+    line = {key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()}
+    line |= settings()
+    new = not TRIALS.is_file()
+    with open(TRIALS, "a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(line))
+        if new:
+            writer.writeheader()
+        writer.writerow(line)
+
+
+def trials(table: str, repeat: int, sets: list[str] | None, methods: list[str]) -> Iterator[Trial]:
+    """The fits of a table's repeat."""
+    stagewise = [m for m in methods if m != "multiboost"]
+    names = {"V": UCI, "IV": (*SMALL, "letter"), "III": ("letter",)}.get(table, SMALL)
+    for name in (name for name in names if not sets or name in sets):
+        for method in stagewise:
+            if table == "I":
+                yield from (Trial(name, method, nu=nu, repeat=repeat) for nu in NUS)
+            elif table == "II":
+                yield from (Trial(name, method, eta=eta, repeat=repeat) for eta in ETAS)
+        for method in methods:
+            nu = NU if method == "multiboost" else 1e-9
+            if table == "III":
+                yield from (Trial(name, method, nu, classes=k % 26, repeat=repeat) for k in (4, 8, 16, 26))
+                # rows per class in training: a third more are drawn
+                for n in (20, 50, 100, 200):
+                    yield Trial(name, method, nu, per_class=round(n / 0.75), repeat=repeat)
+            elif table == "IV":
+                yield Trial(name, method, nu, repeat=repeat)
+            elif table == "V":
+                yield Trial(name, method, nu, rounds=1000, per_class=ROWS.get(name, 0), repeat=repeat)
+
+
+# -- beside the paper --------------------------------------------------------------------------------------------------
+def paper_values(table: str) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Mean and standard deviation by set, method and setting, where the tables of the papers are at hand."""
+    path = DATA.parent / "papers" / "tables" / f"{PAPER[table]}.csv"
+    if not path.is_file():
+        return {}
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["metric"] != "test_error_percent" or not row["value"]:
+                continue
+            parts = dict(p.split("=") for p in row["protocol"].replace(",", ";").split("; ") if "=" in p)
+            size = [f"{key}={value}" for key, value in parts.items() if key.startswith(("number", "training"))]
+            setting = {"I": parts.get("nu"), "II": parts.get("eta"), "III": "".join(size)}
+            cell = row["dataset"], row["method"], setting.get(table) or ""
+            found[cell] = float(row["value"]), float(row["std"] or "nan")
+    return found
+
+
+def summary() -> list[dict[str, Any]]:
+    """Mean, deviation and repeats of each cell, beside the paper's mean, and how many joint standard errors apart."""
+    done = {tuple(row[field] for field in Trial._fields): row for row in known()}
+    table_rows = []
+    for table in PAPER:
+        paper = paper_values(table)
+        cells: dict[Trial, list[dict[str, str]]] = {}
+        for repeat in range(50):
+            for trial in dict.fromkeys(trials(table, repeat, None, ["exponential", "logistic", "multiboost"])):
+                if trial.key() in done:
+                    cells.setdefault(trial._replace(repeat=0), []).append(done[trial.key()])
+        for trial, rows in cells.items():
+            table_rows.append(_line(table, trial, rows, paper))
+    return table_rows
+
+
+def _line(
+    table: str, trial: Trial, rows: list[dict[str, str]], paper: dict[Any, tuple[float, float]]
+) -> dict[str, Any]:
+    errors = np.array([float(row["error"]) for row in rows])
+    method = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost"}[trial.method]
+    name = trial.data if table == "V" else PAPER_NAMES.get(trial.data, trial.data)
+    setting = ""
+    if table == "I":
+        setting = dict(zip(NUS, ("0", "1e-9", "1e-4", "1e-2", "1e-1"), strict=True))[trial.nu]
+    elif table == "II":
+        setting = str(trial.eta)
+    elif table == "III":
+        setting = f"number of classes={trial.classes or 26}" if trial.per_class == 50 else (
+            f"training samples per class={round(0.75 * trial.per_class)}")
+    theirs, spread = paper.get((name, method, setting), (math.nan, math.nan))
+    error = float(errors.std(ddof=1) / len(errors) ** 0.5) if len(errors) > 1 else math.nan
+    joint = math.hypot(error, spread / 50**0.5)  # the paper's: 50 repeats
+    return {"table": table, "data": trial.data, "method": method, "setting": setting, "repeats": len(errors),
+            "error": float(errors.mean()), "std": float(errors.std(ddof=1)) if len(errors) > 1 else math.nan,
+            "paper_error": theirs, "paper_std": spread, "joint_errors_apart": (float(errors.mean()) - theirs) / joint,
+            "seconds_w": float(np.mean([float(row["seconds_w"]) for row in rows])),
+            "rounds_done": float(np.mean([float(row["rounds_done"]) for row in rows]))}
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--tables", nargs="+", choices=tuple(PAPER), default=list(PAPER))
+    options.add_argument("--sets", nargs="+")
+    options.add_argument("--methods", nargs="+", default=["exponential", "logistic", "multiboost"])
+    options.add_argument("--repeats", type=int, nargs="+", default=[0, 20], help="how many, or from and to")
+    options.add_argument("--summary", action="store_true", help="only put what is there beside the paper")
+    arguments = options.parse_args()
+    first, last = [0, *arguments.repeats][-2:]
+    done = {tuple(row[field] for field in Trial._fields) for row in known()}
+    for repeat in range(0 if arguments.summary else first, 0 if arguments.summary else 1 if arguments.quick else last):
+        for table in arguments.tables:
+            for trial in trials(table, repeat, arguments.sets, arguments.methods):
+                if trial.key() not in done:
+                    done.add(trial.key())
+                    row = run(trial)
+                    keep(row)
+                    print(*trial, f"{row['error']:.2f} %, W {row['seconds_w']:.2f} s", flush=True)
+    table = summary()
+    save("stagewise", table, quick=arguments.quick)
+    show(table)
+
+
+if __name__ == "__main__":
+    main()

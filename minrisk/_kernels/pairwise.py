@@ -1,0 +1,171 @@
+"""Row loops of pairwise margins (Paisitkriangkrai, Shen and van den Hengel, 2013): rho_r = S_y - S_r.
+
+z_r = exp(S_r - S_y) = e^-rho_r      logistic loss: w sum c_r log(1 + z_r), Eq. (7); the exponential w sum c_r z_r,
+Eq. (4), is GEL: see `minrisk._kernels.guess_averse`.
+
+y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`, f = `response`. The term r = y, which no score can
+change, does not enter.
+"""
+
+import math
+
+import numpy as np
+
+from minrisk._kernels._exponential import LN2_HIGH, LN2_LOW, exponential
+from minrisk._kernels._jit import kernel
+
+MANTISSA = (1 << 52) - 1
+ONE = 1023 << 52
+SQRT2 = 1.4142135623730951
+TWO_52 = 4503599627370496.0
+TWO_52_BITS = 1075 << 52  # with a small whole number in the low bits it is 2^52 plus that number
+
+
+@kernel
+def log1p(t):
+    """log(1 + t) for t >= 0 within a few ulp; unlike math.log1p it is inlined and vectorised."""
+    x = 1.0 + t
+    bits = np.float64(x).view(np.int64)
+    m = np.int64((bits & MANTISSA) | ONE).view(np.float64)
+    high = m > SQRT2
+    m = 0.5 * m if high else m
+    e = np.int64((bits >> 52) | TWO_52_BITS).view(np.float64) - (TWO_52 + 1023.0) + (1.0 if high else 0.0)
+    s = (m - 1.0) / (m + 1.0)
+    s2 = s * s
+    series = 1.0 / 15.0 + s2 * (1.0 / 17.0 + s2 * (1.0 / 19.0 + s2 * (1.0 / 21.0)))
+    series = 1.0 / 7.0 + s2 * (1.0 / 9.0 + s2 * (1.0 / 11.0 + s2 * (1.0 / 13.0 + s2 * series)))
+    series = 1.0 + s2 * (1.0 / 3.0 + s2 * (1.0 / 5.0 + s2 * series))
+    lost = (t - (x - 1.0)) / x  # what 1 + t rounded away; of a large t, nothing that counts
+    return e * LN2_HIGH + (2.0 * s * series + (e * LN2_LOW + (lost if x < 4.0 else 0.0)))
+
+
+@kernel
+def raise_to(top, values):
+    """top = max(top, values), elementwise."""
+    for k in range(top.shape[0]):
+        top[k] = values[k] if values[k] > top[k] else top[k]
+
+
+@kernel
+def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
+    """edge_r = -w c_r u_r, mass_r = w c_r u_r (1 - u_r), u_r = z_r / (1 + z_r) (Eq. 12); at y the sums, the edge's > 0.
+
+    All times e^-log_scale; rows start..stop. Returns the column maxima of |edge|, mass and the row's value, which
+    counts in column y.
+    """
+    D = scores.shape[1]
+    top, value = np.zeros((3, D)), np.empty(D)
+    scale = math.exp(-log_scale)
+    for i in range(start, stop):
+        y, w = label[i], weight[i] * scale
+        c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
+        own = s[y]
+        for k in range(D):
+            m[k] = exponential(-abs(s[k] - own))
+        for k in range(D):
+            value[k] = w * c[k] * (log1p(m[k]) + (s[k] - own if s[k] > own else 0.0))
+        for k in range(D):
+            less = m[k]
+            part = w * c[k] / (1.0 + less)
+            e[k] = -part if s[k] >= own else -part * less
+            m[k] = part * less / (1.0 + less)
+        e[y], m[y], value[y] = 0.0, 0.0, 0.0
+        edges, masses, total = 0.0, 0.0, 0.0
+        for k in range(D):
+            edges -= e[k]
+            masses += m[k]
+            total += value[k]
+            size = -e[k]
+            top[0, k] = size if size > top[0, k] else top[0, k]
+        e[y], m[y] = edges, masses
+        top[0, y] = max(top[0, y], edges)
+        raise_to(top[1], m)
+        top[2, y] = max(top[2, y], total)
+    return top
+
+
+@kernel
+def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
+    """Sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
+    D = scores.shape[1]
+    sums, value = np.zeros(D, dtype=np.int64), np.empty(D)
+    scale = math.exp(-log_scale)
+    for i in range(start, stop):
+        if not in_bag[i]:
+            continue
+        y, w, c, s = label[i], weight[i] * scale, cost[index[i]], scores[i]
+        own = s[y]
+        for k in range(D):
+            value[k] = exponential(-abs(s[k] - own))
+        for k in range(D):
+            value[k] = w * c[k] * (log1p(value[k]) + (s[k] - own if s[k] > own else 0.0))
+        value[y] = 0.0
+        total = 0.0
+        for k in range(D):
+            total += value[k]
+        sums[y] += np.int64(np.rint(total * factor[y]))
+    return sums
+
+
+@kernel
+def pair_sums(mass, label, response, in_bag, factor, start, stop):
+    """Sums over the bag's rows of w c_r z_r by class y, decision r and response, in fixed point, (2, D, D).
+
+    Side 1 is f = +1. `mass` is that of GEL: w c_r z_r, and their sum at y, which is left out.
+    """
+    D = mass.shape[1]
+    sums = np.zeros((2, D, D), dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            out, m = sums[1 if response[i] > 0 else 0, label[i]], mass[i]
+            for k in range(D):
+                out[k] += np.int64(np.rint(m[k] * factor))
+    for y in range(D):
+        sums[0, y, y], sums[1, y, y] = 0, 0
+    return sums
+
+
+@kernel
+def fill_odds(scores, label, start, stop, odds):
+    """odds[i, r] = z_r: the weights u^(t-1) of Eq. (14)."""
+    for i in range(start, stop):
+        s, o = scores[i], odds[i]
+        own = s[label[i]]
+        for k in range(scores.shape[1]):
+            o[k] = exponential(s[k] - own)
+
+
+@kernel
+def pair_slopes(
+    cost, index, label, weight, odds, response, in_bag, grown, log_scale, value_factor, factor, start, stop
+):
+    """Value and slope in a vector a of Eq. (14): sum w c_r log(1 + z_r e^(f (a_r - a_y))), in fixed point.
+
+    `grown` is e^(a_r - a_y) (2, D, D), of f = -1 its transpose first. Returns the value, then the D slopes; all times
+    e^-log_scale.
+    """
+    D = odds.shape[1]
+    sums, u, v = np.zeros(D + 1, dtype=np.int64), np.empty(D), np.empty(D)
+    slope = sums[1:]
+    scale = math.exp(-log_scale)
+    for i in range(start, stop):
+        if not in_bag[i]:
+            continue
+        y, w, c, o = label[i], weight[i] * scale, cost[index[i]], odds[i]
+        g = grown[1 if response[i] > 0 else 0, y]
+        for k in range(D):
+            t = o[k] * g[k]
+            v[k] = w * c[k] * log1p(t)
+            u[k] = np.rint(w * c[k] * (t / (1.0 + t)) * factor)
+        u[y], v[y] = 0.0, 0.0
+        f = np.int64(response[i])
+        value, own = 0.0, np.int64(0)
+        for k in range(D):
+            value += v[k]
+        for k in range(D):
+            whole = np.int64(u[k])
+            slope[k] += f * whole
+            own += whole
+        slope[y] -= f * own
+        sums[0] += np.int64(np.rint(value * value_factor))
+    return sums

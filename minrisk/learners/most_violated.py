@@ -1,0 +1,82 @@
+"""The weak learner of the most violated constraint: column generation (Paisitkriangkrai et al., 2013, Eq. 9 and 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minrisk._kernels.split import LARGEST
+from minrisk._typing import FloatArray
+from minrisk.learners.base import Found, Round
+from minrisk.learners.greedy_tree import GrowingTree
+from minrisk.losses.base import SIGNS, STUMPS
+from minrisk.rows.base import LeafSplits
+from minrisk.rows.pairs import PairRows, pair_rows
+from minrisk.steps.penalised import Objective, most_violated
+
+
+@dataclass(frozen=True)
+class MostViolated:
+    """argmax over f and r of sum_i f_i edge_ir, Eq. (10): stumps by exact search, all classes from one histogram.
+
+    A tree is deepened for the class of its stump, layer by layer, while the sum rises.
+
+    Parameters
+    ----------
+    max_depth : int
+        1 for stumps.
+    thresholds : sequence of ndarray
+        Of the binner.
+    nu : float
+        What no constraint may exceed.
+    tolerance : float
+        The epsilon of the stopping rule, as a share of the loss that can still be lost.
+    """
+
+    max_depth: int
+    thresholds: Sequence[FloatArray]
+    nu: float
+    tolerance: float
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that steps may rely on."""
+        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
+
+    def fit(self, round_: Round) -> Found | None:
+        """The most violated constraint's learner and its step; see `LearnerFamily.fit`."""
+        rows, problem = pair_rows(round_.rows), round_.problem
+        split = rows.best_stump(LARGEST, problem.mass, round_.features)
+        if split is None:
+            return None
+        tree = _split(rows, split.feature, split.bin, 1, split.drop)
+        edges = rows.edges()
+        k = most_violated(np.abs(edges))
+        if edges[k] < 0.0:  # either polarity, since w >= 0
+            tree = _split(rows, split.feature, split.bin, -1, split.drop)
+            edges = -edges
+        rows.aim(k)
+        for _ in range(self.max_depth - 1):
+            changes = rows.best_leaf_splits(tree.signs, round_.features)
+            if not np.any(changes.gain > 0):
+                break
+            tree, child = tree.deepened(changes)
+            rows.split_leaves(changes, child)
+            edges = rows.edges()
+        if Objective.of(problem, self.nu).satisfied(float(edges.max()), self.tolerance):
+            return None
+        step = round_.solver.solve(problem)
+        learner = tree.finished(self.thresholds, 1.0)
+        share = max(0.0, 1.0 - step.value / problem.value) / learner.gain.sum()
+        return Found((learner._replace(gain=learner.gain * share),), step)
+
+
+def _split(rows: PairRows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:
+    """The stump that answers `sign` above the bin, and its response in the rows."""
+    changes = LeafSplits(*(np.array([value]) for value in (feature, bin_, sign, gain)))
+    rows.start_leaves()
+    tree, child = GrowingTree().deepened(changes)
+    rows.split_leaves(changes, child)
+    return tree

@@ -1,0 +1,61 @@
+"""Models of stumps with exact sums, as one table of scores for each feature: prediction without a walk per stump."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from minrisk._kernels.step_tables import add_steps
+from minrisk._typing import FloatArray, IntArray
+from minrisk.learners.tree import PackedTrees
+
+GRID = 2.0**32  # vectors that are multiples of 1 / GRID,
+LARGEST = 2.0**20  # whose absolute values sum to less than this, have sums that are exact in any order
+
+
+def on_grid(vectors: FloatArray) -> FloatArray:
+    """The nearest multiples of 1 / `GRID`."""
+    return np.asarray(np.rint(vectors * GRID) / GRID)
+
+
+class StepTables(NamedTuple):
+    """See `minrisk._kernels.step_tables.add_steps`."""
+
+    features: IntArray
+    offsets: IntArray
+    thresholds: FloatArray
+    table: FloatArray  # (thresholds and one more per feature, D)
+
+    @classmethod
+    def of(cls, packed: PackedTrees, vectors: FloatArray, intercept: FloatArray) -> StepTables | None:
+        """Tables of the same bits as the stumps one after another; None for other models, or where sums would round."""
+        if not isinstance(packed, PackedTrees) or len(packed) == 0 or packed.slope is not None:
+            return None
+        each = np.arange(len(packed) + 1)  # a stump has three nodes, the root, f = -s and f = s, and one vector
+        if not (np.array_equal(packed.offsets, 3 * each) and np.array_equal(packed.vector_offsets, each)):
+            return None
+        above = packed.value[2::3]
+        if np.any(packed.depth != 1) or np.any(np.abs(above) != 1) or not np.array_equal(packed.value[1::3], -above):
+            return None
+        all_ = np.vstack([vectors, intercept[None]])
+        if not np.array_equal(on_grid(all_), all_) or not np.abs(all_).sum() < LARGEST:
+            return None
+        feature, threshold = packed.feature[::3].astype(np.int64), packed.threshold[::3]
+        rise = 2.0 * above[:, None] * vectors  # what crossing the threshold adds
+        order = np.lexsort((threshold, feature))
+        first = np.r_[True, (np.diff(feature[order]) > 0) | (np.diff(threshold[order]) > 0)]
+        places = np.flatnonzero(first)
+        rises, owners = np.add.reduceat(rise[order], places), feature[order][places]
+        features, counts = np.unique(owners, return_counts=True)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        table = np.zeros((len(places) + len(features), vectors.shape[1]))
+        for c, j in enumerate(features):
+            part, row = slice(offsets[c], offsets[c + 1]), offsets[c] + c
+            table[row] = -0.5 * rise[feature == j].sum(axis=0)
+            table[row + 1 : row + 1 + counts[c]] = table[row] + np.cumsum(rises[part], axis=0)
+        return cls(features, offsets, threshold[order][places], table)
+
+    def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
+        """scores[start:stop] += what all stumps together answer; X float32 or float64."""
+        add_steps(X, *self, start, stop, scores)

@@ -1,0 +1,121 @@
+"""Losses of pairwise margins: the exponential and the logistic of every difference S_y - S_r, with costs.
+
+Paisitkriangkrai, Shen and van den Hengel, "A scalable stage-wise approach to large-margin multi-class loss based
+boosting", 2013, Eq. (2), (4) and (7).
+
+=====================  ==================================  ===========================================
+paper                  here                                where
+=====================  ==================================  ===========================================
+rho_ir, Eq. (2)        S_y - S_r of the ``scores``         rows
+u_ir, Eq. (11), (12)   ``edge`` less what is at y, signed  `minrisk._kernels.pairwise`
+sum_r with r = y       ``PairwiseLoss.constant``           here
+=====================  ==================================  ===========================================
+
+The costs are ours: the pair of y and r weighs C_yr. The paper's sums include r = y, of rho = 0, whose term matters to
+the balance with nu only; it keeps the weight that a mistake has on average, which is the paper's 1 for 0/1 costs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from minrisk._kernels import guess_averse
+from minrisk._kernels import pairwise as kernels
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.losses.base import PAIRS, Differences
+from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.losses.links import Link
+from minrisk.rows.base import RowCosts
+
+KINDS = ("exponential", "logistic")
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseLoss(Differences):
+    """1 / W sum_n w_n sum_r c_nr phi(S_ny - S_nr), phi(rho) = e^-rho or log(1 + e^-rho).
+
+    Parameters
+    ----------
+    kind : {"exponential", "logistic"}
+    """
+
+    kind: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return super().traits | {PAIRS}
+
+    @property
+    def base(self) -> str:
+        """Name of phi."""
+        return self.kind
+
+    def own_terms(self, costs: RowCosts) -> FloatArray:
+        """w_n c_ny phi(0) of each row (n,): the paper's terms r = y, with the mean of the row's costs for c_ny."""
+        table = costs.table
+        own = table[costs.row, costs.label]
+        mean = (table.sum(axis=1)[costs.row] - own) / (table.shape[1] - 1)
+        return np.asarray(costs.weight * mean * (1.0 if self.kind == "exponential" else math.log(2.0)))
+
+    def constant(self, costs: RowCosts) -> float:
+        """Mean of the terms r = y.
+
+        Raises
+        ------
+        ValueError
+            If a true class is no decision, or the only one.
+        """
+        GuessAverseLoss("gel").constant(costs)
+        return float(self.own_terms(costs).sum() / costs.weight.sum())
+
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """0, the limit as the true class's score grows."""
+        return np.zeros(costs.table.shape[1])
+
+    def start_log_scale(self, costs: RowCosts) -> float:
+        """Log of the largest cost times the largest weight, which bounds the first weights."""
+        return GuessAverseLoss("gel").start_log_scale(costs)
+
+    def link(self, costs: RowCosts) -> Link | None:
+        """Of symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p (exponential) + const.
+
+        Each pair's part C_jk (p_j phi(S_j - S_k) + p_k phi(S_k - S_j)) of the expected loss is least at S_j - S_k =
+        ln(p_j / p_k), or half of it.
+        """
+        if GuessAverseLoss("gel").link(costs) is None:
+            return None
+        return "softmax2" if self.kind == "exponential" else "softmax"
+
+    # -- row kernels ---------------------------------------------------------------------------------------------
+    def gradients(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray:
+        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
+        run = guess_averse.exponential_gradients if self.kind == "exponential" else kernels.logistic_gradients
+        top: FloatArray = run(
+            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, mass
+        )
+        return top
+
+    def value_sums(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
+        start: int, stop: int,
+    ) -> IntArray:
+        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,); without the terms r = y."""
+        sums: IntArray
+        if self.kind == "exponential":
+            sums = guess_averse.exponential_values(costs.label, edge, in_bag, factor, start, stop)
+        else:
+            sums = kernels.logistic_values(
+                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, in_bag, factor, start, stop
+            )
+        return sums

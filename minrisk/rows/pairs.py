@@ -1,0 +1,176 @@
+"""Rows for losses of pairwise margins: sums over pairs of classes, and where they count all learners' responses."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from minrisk._kernels._dtypes import FLOAT_BITS, RESPONSE, SCORE
+from minrisk._kernels.fixed import unfixed
+from minrisk._kernels.pairwise import fill_odds, pair_slopes, pair_sums
+from minrisk._typing import FloatArray, IntArray
+from minrisk.rows.base import JointRowLoss, RowCosts
+from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.local import LocalRows
+
+BLOCK = 4096  # rows whose responses are floating-point numbers at a time
+
+
+class PairRowLoss(JointRowLoss, Protocol):
+    """What `PairRows` ask of a loss."""
+
+    def own_terms(self, costs: RowCosts) -> FloatArray: ...
+
+
+class PairRows(LocalRows):
+    """`LocalRows` that know a loss of pairwise margins along a response: as sums over pairs, or row by row."""
+
+    _own: tuple[PairRowLoss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
+    _odds: FloatArray | None = None
+
+    def aim(self, k: int) -> None:
+        """Fill the contrast with the edges of output k."""
+        self._contrast[:] = self.edge[:, k]
+        self._fix_contrast(float(self.top_edge[k]))
+
+    def own_total(self, loss: PairRowLoss) -> float:
+        """Sum over the bag of the loss's terms r = y."""
+        if self._own is None or self._own[0] is not loss:
+            terms = loss.own_terms(self.costs)[:, None]
+            self._own = loss, terms, terms.max(axis=0, initial=0.0)
+        _, terms, top = self._own
+        return float(unfixed(self._column_sums(terms, top), top, self.sum_bits)[0])
+
+    def pair_sums(self) -> FloatArray:
+        """B (D, D): the exponential loss over the bag at scores + response * a is sum_jk B_jk e^(a_k - a_j).
+
+        Times e^-log_scale of the last `gradients`, which were GEL's; the terms r = y are left out.
+        """
+        factor = fixed_factor(np.array([self.top_mass.max()]), self.sum_bits - 1)  # a bit for the sum of two sums
+        parts = self.over_blocks(
+            lambda a, b: pair_sums(self.mass, self.costs.label, self.response, self.in_bag, factor[0], a, b)
+        )
+        less, more = added(parts)
+        return divide(more + less.T, factor)
+
+    def start_pairs(self) -> None:
+        """Cache e^-rho of every pair at the present scores: the u^(t-1) of Eq. (14)."""
+        if self._odds is None:
+            self._odds = np.empty((self.n_samples, self.n_outputs), dtype=SCORE)
+        odds = self._odds
+        self.over_blocks(lambda a, b: fill_odds(self.scores, self.costs.label, a, b, odds))
+
+    def pair_slopes(self, vector: FloatArray) -> tuple[float, FloatArray]:
+        """Value and slope (D,) of the logistic loss over the bag at scores + response * vector, times e^-log_scale."""
+        assert self._odds is not None
+        odds, costs = self._odds, self.costs
+        grown = np.exp(np.array([vector[:, None] - vector, vector - vector[:, None]]))
+        growth = float(grown.max())  # log(1 + z g) <= g log(1 + z) and z g / (1 + z g) <= g z / (1 + z) for g >= 1
+        weighed = self._top_cost * np.exp(-self._log_scale)
+        top_edge = min(float(self.top_edge.max()) * growth, weighed)
+        top_value = float(self.top_value.max())
+        top_value = min(top_value * growth, top_value + weighed * self.n_outputs * np.log(growth))
+        factors = fixed_factor(np.array([top_value, top_edge]), self.sum_bits - self.n_outputs.bit_length())
+        parts = self.over_blocks(
+            lambda a, b: pair_slopes(
+                costs.table, costs.row, costs.label, costs.weight, odds, self.response, self.in_bag, grown,
+                self._log_scale, factors[0], factors[1], a, b,
+            )
+        )
+        sums: IntArray = added(parts)
+        return float(divide(sums[:1], factors[:1])[0]), divide(sums[1:], factors[1:])
+
+
+class CorrectiveRows(PairRows):
+    """`PairRows` that keep the responses of all learners, as signs of one byte, and the vectors they go with.
+
+    Matrix products with responses are exact, hence independent of order, blocks and threads: vectors are multiples of
+    2^-32 (`minrisk.learners.step_tables`), and edges are whole numbers in them.
+    """
+
+    n_kept = 0
+
+    def __init__(self, *parts: Any, **options: Any) -> None:
+        super().__init__(*parts, **options)
+        self._kept = np.empty((self.n_samples, 16), dtype=RESPONSE)
+        self._vectors = np.empty((16, self.n_outputs))
+        self._origin = np.zeros(self.n_outputs)
+        self._tried = np.empty((3, 0, self.n_outputs))
+
+    @property
+    def kept_vectors(self) -> FloatArray:
+        """Vectors of the learners so far, (T, D)."""
+        return self._vectors[: self.n_kept]
+
+    def shift(self, vector: FloatArray) -> None:
+        """scores += vector: the constant term."""
+        super().shift(vector)
+        self._origin = self._origin + vector
+
+    def advance(self, vectors: FloatArray) -> None:
+        """Add response * vectors[0], and keep both."""
+        super().advance(vectors)
+        self._hold()
+        self._vectors[self.n_kept] = vectors[0]
+        self.n_kept += 1
+
+    def correct(self, changes: FloatArray) -> None:
+        """Add changes (T, D) to the vectors of the first T learners."""
+        n = len(changes)
+        self._vectors[:n] += changes
+        for a in range(0, self.n_samples, BLOCK):
+            self.scores[a : a + BLOCK] += self._responses(a, n) @ changes
+
+    def _hold(self) -> None:
+        """The present response behind those kept."""
+        if self.n_kept == len(self._vectors):
+            self._kept = np.concatenate([self._kept, np.empty_like(self._kept)], axis=1)
+            self._vectors = np.concatenate([self._vectors, np.empty_like(self._vectors)])
+        self._kept[:, self.n_kept] = self.response
+
+    def _responses(self, start: int, n: int) -> FloatArray:
+        """Responses of the first n learners on a block of rows."""
+        return np.asarray(self._kept[start : start + BLOCK, :n], dtype=SCORE)
+
+    def start_vectors(self) -> FloatArray:
+        """The vectors so far and one of 0 for the present response, (T + 1, D)."""
+        self._hold()
+        if self._tried.shape[1] == 0:
+            self._tried = np.empty((3, self.n_samples, self.n_outputs))
+        return np.concatenate([self.kept_vectors, np.zeros((1, self.n_outputs))])
+
+    def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
+        """Value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
+        n, (scores, edge, mass) = len(vectors), self._tried
+        for a in range(0, self.n_samples, BLOCK):
+            np.add(self._responses(a, n) @ vectors, self._origin, out=scores[a : a + BLOCK])
+        tops = self.over_blocks(
+            lambda a, b: loss.gradients(self.costs, scores, self._log_scale, a, b, edge, mass)
+        )
+        top_edge, _, top_value = largest(tops)
+        factor = self.fixed_factor(top_value)
+        parts = self.over_blocks(
+            lambda a, b: loss.value_sums(self.costs, scores, self._log_scale, edge, self.in_bag, factor, a, b)
+        )
+        value = float(unfixed(added(parts), top_value, self.sum_bits).sum())
+        whole = fixed_factor(top_edge, FLOAT_BITS - self.n_samples.bit_length())
+        slope = np.zeros((n, self.n_outputs))
+        for a in range(0, self.n_samples, BLOCK):
+            counted = np.where(self.in_bag[a : a + BLOCK, None], edge[a : a + BLOCK], 0.0)
+            slope -= self._responses(a, n).T @ np.rint(counted * whole)
+        return value, divide(slope, np.broadcast_to(whole, slope.shape))
+
+
+def pair_rows(rows: Any) -> PairRows:
+    """The rows, known to be of pairs."""
+    if not isinstance(rows, PairRows):
+        raise TypeError(f"Losses of pairwise margins need PairRows, got {type(rows).__name__}.")
+    return rows
+
+
+def corrective_rows(rows: Any) -> CorrectiveRows:
+    """The rows, known to keep responses."""
+    if not isinstance(rows, CorrectiveRows):
+        raise TypeError(f"Totally corrective steps need CorrectiveRows, got {type(rows).__name__}.")
+    return rows

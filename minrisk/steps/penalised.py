@@ -1,0 +1,200 @@
+"""Vectors w >= 0 with an l1 penalty for losses of pairwise margins (Paisitkriangkrai et al., 2013, Eq. 13 and 14)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from minrisk._kernels.split import LARGEST
+from minrisk._typing import FloatArray
+from minrisk.learners.step_tables import on_grid
+from minrisk.losses.base import PAIRS, SIGNS
+from minrisk.rows.pairs import PairRowLoss, corrective_rows, pair_rows
+from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
+
+TIE = 1e-12  # outputs whose edges differ by less are equal, and the first one is selected
+
+Function = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+class Tolerances(NamedTuple):
+    """When L-BFGS-B stops (Sec. IV-B).
+
+    Deviation: the objective is less its value at the start and in units of the loss that can still be lost, so that the
+    tolerances mean the same for any number of rows and in late rounds.
+    """
+
+    iterations: int = 100
+    gradient: float = 1e-5
+    change: float = 1e-9
+
+
+PAPER = Tolerances()
+
+
+class Objective(NamedTuple):
+    """Eq. (13), log(own + V) + nu |w|_1, or (14), V + nu |w|_1, as `Tolerances` say; V leaves out the terms r = y."""
+
+    start: float  # V at the start
+    share: float  # V / (own + V) at the start for the logarithm, else 0
+    nu: float  # in these units
+
+    @classmethod
+    def of(cls, problem: StepProblem, nu: float) -> Objective:
+        """The objective of a step; sums are times e^-log_scale."""
+        start, shrink = problem.value, math.exp(min(-problem.log_scale, 600.0))
+        if problem.loss.base != "exponential":
+            return cls(start, 0.0, nu * shrink / start)
+        loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
+        share = start / (pair_rows(problem.rows).own_total(loss) * shrink + start)
+        return cls(start, share, nu / share)
+
+    def at(self, value: float, slope: FloatArray, growth: float) -> tuple[float, FloatArray]:
+        """Objective and its slope where the loss has a value and slope, and |w|_1 has grown so much."""
+        fall, penalty = value / self.start - 1.0, self.nu * growth
+        if self.share == 0.0:
+            return fall + penalty, slope / self.start + self.nu
+        inside = max(1.0 + self.share * fall, 1e-300)
+        return math.log(inside) / self.share + penalty, slope / (self.start * inside) + self.nu
+
+    def value(self, objective: float) -> float:
+        """The loss that without a penalty would be as good."""
+        if self.share == 0.0:
+            return self.start * (1.0 + objective)
+        return self.start * (1.0 + math.expm1(self.share * objective) / self.share)
+
+    def satisfied(self, edge: float, tolerance: float) -> bool:
+        """The stopping rule of Algorithm 1, edge <= nu + epsilon; epsilon as a share of the loss."""
+        return edge / self.start <= self.nu + tolerance
+
+
+@dataclass(frozen=True)
+class PairwiseStep:
+    """min(eta w*, kappa), w* = argmin over w >= 0 of Eq. (13) or (14), by L-BFGS-B.
+
+    Of the exponential loss the rows give D x D sums once, on which all iterations run. No entry of w* exceeds 18.
+    Vectors are multiples of 2^-32, so that sums of them are exact.
+
+    Parameters
+    ----------
+    nu : float
+        Weight of |w|_1.
+    shrinkage : float
+        eta (Sec. III-B).
+    cap : float
+        kappa (Sec. III-B).
+    tolerances : Tolerances
+    """
+
+    nu: float
+    shrinkage: float = 1.0
+    cap: float = LARGEST_STEP
+    tolerances: Tolerances = PAPER
+    requires: frozenset[str] = frozenset({PAIRS, SIGNS})
+    gain: int | None = LARGEST
+    columns: int = 1
+
+    def solve(self, problem: StepProblem) -> Step:
+        """Minimise along the response."""
+        objective = Objective.of(problem, self.nu)
+        loss_at = _loss_along(problem)
+
+        def function(w: FloatArray) -> tuple[float, FloatArray]:
+            return objective.at(*loss_at(w), float(w.sum()))
+
+        w = _lowered(_minimise(function, np.zeros(len(problem.mass)), self.tolerances))
+        w = on_grid(np.minimum(self.shrinkage * w, self.cap))
+        return Step(w[None], objective.value(function(w)[0]))
+
+
+@dataclass(frozen=True)
+class SelectedStep:
+    """`size` on the class of the most violated constraint, Eq. (10), and 0 elsewhere (Sec. III-B: 0.01).
+
+    Small steps of this kind follow the solutions under a bound on |W|_1, Eq. (17).
+    """
+
+    nu: float
+    size: float
+    requires: frozenset[str] = frozenset({PAIRS, SIGNS})
+    gain: int | None = LARGEST
+    columns: int = 1
+
+    def solve(self, problem: StepProblem) -> Step:
+        """One step of fixed size."""
+        objective, w = Objective.of(problem, self.nu), np.zeros(len(problem.mass))
+        w[most_violated(problem.rows.edges())] = on_grid(np.array(self.size))
+        return Step(w[None], objective.value(objective.at(*_loss_along(problem)(w), self.size)[0]))
+
+
+@dataclass(frozen=True)
+class CorrectiveStep:
+    """All of W >= 0 anew, Eq. (5) or (7) over the learners so far, by L-BFGS-B from the last W.
+
+    Parameters
+    ----------
+    nu : float
+        Weight of |W|_1.
+    tolerances : Tolerances
+    """
+
+    nu: float
+    tolerances: Tolerances = PAPER
+    requires: frozenset[str] = frozenset({PAIRS, SIGNS})
+    gain: int | None = LARGEST
+    columns: int = 1
+
+    def solve(self, problem: StepProblem) -> Step:
+        """Minimise over the vectors of all learners; the present response is that of the last one."""
+        rows, objective = corrective_rows(problem.rows), Objective.of(problem, self.nu)
+        loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
+        start = rows.start_vectors()
+        norm = float(start.sum())
+
+        def function(flat: FloatArray) -> tuple[float, FloatArray]:
+            value, slope = rows.total_slopes(loss, on_grid(flat.reshape(start.shape)))
+            return objective.at(value, slope.ravel(), float(flat.sum()) - norm)
+
+        vectors = on_grid(_lowered(_minimise(function, start.ravel(), self.tolerances).reshape(start.shape)))
+        value = objective.value(function(vectors.ravel())[0])
+        return Step(vectors[-1:], value, vectors[:-1] - start[:-1])
+
+
+def most_violated(edges: FloatArray) -> int:
+    """The output of the largest edge; see `TIE`."""
+    return int(np.flatnonzero(edges >= edges.max() * (1.0 - TIE))[0])
+
+
+def _loss_along(problem: StepProblem) -> Function:
+    """The loss over the bag and its slope at scores + response * w, as a function of w."""
+    rows = pair_rows(problem.rows)
+    if problem.loss.base != "exponential":
+        rows.start_pairs()
+        return rows.pair_slopes
+    pairs = rows.pair_sums()
+    swapped = np.ascontiguousarray(pairs.T)
+
+    def exponential(w: FloatArray) -> tuple[float, FloatArray]:
+        grown = np.exp(w)
+        up, down = (pairs @ grown) / grown, (swapped @ (1.0 / grown)) * grown
+        return float(up.sum()), down - up
+
+    return exponential
+
+
+def _lowered(vectors: FloatArray) -> FloatArray:
+    """Each vector with a least entry of 0: the scores differ by a constant, the penalty is lower."""
+    return np.asarray(vectors - vectors.min(axis=-1, keepdims=True))
+
+
+def _minimise(function: Function, start: FloatArray, tolerances: Tolerances) -> FloatArray:
+    """The minimiser in [0, 18] of a function that gives its value and slope."""
+    bounds = Bounds(np.zeros(len(start)), np.full(len(start), LARGEST_STEP))
+    options = {"maxiter": tolerances.iterations, "gtol": tolerances.gradient, "ftol": tolerances.change}
+    found = minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(found.x, dtype=np.float64)

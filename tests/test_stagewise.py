@@ -1,0 +1,484 @@
+"""Stage-wise MCBoost against its slow twin, AdaBoost and a general convex solver; estimators, files, stages."""
+
+import naive
+import naive_stagewise as twin
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+
+import minrisk
+from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
+from minrisk._kernels.pairwise import log1p
+from minrisk._workers import Workers
+from minrisk.binning import fit_binner
+from minrisk.boosting import boost
+from minrisk.losses.gamma_phi import GammaPhiLoss
+from minrisk.losses.pairwise import PairwiseLoss
+from minrisk.rows.pairs import CorrectiveRows, PairRows
+from minrisk.steps.penalised import Objective, PairwiseStep, Tolerances, most_violated
+from tests.helpers import make_costs
+
+LOSSES = ("exponential", "logistic")
+TIGHT = Tolerances(1000, 1e-11, 1e-16)
+COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
+
+
+def problem(seed, K=None):
+    rng = np.random.default_rng(seed)
+    K = K or int(rng.integers(2, 5))
+    n, d = int(rng.integers(24, 41)), int(rng.integers(2, 5))
+    X = rng.normal(size=(n, d))
+    y = (X @ rng.normal(size=(d, K)) + rng.gumbel(size=(n, K))).argmax(axis=1)
+    y[: 2 * K] = np.tile(np.arange(K), 2)
+    cost = rng.uniform(0.2, 5.0, (K, K)) * (1 - np.eye(K))
+    return X, y, cost, rng.uniform(0.5, 2.0, n), rng
+
+
+class Tight(StagewiseMCBoostClassifier):
+    """With the step solved to the last digits, so that rounds do not drift from the twin's."""
+
+    def _recipe(self, costs, thresholds):
+        recipe = super()._recipe(costs, thresholds)
+        solver = recipe.solver
+        return recipe._replace(solver=PairwiseStep(solver.nu, solver.shrinkage, solver.cap, TIGHT)) if self.step_size is None else recipe
+
+
+class TightMulti(MultiBoostClassifier):
+    def _recipe(self, costs, thresholds):
+        recipe = super()._recipe(costs, thresholds)
+        return recipe._replace(solver=type(recipe.solver)(self.nu, TIGHT))
+
+
+Tight.__init__, TightMulti.__init__ = StagewiseMCBoostClassifier.__init__, MultiBoostClassifier.__init__
+
+
+def pair_rows(X, y, table, weights, scores=None, kind=PairRows, blocks=None, row=None):
+    binner = fit_binner(X)
+    rows = kind(binner.transform(X), binner.n_bins, make_costs(table, y if row is None else row, weights, y), Workers(1), blocks)
+    if scores is not None:
+        rows.scores[:] = scores
+    return rows, binner
+
+
+# -- the losses --------------------------------------------------------------------------------------------------------
+@given(st.floats(0.0, 1e300))
+@settings(max_examples=300, deadline=None)
+def test_logarithm(t):
+    assert log1p(t) == pytest.approx(np.log1p(t), rel=2e-15, abs=0.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("log_scale", [0.0, 1.5])
+def test_gradients_and_values(loss, seed, log_scale):
+    X, y, cost, weights, rng = problem(seed)
+    S = 3.0 * rng.normal(size=(len(y), len(cost)))
+    rows, _ = pair_rows(X, y, cost + 7.0 * np.eye(len(cost)), weights, S)  # a right decision's cost does not count
+    the_loss = PairwiseLoss(loss)
+    totals = rows.gradients(the_loss, log_scale)
+    A = twin.pair_weights(cost[y], y, weights)
+    own = twin.total_loss(loss, np.where(np.eye(len(cost))[y] > 0, A, 0.0), y, S)
+    value = twin.total_loss(loss, A, y, S) - own
+    assert totals.value.sum() * np.exp(log_scale) == pytest.approx(value, rel=1e-12)
+    assert rows.own_total(the_loss) == pytest.approx(own, rel=1e-12)
+    assert the_loss.constant(rows.costs) * weights.sum() == pytest.approx(own, rel=1e-12)
+    u = twin.edges(loss, A, y, S) * (value + own if loss == "exponential" else 1.0)
+    np.testing.assert_allclose(rows.edge * np.exp(log_scale), u, rtol=1e-9, atol=1e-12)
+    phis = GammaPhiLoss("identity", loss)
+    reference, _ = pair_rows(X, y, cost, weights, S)
+    reference.gradients(phis, log_scale)
+    np.testing.assert_allclose(rows.edge, reference.edge, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rows.mass, reference.mass, rtol=1e-9, atol=1e-12)
+    step = 1e-6
+    for k in range(len(cost)):
+        plus, minus = S.copy(), S.copy()
+        plus[:, k] += step
+        minus[:, k] -= step
+        slope = (twin.total_loss(loss, A, y, plus) - twin.total_loss(loss, A, y, minus)) / (2 * step)
+        assert -rows.edge[:, k].sum() * np.exp(log_scale) == pytest.approx(slope, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_scores_far_apart(loss):
+    X, y, cost, weights, _ = problem(0, 3)
+    rows, _ = pair_rows(X, y, cost, weights, 400.0 * np.eye(3)[(y + 1) % 3])
+    totals = rows.gradients(PairwiseLoss(loss), 0.0)
+    assert np.all(np.isfinite(rows.edge)) and np.all(np.isfinite(totals.value))
+    if loss == "logistic":
+        pairs = cost[y, (y + 1) % 3] * 400.0 + cost[y, (y + 2) % 3] * np.log(2.0)
+        assert totals.value.sum() == pytest.approx(weights @ pairs)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sums_along_a_response(loss, seed):
+    """What the step sees of the rows is the loss at scores + f w, and its slope, for any w, bag and blocks."""
+    X, y, cost, weights, rng = problem(seed)
+    D = len(cost)
+    S = rng.normal(size=(len(y), D))
+    rows, _ = pair_rows(X, y, cost, weights, S, blocks=(5, 11) if seed % 2 else None)
+    rows.gradients(PairwiseLoss(loss), 0.7)
+    f = rng.choice([-1, 1], len(y))
+    rows.response[:] = f
+    bag = rng.random(len(y)) < 0.7 if seed > 2 else np.ones(len(y), dtype=bool)
+    rows.weigh(bag if seed > 2 else None)
+    A = twin.pair_weights(cost[y], y, weights)
+    A[np.arange(len(y)), y] = 0.0
+    A[~bag] = 0.0
+    rows.start_pairs()
+    B = rows.pair_sums() if loss == "exponential" else None
+    for _ in range(4):
+        w = rng.uniform(0, 2, D)
+        expected = twin.total_loss(loss, A, y, S + f[:, None] * w) * np.exp(-0.7)
+        if loss == "exponential":
+            assert np.sum(B * np.exp(w - w[:, None])) == pytest.approx(expected, rel=1e-11)
+            continue
+        value, slope = rows.pair_slopes(w)
+        assert value == pytest.approx(expected, rel=1e-9)
+        for k in range(D):
+            at = [twin.total_loss(loss, A, y, S + f[:, None] * (w + h * np.eye(D)[k])) for h in (1e-6, -1e-6)]
+            assert slope[k] == pytest.approx((at[0] - at[1]) / 2e-6 * np.exp(-0.7), rel=1e-6, abs=1e-6)
+
+
+# -- against the twin ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("loss", LOSSES)
+def test_equals_the_twin(loss, seed):
+    X, y, cost, weights, rng = problem(seed)
+    per_row = seed % 4 == 3
+    rows = cost[y] * rng.uniform(0.5, 2.0, (len(y), 1)) if per_row else cost[y]
+    options = [{}, {"nu": 1e-2}, {"learning_rate": 1.0}, {"cap": 0.2}][seed // 2]
+    kappa = options.get("cap", np.inf)
+    terms, losses = twin.boost(
+        X, rows, y, weights, naive.midpoint_edges(X), loss, 4, options.get("nu", 1e-9), options.get("learning_rate", 0.5), kappa
+    )
+    model = Tight(None if per_row else cost, loss=loss, n_estimators=4, tol=0.0, **options)
+    model.fit(X, y, sample_weight=weights, cost=rows if per_row else None)
+    assert model.n_iter_ == len(terms)
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-6)
+    for tree, w, (j, tau, sign, v) in zip(model.model_.learners, model.model_.vectors, terms, strict=True):
+        assert (tree.feature[0], tree.value[2]) == (j, sign)
+        assert np.array_equal(X[:, j] > tree.threshold[0], X[:, j] > tau)
+        assert w.min() >= 0 and w.max() <= kappa
+        if kappa == np.inf:  # scores that differ by a constant are the same
+            np.testing.assert_allclose(w - w.mean(), v - v.mean(), atol=2e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_fixed_steps_on_the_selected_class(loss):
+    X, y, cost, weights, _ = problem(1, 3)
+    terms, losses = twin.boost(X, cost[y], y, weights, naive.midpoint_edges(X), loss, 60, size=0.01)
+    model = StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=60, step_size=0.01, tol=0.0).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
+    np.testing.assert_allclose(model.model_.vectors, [term[3] for term in terms], atol=2.0**-33)
+
+
+@given(seed=st.integers(0, 10**6), loss=st.sampled_from(LOSSES), nu=st.sampled_from([0.0, 1e-9, 1e-3, 0.05]))
+@settings(max_examples=40, deadline=None)
+def test_a_step_is_the_minimum_of_a_general_solver(seed, loss, nu):
+    """With the paper's tolerances: (13) or (14) within 1e-6 of what sequential quadratic programming finds."""
+    X, y, cost, weights, rng = problem(seed)
+    S = rng.normal(size=(len(y), len(cost)))
+    rows, _ = pair_rows(X, y, cost, weights, S)
+    the_loss = PairwiseLoss(loss)
+    totals = rows.gradients(the_loss, 0.0)
+    split = rows.best_stump(3, rows.weigh(None), np.arange(X.shape[1]))
+    f = np.where(rows.X_binned[split.feature] > split.bin, 1, -1)
+    rows.response[:] = f
+    from minrisk.steps.base import StepProblem
+
+    value = float(totals.value.sum())
+    step = PairwiseStep(nu).solve(StepProblem(rows, the_loss, totals.value, value, np.zeros(len(cost)), 0.0))
+    w = step.vectors[0]
+    assert w.min() >= 0 and w.max() <= 18
+    A = twin.pair_weights(cost[y], y, weights)
+    reached = twin.objective(loss, A, y, S + f[:, None] * w, w.sum(), nu)
+    best = twin.step(loss, A, y, S, f.astype(float), nu)
+    least = twin.objective(loss, A, y, S + f[:, None] * best, best.sum(), nu)
+    assert reached <= least + 1e-6 * max(1.0, abs(least))
+    if nu == 0.0:  # then the step tells the loss itself
+        own = twin.total_loss(loss, A, y, S) - value
+        assert step.value == pytest.approx(twin.total_loss(loss, A, y, S + f[:, None] * w) - own, rel=1e-9)
+    assert Objective.of(StepProblem(rows, the_loss, totals.value, value, None, 0.0), nu).at(value, np.zeros(1), 0.0)[0] == 0.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_classes_are_adaboost(seed):
+    """Eq. (15), (16): exponential, nu = 0, eta = 1."""
+    X, y, _, weights, _ = problem(seed, 2)
+    X[0] = X[1]  # no stump is perfect
+    y[:2] = [0, 1]
+    stages = naive.adaboost(X, 2 * y - 1, naive.midpoint_edges(X), 8, weights)
+    model = Tight(n_estimators=8, nu=0.0, learning_rate=1.0, tol=0.0).fit(X, y, sample_weight=weights)
+    for stage, margin in zip(model.staged_decision_function(X), stages, strict=True):
+        np.testing.assert_allclose(stage, margin, rtol=1e-5, atol=1e-6)
+
+
+def test_trees_are_deepened_for_the_violated_class():
+    X, y, cost, weights, _ = problem(2, 3)
+    A = twin.pair_weights(cost[y], y, weights)
+    for loss in LOSSES:
+        E = twin.edges(loss, A, y, np.zeros(A.shape))
+        stump = StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=1).fit(X, y, sample_weight=weights)
+        j, _, sign, r, value = twin.most_violated(X, naive.midpoint_edges(X), E)
+        assert stump.model_.learners[0].feature[0] == j and most_violated(np.array([1.0, 1.0, 0.5])) == 0
+        tree = StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=1, weak_learner="tree", max_depth=2)
+        learner = tree.fit(X, y, sample_weight=weights).model_.learners[0]
+        assert learner.depth == 2 and learner.feature[0] == j
+        f = np.sign(tree.model_.packed.tree(0).value[_leaves(learner, X)])
+        side = X[:, j] > learner.threshold[0]
+        best = 0.0
+        for part in (side, ~side):  # either side has its own best stump, for class r
+            sums = [np.abs(np.where(X[part, i] > tau, 1, -1) @ E[part, r])
+                    for i, places in enumerate(naive.midpoint_edges(X)) for tau in [-np.inf, *places]]
+            best += max(sums)
+        assert f @ E[:, r] == pytest.approx(best) and best > value and sign in (-1, 1)
+        assert tree.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def _leaves(tree, X):
+    node = np.zeros(len(X), dtype=int)
+    for _ in range(tree.depth):
+        node = np.where(tree.left[node] == node, node, tree.left[node] + (X[np.arange(len(X)), tree.feature[node]] > tree.threshold[node]))
+    return node
+
+
+# -- totally corrective ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("loss", LOSSES)
+def test_multiboost_equals_the_twin(loss, seed):
+    X, y, cost, weights, _ = problem(seed, 3)
+    nu = 0.02 if loss == "exponential" else 1.0
+    thresholds = naive.midpoint_edges(X)
+    learners, W, values = twin.multiboost(X, cost[y], y, weights, thresholds, loss, 3, nu)
+    A = twin.pair_weights(cost[y], y, weights)
+    model = TightMulti(cost, loss=loss, n_estimators=3, nu=nu, tol=0.0).fit(X, y, sample_weight=weights)
+    got = [(tree.feature[0], tree.value[2]) for tree in model.model_.learners]
+    assert got == [(j, sign) for j, _, sign in learners]
+    vectors = model.model_.vectors
+    assert vectors.min() >= 0
+    value = twin.objective(loss, A, y, model.model_.scores(X), vectors.sum(), nu)
+    assert value == pytest.approx(values[-1], abs=1e-6)
+    np.testing.assert_allclose(vectors, W, atol=2e-3)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(2))
+def test_kkt_conditions_and_duality_gap(loss, seed):
+    """At the end of column generation: (9) holds for all stumps and classes, and (5) = (6), (7) = (8), for 0/1 costs."""
+    X, y, _, _, _ = problem(seed, 3)
+    n, K = len(y), 3
+    nu = 0.02 if loss == "exponential" else 1.0
+    model = TightMulti(loss=loss, n_estimators=200, nu=nu, tol=1e-9).fit(X, y)
+    assert 3 < model.n_iter_ < 200
+    S, W = model.model_.scores(X), model.model_.vectors
+    rho = S[np.arange(n), y][:, None] - S
+    if loss == "exponential":
+        u = np.exp(-rho) / np.exp(-rho).sum()  # (11)
+        primal, dual = np.log(np.exp(-rho).sum()) + nu * W.sum(), -np.sum(u * np.log(u))  # (5), (6)
+        assert u.sum() == pytest.approx(1.0)
+    else:
+        u = np.exp(-rho) / (1 + np.exp(-rho))  # (12)
+        primal = np.sum(np.log1p(np.exp(-rho))) + nu * W.sum()  # (7)
+        dual = -np.sum(u * np.log(u) + (1 - u) * np.log(1 - u))  # (8)
+    assert primal == pytest.approx(dual, rel=1e-5)
+    E = np.eye(K)[y] * u.sum(axis=1, keepdims=True) - u
+    slack = 1e-4 * nu + 1e-6
+    for _, _, f in twin.stumps(X, naive.midpoint_edges(X)):
+        assert np.all(np.abs(f @ E) <= nu + slack)  # dual feasibility, either polarity
+    for tree, w in zip(model.model_.learners, W, strict=True):
+        f = tree.value[_leaves(tree, X)]
+        np.testing.assert_allclose((f @ E)[w > 1e-6], nu, atol=slack)  # complementary slackness
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, int])
+def test_tables_predict_the_same_bits(wine, dtype):
+    """Models of stumps are predicted by tables of each feature: no other bits than stump by stump, missing values too."""
+    X, y = wine
+    X = np.round(X, 1)
+    X[::5, 2] = np.nan
+    learning_rate = 0.3
+    for kind in (StagewiseMCBoostClassifier(n_estimators=80, learning_rate=learning_rate), MultiBoostClassifier(n_estimators=30)):
+        model = kind.fit(X, y).model_
+        assert model._steps is not None and len(model._steps.thresholds) < len(model) + 1
+        new = np.nan_to_num(X * 1.01).astype(dtype)
+        if dtype is not int:
+            new[::3, 1:4] = np.nan
+            new[:40] = X[:40].astype(dtype)  # on thresholds too
+        *_, last = model.staged_scores(new)
+        np.testing.assert_array_equal(model.scores(new), last)
+        np.testing.assert_array_equal(model.scores(new[:1]), last[:1])
+        np.testing.assert_array_equal(model[:7].scores(new), list(model.staged_scores(new))[6])
+    assert REBELClassifier(n_estimators=5, weak_learner="stump").fit(X, y).model_._steps is None  # its sums round
+    trees = StagewiseMCBoostClassifier(n_estimators=5, weak_learner="tree").fit(X, y)
+    assert trees.model_._steps is None
+
+
+def test_correction_beats_stages_and_keeps_signs():
+    X, y = load_wine(return_X_y=True)
+    for loss in LOSSES:
+        one = StagewiseMCBoostClassifier(loss=loss, n_estimators=10, nu=1e-5, learning_rate=1.0).fit(X, y)
+        all_ = MultiBoostClassifier(loss=loss, n_estimators=10).fit(X, y)
+        assert np.all(all_.train_loss_[2:] <= one.train_loss_[2:]) and all_.train_loss_[-1] < one.train_loss_[-1]
+        scaled = all_.model_.vectors * 2.0**32
+        np.testing.assert_array_equal(scaled, np.rint(scaled))  # the grid: sums of them are exact
+    rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=CorrectiveRows)
+    model = MultiBoostClassifier(loss="logistic")
+    progress = boost(rows, model._recipe(rows.costs, binner.thresholds), 20, 0)
+    assert rows._kept.dtype == np.int8 and rows.n_kept == len(progress.trees)
+    np.testing.assert_array_equal(rows.kept_vectors, np.concatenate(progress.vectors))
+
+
+def test_validation_rows_follow_corrections():
+    from minrisk.monitors import EarlyStopping
+
+    X, y = load_wine(return_X_y=True)
+    rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=CorrectiveRows)
+    costs = make_costs(1.0 - np.eye(3), y, np.ones(len(y)))
+    watched = PairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
+    progress = boost(rows, MultiBoostClassifier()._recipe(rows.costs, binner.thresholds), 12, 0, [EarlyStopping(watched, 99)])
+    np.testing.assert_array_equal(watched.scores[::2], rows.scores)
+    assert len(progress.trees) > 5
+
+
+def test_parts_that_do_not_go_together():
+    X, y, cost, weights, _ = problem(0, 3)
+    rows, binner = pair_rows(X, y, cost, weights)
+    recipe = MultiBoostClassifier()._recipe(rows.costs, binner.thresholds)
+    with pytest.raises(TypeError, match="need CorrectiveRows, got PairRows"):
+        boost(rows, recipe, 1, 0)
+    with pytest.raises(TypeError, match="does not keep the responses"):
+        rows.correct(np.zeros((1, 3)))
+    from minrisk.losses.guess_averse import GuessAverseLoss
+    from minrisk.rows.local import LocalRows
+
+    with pytest.raises(ValueError, match="PairwiseStep cannot be used with GuessAverseLoss.*requires pairs"):
+        boost(rows, recipe._replace(loss=GuessAverseLoss("gel"), solver=PairwiseStep(0.0)), 1, 0)
+    plain = LocalRows(rows.X_binned, rows.n_bins, rows.costs, Workers(1))
+    with pytest.raises(TypeError, match="need PairRows, got LocalRows"):
+        boost(plain, recipe, 1, 0)
+    with pytest.raises(ValueError, match="kind must be one of 'exponential', 'logistic', got 'hinge'"):
+        PairwiseLoss("hinge")
+    with pytest.raises(ValueError, match="requires a decision for every class"):
+        PairwiseLoss("logistic").constant(make_costs(cost[:, :2], y, weights))
+
+
+# -- the estimators ----------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+KINDS = [
+    (StagewiseMCBoostClassifier, {}), (StagewiseMCBoostClassifier, {"weak_learner": "tree", "max_depth": 2}),
+    (StagewiseMCBoostClassifier, {"step_size": 0.05}), (MultiBoostClassifier, {}),
+    (StagewiseMCBoostClassifier, {"subsample": 0.7, "max_features": 0.5, "cap": 0.3}),
+    (MultiBoostClassifier, {"weak_learner": "tree", "max_depth": 2, "nu": 1e-3, "max_features": 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_files_stages_threads_and_going_on(wine, loss, kind, options, tmp_path):
+    X, y = wine
+    X = X.copy()
+    X[::7, 0] = np.nan
+    model = kind(COST, loss=loss, n_estimators=8, random_state=0, **options).fit(X, y)
+    assert 2 < model.n_iter_ <= 8 and model.model_.vectors.min() >= 0
+    if "subsample" not in options:
+        assert np.all(np.diff(model.train_loss_) < 0)
+    *_, last = model.staged_decision_function(X)
+    np.testing.assert_array_equal(last, model.decision_function(X))
+    np.testing.assert_array_equal(model.model_[:2].scores(X), list(model.model_.staged_scores(X))[1])
+    minrisk.save(model, tmp_path / "model")
+    again = minrisk.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.decision_function(X), last)
+    assert again.get_params()["nu"] == model.nu
+    minrisk.save(clone(model).set_params(n_jobs=2).fit(X, y), tmp_path / "two")
+    assert (tmp_path / "two").read_bytes() == (tmp_path / "model").read_bytes()
+    half = clone(model).set_params(n_estimators=3, warm_start=True).fit(X, y)
+    half.set_params(n_estimators=8).fit(X, y)
+    np.testing.assert_array_equal(half.decision_function(X), last)
+    np.testing.assert_array_equal(half.train_loss_, model.train_loss_)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", [StagewiseMCBoostClassifier, MultiBoostClassifier])
+def test_blocks_of_rows_do_not_matter(loss, kind):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.normal(size=(300, 4)), rng.integers(0, 3, 300), rng.uniform(0.5, 2, 300)
+    X[:, 0] += y
+    made = []
+    for blocks in ((), (1, 50, 173)):
+        rows, binner = pair_rows(X, y, COST, weights, kind=PairRows if kind is StagewiseMCBoostClassifier else CorrectiveRows, blocks=blocks)
+        progress = boost(rows, kind(loss=loss)._recipe(rows.costs, binner.thresholds), 6, 0)
+        made.append((np.concatenate(progress.vectors), rows.scores))
+    np.testing.assert_array_equal(made[0][0], made[1][0])
+    np.testing.assert_array_equal(made[0][1], made[1][1])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", [StagewiseMCBoostClassifier, MultiBoostClassifier])
+def test_costs_weights_and_labels(wine, loss, kind):
+    X, y = wine
+    nu = 1e-9 if loss == "exponential" else 0.0
+    model = kind(COST, loss=loss, n_estimators=6, nu=nu).fit(X, y)
+    each = kind(loss=loss, n_estimators=6, nu=nu).fit(X, y, cost=COST[y])
+    np.testing.assert_allclose(each.decision_function(X), model.decision_function(X), rtol=1e-4, atol=1e-3)
+    names = np.array(["x", "y", "z"])[y]
+    np.testing.assert_array_equal(kind(COST, loss=loss, n_estimators=6, nu=nu).fit(X, names).predict(X), np.array(["x", "y", "z"])[model.predict(X)])
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    a = kind(COST, loss=loss, n_estimators=6, nu=nu).fit(X, y, sample_weight=weight)
+    b = kind(COST, loss=loss, n_estimators=6, nu=nu).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(a.train_loss_, b.train_loss_, rtol=1e-4)
+    with pytest.raises(ValueError, match="would never take a decision that is no class, as 'refer'"):
+        kind(np.column_stack([1 - np.eye(3), np.full(3, 0.2)]), loss=loss).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_costs_change_decisions(loss):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 400)
+    X = rng.normal(size=(800, 1)) + y[:, None]
+    missed = [np.mean(StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=30).fit(X, y).predict(X)[y == 1] == 0)
+              for cost in ([[0, 1], [1, 0]], [[0, 1], [20, 0]])]
+    assert missed[1] < 0.1 < missed[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_posteriors(loss):
+    """Of classes drawn by known probabilities in four cells: p_j / p_k = e^(S_j - S_k), or e^2(S_j - S_k)."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(3, 2.0), size=4)
+    cell = np.repeat(np.arange(4), 1000)
+    y = np.concatenate([np.repeat(np.arange(3), np.diff(np.rint(np.r_[0, np.cumsum(row)] * 1000).astype(int))) for row in p])
+    symmetric = np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0.0]])
+    X = (cell[:, None] == np.arange(4)).astype(float)
+    for cost in (None, symmetric):
+        model = Tight(cost, loss=loss, n_estimators=200, learning_rate=1.0, nu=0.0, tol=0.0).fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(np.eye(4)), p, atol=2e-3)
+    assert not hasattr(StagewiseMCBoostClassifier(COST, loss=loss, n_estimators=2).fit(X, y), "predict_proba")
+
+
+def test_early_stopping_and_degenerate_data(wine):
+    X, y = wine
+    model = StagewiseMCBoostClassifier(COST, n_estimators=60, early_stopping=True, n_iter_no_change=5, random_state=0).fit(X, y)
+    assert model.n_iter_ == int(np.argmin(model.validation_risk_))
+    for kind in (StagewiseMCBoostClassifier, MultiBoostClassifier):
+        for loss in LOSSES:
+            for weak_learner in ("stump", "tree"):
+                options = {"loss": loss, "n_estimators": 30, "weak_learner": weak_learner}
+                constant = kind(**options).fit(np.ones((5, 2)), [0, 1, 1, 1, 0])
+                assert constant.n_iter_ == 0  # nothing separates the rows
+                perfect = kind(**options, nu=0.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+                assert list(perfect.predict([[-1e3], [1e3]])) == [0, 1] and np.all(np.isfinite(perfect.model_.vectors))
+    rounds = [StagewiseMCBoostClassifier(nu=nu, n_estimators=100).fit(X, y).n_iter_ for nu in (0.1, 0.2, 0.3)]
+    assert 100 > rounds[0] > rounds[1] > rounds[2] > 0  # until no constraint is violated by more
+    with pytest.raises(ValueError, match="nu must be a number at least 0"):
+        StagewiseMCBoostClassifier(nu=-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="step_size must be a number above 0, or None"):
+        StagewiseMCBoostClassifier(step_size=0.0).fit(X, y)
