@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 EACH_ROUND = "each round"
 ONE_ERROR = "1/n"
+SMOOTHING = 1e-3
 
 
 class Constant(NamedTuple):
@@ -106,10 +107,12 @@ class REBELClassifier(BoostedClassifier):
         Thresholds that divide the rows evenly, or 200 evenly spaced ones (the paper's footnote 1).
     max_bins : int, optional
         2 to 256; default 256 for "quantile", 201 for "uniform".
-    smoothing : float, default=0.001
-        Weight of two phantom rows per decision that no tree can tell apart, as a share of what can still be lost in
-        that decision. Without it a_t is infinite where a tree separates a class perfectly. Values from 0 to 0.1 were
-        found to differ by less than chance.
+    smoothing : float, optional
+        Weight of two phantom rows per decision that no learner can tell apart, as a share of what can still be lost in
+        that decision. Without it a_t is infinite where a tree separates a class perfectly. Default: 0.001, of trees and
+        stumps (values from 0 to 0.1 were found to differ by less than chance), and 0, as in the papers, of real-valued
+        similarities: most of theirs are near 0 for most rows, whose weight is then less than that of the phantoms
+        (pendigits: 628 rounds to a loss below 1/n, with 0.001 1143).
     fit_intercept : bool or "each round", default=True
         Start from the best constant a_0, or from 0. "each round" fits a_0 anew together with every a_t, which gives
         either side of a stump a vector of its own; with exponential loss and stumps only. The paper has an a_0 and does
@@ -197,7 +200,7 @@ class REBELClassifier(BoostedClassifier):
         "max_depth": Number(int, 1, 64),
         "loss": Choice(("exponential", "logistic", "squared")),
         "offset": Choice(("paper", "tight")),
-        "smoothing": Number(float, 0),
+        "smoothing": Number(float, 0, optional=True),
         "fit_intercept": Constant(),
         "response": Choice(("real", "sign")),
         "two_point": Flag(),
@@ -219,7 +222,7 @@ class REBELClassifier(BoostedClassifier):
         offset: str = "tight",
         binning: str = "quantile",
         max_bins: int | None = None,
-        smoothing: float = 1e-3,
+        smoothing: float | None = None,
         fit_intercept: bool | str = True,
         subsample: float = 1.0,
         max_features: float = 1.0,
@@ -292,11 +295,12 @@ class REBELClassifier(BoostedClassifier):
         from minrisk.boosting import Recipe
         from minrisk.losses.coupled import coupled_loss
 
+        local = self.weak_learner == "similarity" and self.response == "real"
         return Recipe(
             loss=coupled_loss(costs, self.loss, self.offset),
             family=self._family(thresholds),
             solver=self._solver(),
-            smoothing=self.smoothing,
+            smoothing=(0.0 if local else SMOOTHING) if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,
