@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 EACH_ROUND = "each round"
 ONE_ERROR = "1/n"
-SMOOTHING = 1e-3
+SMOOTHING, LOCAL_SMOOTHING = 1e-3, 1e-8  # the second for learners that are near 0 for most rows
 
 
 class Constant(NamedTuple):
@@ -110,9 +110,9 @@ class REBELClassifier(BoostedClassifier):
     smoothing : float, optional
         Weight of two phantom rows per decision that no learner can tell apart, as a share of what can still be lost in
         that decision. Without it a_t is infinite where a tree separates a class perfectly. Default: 0.001, of trees and
-        stumps (values from 0 to 0.1 were found to differ by less than chance), and 0, as in the papers, of real-valued
-        similarities: most of theirs are near 0 for most rows, whose weight is then less than that of the phantoms
-        (pendigits: 628 rounds to a loss below 1/n, with 0.001 1143).
+        stumps (values from 0 to 0.1 were found to differ by less than chance), and 1e-8 of real-valued similarities:
+        they are near 0 for most rows, and the others weigh less than phantoms of a thousandth do (pendigits: 628
+        rounds to a loss below 1/n without smoothing, with 0.001 1143). None at all leaves steps to rounding.
     fit_intercept : bool or "each round", default=True
         Start from the best constant a_0, or from 0. "each round" fits a_0 anew together with every a_t, which gives
         either side of a stump a vector of its own; with exponential loss and stumps only. The paper has an a_0 and does
@@ -300,7 +300,7 @@ class REBELClassifier(BoostedClassifier):
             loss=coupled_loss(costs, self.loss, self.offset),
             family=self._family(thresholds),
             solver=self._solver(),
-            smoothing=(0.0 if local else SMOOTHING) if self.smoothing is None else self.smoothing,
+            smoothing=(LOCAL_SMOOTHING if local else SMOOTHING) if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,
