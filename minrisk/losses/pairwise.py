@@ -73,16 +73,12 @@ class PairwiseLoss(Differences):
         ValueError
             If a true class is no decision, or the only one.
         """
-        GuessAverseLoss("gel").constant(costs)
+        super().constant(costs)
         return float(self.own_terms(costs).sum() / costs.weight.sum())
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """0, the limit as the true class's score grows."""
         return np.zeros(costs.table.shape[1])
-
-    def start_log_scale(self, costs: RowCosts) -> float:
-        """Log of the largest cost times the largest weight, which bounds the first weights."""
-        return GuessAverseLoss("gel").start_log_scale(costs)
 
     def link(self, costs: RowCosts) -> Link | None:
         """Of symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p (exponential) + const.
