@@ -52,3 +52,10 @@ def logarithm(x):
                 + w * (0.2857142874366239149 + w * (0.1818357216161805012 + w * 0.1479819860511658591)))
     half = 0.5 * f * f
     return k * LN2_HIGH - ((half - (s * (half + (odd + even)) + k * LN2_LOW)) - f)
+
+
+@kernel
+def exponentials(values, n):
+    """values[:n] = e^values[:n]: the loop that is vectorised."""
+    for j in range(n):
+        values[j] = exponential(values[j])

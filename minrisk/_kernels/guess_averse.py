@@ -9,18 +9,11 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import exponential, logarithm
+from minrisk._kernels._exponential import exponentials, logarithm
 from minrisk._kernels._jit import kernel
 
 TINY = 1e-290  # weights below this are 0 to the value, as they are in fixed point
 ROWS = 64  # rows whose exponentials are taken in one loop
-
-
-@kernel
-def exponentials(values, n):
-    """values[:n] = e^values[:n]: the loop that is vectorised."""
-    for j in range(n):
-        values[j] = exponential(values[j])
 
 
 @kernel

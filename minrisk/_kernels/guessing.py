@@ -7,17 +7,10 @@ y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`, S = `
 
 import numpy as np
 
-from minrisk._kernels._exponential import exponential
+from minrisk._kernels._exponential import exponentials
 from minrisk._kernels._jit import kernel
 
 ROWS = 64  # rows whose exponentials are taken in one loop
-
-
-@kernel
-def exponentials(values, n):
-    """values[:n] = e^values[:n]: the loop that is vectorised."""
-    for j in range(n):
-        values[j] = exponential(values[j])
 
 
 @kernel
