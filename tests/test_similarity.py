@@ -15,6 +15,7 @@ import minrisk
 from minrisk import REBELClassifier
 from minrisk._workers import Workers
 from minrisk.boosting import boost
+from minrisk.learners import similarity
 from minrisk.learners.base import Round
 from minrisk.learners.similarity import Similarities, Similarity
 from minrisk.rows.points import Points, Units
@@ -76,7 +77,10 @@ def searched(X, y, K, H, weight, real):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("real", [True, False])
-def test_binarisation_and_every_candidate(seed, real):
+@pytest.mark.parametrize("nearest", [similarity.NEAREST, 2])
+def test_binarisation_and_every_candidate(seed, real, nearest, monkeypatch):
+    """Also where the nearest opposite points are all removed, and the others come to be sorted."""
+    monkeypatch.setattr(similarity, "NEAREST", nearest)
     X, y, weight, K = problem(seed)
     H = np.random.default_rng(seed).normal(size=(len(y), K))
     rows, found, stated = searched(X, y, K, H, weight, real)

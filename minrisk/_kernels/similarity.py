@@ -158,13 +158,24 @@ def drop(edge, mass, gain):
 
 @kernel
 def isolation_drops(whole, total, unit, mass, gain, start, stop, out):
-    """out[i] = drop of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
+    """out[i] = `drop` of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
     n_outputs = mass.shape[0]
-    sums = np.empty(n_outputs)
-    for i in range(start, stop):
+    falls = np.empty(BLOCK)
+    for low in range(start, stop, BLOCK):
+        n_rows = min(BLOCK, stop - low)
+        for i in range(n_rows):
+            falls[i] = 0.0
         for k in range(n_outputs):
-            sums[k] = (2.0 * whole[k, i] - total[k]) * unit[k]
-        out[i] = drop(sums, mass, gain)
+            if not mass[k] > 0.0:
+                continue
+            values, whole_mass = whole[k, low : low + n_rows], mass[k]
+            for i in range(n_rows):  # side by side
+                r = (2.0 * values[i] - total[k]) * unit[k] / whole_mass
+                r2 = r * r
+                root = np.sqrt(max(1.0 - r2, 0.0)) if gain == EXPONENTIAL else 1.0
+                falls[i] += whole_mass * r2 / (1.0 + root)
+        for i in range(n_rows):
+            out[low + i] = falls[i]
 
 
 @kernel
@@ -222,9 +233,9 @@ def single_sums(response, whole, start, stop, out):
 
 @kernel
 def exponential_slopes(response, whole, vector, units, factors, start, stop, out):
-    """out += value, slope, curvature (3, D) of sum w+ e^(f a) + w- e^(-f a) in the vector, rows start..stop.
+    """out += value, slope, curvature, sum of the slope's absolute terms (4, D), of sum w+ e^(f a) + w- e^(-f a).
 
-    Edges w- - w+ and masses w- + w+ are `whole` times `units`, (2 D, n) and (2, D).
+    For rows start..stop; edges w- - w+ and masses w- + w+ are `whole` times `units`, (2 D, n) and (2, D).
     """
     n_outputs = vector.shape[0]
     for low in range(start, stop, BLOCK):
@@ -232,7 +243,7 @@ def exponential_slopes(response, whole, vector, units, factors, start, stop, out
         f = response[low : low + n_rows]
         for k in range(n_outputs):
             edge, mass = whole[k, low : low + n_rows], whole[n_outputs + k, low : low + n_rows]
-            value, slope, curvature = np.int64(0), np.int64(0), np.int64(0)
+            value, slope, curvature, size = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
             a, unit_edge, unit_mass = vector[k], 0.5 * units[0, k], 0.5 * units[1, k]
             for i in range(n_rows):
                 grown = exponential(f[i] * a)
@@ -241,9 +252,11 @@ def exponential_slopes(response, whole, vector, units, factors, start, stop, out
                 value += np.float64((up + down) * factors[0, k] + ROUND).view(np.int64)
                 slope += np.float64(f[i] * (up - down) * factors[1, k] + ROUND).view(np.int64)
                 curvature += np.float64(f[i] * f[i] * (up + down) * factors[2, k] + ROUND).view(np.int64)
+                size += np.float64(abs(f[i]) * (up + down) * factors[3, k] + ROUND).view(np.int64)
             out[0, k] += value - n_rows * BIAS
             out[1, k] += slope - n_rows * BIAS
             out[2, k] += curvature - n_rows * BIAS
+            out[3, k] += size - n_rows * BIAS
 
 
 @kernel

@@ -36,6 +36,7 @@ from minrisk.losses.base import SIGNS
 from minrisk.rows.points import Units
 from minrisk.rows.similar import SimilarRows, similar_rows
 
+NEAREST = 2048  # candidates that are put in order first: most rounds ask for no more
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 TIE = 1e-9  # drops that differ by less are equal: rounding must not choose between mathematically equal learners
 
@@ -114,15 +115,23 @@ class Similarities:
 
         Columns of distances are computed for several candidates ahead; those that an earlier one removes are not tried.
         """
-        order = rows.opposite(i, near)
+        order, everyone = rows.opposite(i, near, NEAREST)
         alive = np.ones(len(order), dtype=np.bool_)
         largest = int(np.clip(BATCH_BYTES // (8 * rows.n_samples), 1, 64))
-        left = len(order) if self.n_candidates is None else self.n_candidates
+        left = rows.n_samples if self.n_candidates is None else self.n_candidates
         size, place = min(8, largest), 0
+        tried: list[int] = []
         while left > 0:
             batch = place + np.flatnonzero(alive[place:])[: min(size, left)]
             if len(batch) == 0:
-                return
+                if everyone:
+                    return
+                first = len(order)
+                order, everyone = rows.opposite(i, near, None)
+                alive = np.arange(len(order)) >= first
+                for j in tried:
+                    rows.thin(near, rows.columns([j])[0], float(near[j]), order, first, alive)
+                continue
             columns = rows.columns([int(order[a]) for a in batch])
             chosen = []
             for a, far in zip(batch.tolist(), columns, strict=True):
@@ -132,6 +141,7 @@ class Similarities:
             drops = rows.pair_drops(near, [far for _, far, _ in chosen], [span for _, _, span in chosen], self.real)
             for (j, _, span), drop in zip(chosen, drops, strict=True):
                 yield _Best((i, j), span, drop)  # step 5
+            tried += [j for j, _, _ in chosen]
             left -= len(chosen)
             size, place = min(2 * size, largest), int(batch[-1]) + 1
 

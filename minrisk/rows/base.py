@@ -224,7 +224,10 @@ class Rows(Protocol):
         """Edge and mass summed over the rows with response -1 and those with +1, (2, D) each."""
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
-        """Value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector."""
+        """Value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector.
+
+        A fourth line, if there, is the sum of the absolute values of the slope's terms, which are exponentials.
+        """
 
     def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
         """Fill the contrast column: what f = +1 rather than -1 gains per row while the vector is held."""

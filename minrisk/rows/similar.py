@@ -59,12 +59,14 @@ class SimilarRows(LocalRows):
         return coincident(self.points)
 
     @cached_property
-    def _by_place(self) -> IntArray:
-        """Rows along a fixed direction: ties do not depend on the order of the rows."""
+    def _place(self) -> IntArray:
+        """Of every row along a fixed direction: ties do not depend on the order of the rows."""
         along = np.zeros(self.n_samples)
         for j, feature in enumerate(self.points.X):
             along += np.cos(j) * feature
-        return np.argsort(along, kind="stable")
+        place = np.empty(self.n_samples, dtype=np.int64)
+        place[np.argsort(along, kind="stable")] = np.arange(self.n_samples)
+        return place
 
     # -- distances -------------------------------------------------------------------------------------------------
     def columns(self, rows: Sequence[int]) -> list[np.ndarray]:
@@ -170,7 +172,8 @@ class SimilarRows(LocalRows):
             self._isolation_drops(summed, 0, n_locations, per_location)
             drops = per_location[location]
         drops[~self._pool] = -1.0
-        return int(self._by_place[np.argmax(drops[self._by_place] >= drops.max() * (1.0 - EQUAL))])
+        best = np.flatnonzero(drops >= drops.max() * (1.0 - EQUAL))
+        return int(best[np.argmin(self._place[best])])
 
     def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
         kernels.isolation_drops(whole, self._total, self._units[0], self._mass, self._gain, start, stop, out)
@@ -180,11 +183,17 @@ class SimilarRows(LocalRows):
         other = near[self._pool & (near > 0)]
         return float(other.min()) if len(other) else np.inf
 
-    def opposite(self, row: int, near: np.ndarray) -> IntArray:
-        """Points of the other binarized class, elsewhere than the row's point; nearest first, then by their places."""
-        other = self._pool & (self._side != self._side[row]) & (near > 0)
-        rows = self._by_place[other[self._by_place]]
-        return np.asarray(rows[np.argsort(near[rows], kind="stable")])
+    def opposite(self, row: int, near: np.ndarray, most: int | None) -> tuple[IntArray, bool]:
+        """Points of the other binarized class, elsewhere than the row's point; nearest first, then by their places.
+
+        The nearest `most` and those as near as the last of them; and whether these are all.
+        """
+        rows = np.flatnonzero(self._pool & (self._side != self._side[row]) & (near > 0))
+        distance, everyone = near[rows], True
+        if most is not None and most < len(rows):
+            close = distance <= np.partition(distance, most - 1)[most - 1]
+            rows, distance, everyone = rows[close], distance[close], bool(close.all())
+        return rows[np.lexsort((self._place[rows], distance))], everyone
 
     def pair_drops(
         self, near: np.ndarray, fars: Sequence[np.ndarray], spans: Sequence[float], real: bool
@@ -222,14 +231,14 @@ class SimilarRows(LocalRows):
         self.answer(columns[0], columns[1] if len(columns) == 2 else None, tree.span, tree.real)
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
-        """Value, slope and curvature along the response; see `Rows.slopes`. The exponential's from edge and mass."""
+        """Along the response; see `Rows.slopes`. The exponential's from edge and mass, with the fourth line."""
         if EXPONENTIAL not in loss.traits:
             return super().slopes(loss, vector)
         bound = self.top_mass * np.exp(np.abs(vector))  # as |f| <= 1
-        factors = fixed_factor(np.tile(bound, (3, 1)), min(self.sum_bits, kernels.PRODUCT_BITS))
+        factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, kernels.PRODUCT_BITS))
 
         def sums(start: int, stop: int) -> IntArray:
-            out = np.zeros((3, self.n_outputs), dtype=dtypes.FIXED)
+            out = np.zeros((4, self.n_outputs), dtype=dtypes.FIXED)
             kernels.exponential_slopes(self.response, self._whole, vector, self._units, factors, start, stop, out)
             return out
 

@@ -11,7 +11,8 @@ from minrisk.losses.base import SEPARABLE
 from minrisk.rows.base import is_separable
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-12  # of a bisection
+LAST_STEP = 1e-7  # of Newton's: its error is about the square, as no third derivative exceeds the second
 MAX_ITERATIONS = 60  # bisection alone needs 45 for the tolerance
 
 
@@ -19,7 +20,9 @@ MAX_ITERATIONS = 60  # bisection alone needs 45 for the tolerance
 class NewtonStep:
     """For each output the root of the slope, by Newton steps kept inside a bracket; all outputs in the same passes.
 
-    For the squared loss the first step is exact.
+    For the squared loss the first step is exact. Where the terms P of the slope that grow like e^a and those N that
+    fall are known (`Rows.slopes`), the step is the root of P e^(s d) - N e^(-s d) with the curvature s (P + N), which
+    is exact for responses of one size and takes less than half the passes of Newton's.
     """
 
     requires: frozenset[str] = frozenset({SEPARABLE})
@@ -34,21 +37,37 @@ class NewtonStep:
         vector = np.zeros(D)
         value = np.zeros(D)
         for _ in range(MAX_ITERATIONS):
-            value, slope, curvature = problem.rows.slopes(loss, vector)
+            value, own_slope, own_curvature, *terms = problem.rows.slopes(loss, vector)
             ridge_slope, ridge_curvature = _phantom(problem.loss.base, vector)
-            slope = slope + problem.ridge * ridge_slope
-            curvature = curvature + problem.ridge * ridge_curvature
+            slope = own_slope + problem.ridge * ridge_slope
+            curvature = own_curvature + problem.ridge * ridge_curvature
             low = np.where(slope < 0, vector, low)
             high = np.where(slope > 0, vector, high)
-            newton = vector - np.divide(slope, curvature, out=np.zeros(D), where=curvature > 0)
+            size = terms[0] + problem.ridge * ridge_curvature if terms else None
+            newton = vector + _step(slope, curvature, size)
             outside = (newton <= low) | (newton >= high)
             following = np.where(slope == 0, vector, np.where(outside, (low + high) / 2, newton))
-            change = np.abs(following - vector)
+            change = following - vector
             vector = following
-            if np.all(change <= TOLERANCE * np.maximum(1.0, np.abs(vector))):
+            value = value + change * (own_slope + 0.5 * change * own_curvature)  # there, once the change is small
+            if np.all(np.abs(change) <= np.where(outside, TOLERANCE, LAST_STEP) * np.maximum(1.0, np.abs(vector))):
                 break
-        value = problem.rows.slopes(loss, vector)[0]
+        else:
+            value = problem.rows.slopes(loss, vector)[0]
         return Step(vector[None], float(value.sum()))
+
+
+def _step(slope: FloatArray, curvature: FloatArray, size: FloatArray | None) -> FloatArray:
+    """To the root of the slope: Newton's step, or that of two exponentials whose sizes add up to `size`."""
+    D = len(slope)
+    step: FloatArray = -np.divide(slope, curvature, out=np.zeros(D), where=curvature > 0)
+    if size is not None:
+        growing, falling = (size + slope) / 2, (size - slope) / 2
+        known = (growing > 0) & (falling > 0) & (curvature > 0)
+        ratio = np.divide(falling, growing, out=np.ones(D), where=known)
+        rate = np.divide(size, 2 * curvature, out=np.zeros(D), where=known)
+        step = np.where(known, rate * np.log(ratio), step)
+    return step
 
 
 def _phantom(base: str, a: FloatArray) -> tuple[FloatArray, FloatArray]:
