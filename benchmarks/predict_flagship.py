@@ -43,6 +43,7 @@ def models_of_equal_error(data: Data, arguments: Any) -> list[tuple[str, Any, bo
         models.append((name, model, found.rounds is not None))
         print(f"{name}: {found.rounds} rounds", flush=True)
     whole = make("MinRisk, defaults", jobs, **({"rounds": 60} if quick else {})).fit(data.X, data.y)
+    print("all fitted; from here on the machine should be quiet", flush=True)
     return [*models, ("MinRisk, defaults, whole", whole, True)]
 
 
