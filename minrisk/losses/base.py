@@ -98,6 +98,10 @@ class Differences(ABC):
             )
         return 0.0
 
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """0, the limit as the true class's score grows. (L_t keeps its terms j = k: the costs' sum over rows.)"""
+        return np.zeros(costs.table.shape[1])
+
     def start_log_scale(self, costs: RowCosts) -> float:
         """Log of the largest cost times the largest weight: the first exponentials are near 1."""
         top = float(np.max(costs.table, initial=0.0)) * float(np.max(costs.weight, initial=0.0))

@@ -80,10 +80,6 @@ class GammaPhiLoss(Differences):
         """Names of gamma and phi."""
         return " of ".join(part if isinstance(part, str) else "a function" for part in (self.gamma, self.phi))
 
-    def floors(self, costs: RowCosts) -> FloatArray:
-        """0, the least that gamma and phi are taken to reach."""
-        return np.zeros(costs.table.shape[1])
-
     def start_log_scale(self, costs: RowCosts) -> float:
         """0."""
         return 0.0

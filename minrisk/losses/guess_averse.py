@@ -59,10 +59,6 @@ class GuessAverseLoss(Differences):
         """Name of gamma."""
         return self.kind
 
-    def floors(self, costs: RowCosts) -> FloatArray:
-        """0, the limit as the true class's score grows."""
-        return np.zeros(costs.table.shape[1])
-
     def start_log_scale(self, costs: RowCosts) -> float:
         """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""
         return super().start_log_scale(costs) if self.kind == "gel" else 0.0

@@ -45,10 +45,6 @@ class GuessingLoss(Differences):
         """Name of the loss."""
         return self.kind
 
-    def floors(self, costs: RowCosts) -> FloatArray:
-        """0 for L_s; L_t cannot fall below its terms j = k, whatever the scores: the costs' sum over rows."""
-        return np.zeros(costs.table.shape[1])
-
     def link(self, costs: RowCosts) -> Link | None:
         """None: the minimisers estimate expected costs, not probabilities."""
         return None

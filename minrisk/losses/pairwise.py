@@ -76,10 +76,6 @@ class PairwiseLoss(Differences):
         super().constant(costs)
         return float(self.own_terms(costs).sum() / costs.weight.sum())
 
-    def floors(self, costs: RowCosts) -> FloatArray:
-        """0, the limit as the true class's score grows."""
-        return np.zeros(costs.table.shape[1])
-
     def link(self, costs: RowCosts) -> Link | None:
         """Of symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p (exponential) + const.
 
