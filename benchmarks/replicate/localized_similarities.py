@@ -42,7 +42,7 @@ FIGURE9 = {"glass": (26.9, 38.1, 46.2), "shuttle": (0.07, 0.768, 0.14), "vowel":
            "pendigits": (2.0, 3.49, 2.0), "letter": (8.26, 12.1, 2.5), "satimage": (7.62, 11.2, 8.39),
            "optdigits": (2.58, 3.72, 5.04), "isolet": (3.9, 5.54, 14.2), "mnist": (1.91, 1.79, 4.23)}  # fmt: skip
 MOST_ROUNDS = 60_000
-LEAST = 1e-307  # a loss below is counted as this
+LEAST = 1e-307  # smaller losses are counted as this, or not at all
 
 
 def spiral(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +67,7 @@ def measured(model: Any, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_tes
     error = 100 * float(np.mean(model.predict(X_test) != y_test))
     row = {"error": error, "seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
     if isinstance(model, REBELClassifier):
-        row |= {"rounds": model.n_iter_, "log10_loss": float(np.log10(model.train_loss_[-1] or LEAST)),
+        row |= {"rounds": model.n_iter_, "log10_loss": float(np.log10(max(model.train_loss_[-1], LEAST))),
                 "train_error": 100 * float(model.train_risk_[-1])}  # fmt: skip
     return row
 
@@ -106,8 +106,8 @@ def rise(model: REBELClassifier, X_test: np.ndarray, y_test: np.ndarray) -> dict
     """Least test error of any round, largest after the training error is 0, and how straight log loss falls."""
     errors = np.array([100 * np.mean(decided != y_test) for decided in model.staged_predict(X_test)])
     done = int(np.argmax(model.train_risk_[1:] == 0)) if np.any(model.train_risk_[1:] == 0) else len(errors) - 1
-    late = np.log10(model.train_loss_[len(errors) // 10 :].clip(LEAST))
-    late = late[late > np.log10(LEAST)]
+    late = model.train_loss_[len(errors) // 10 :]
+    late = np.log10(late[late > LEAST])
     straight = float(np.corrcoef(np.arange(len(late)), late)[0, 1] ** 2) if len(late) > 2 else 1.0
     return {"least_error": float(errors.min()), "largest_late_error": float(errors[done:].max()),
             "zero_round": done + 1, "straightness": straight}  # fmt: skip

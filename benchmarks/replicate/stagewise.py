@@ -40,6 +40,7 @@ CHECKPOINTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter", "IV": "003_table4_multiboost",
          "V": "003_table5_uci"}
 PAPER_NAMES = {"pendigits": "pen"}
+METHODS = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost"}
 
 
 class Trial(NamedTuple):
@@ -216,7 +217,7 @@ def summary() -> list[dict[str, Any]]:
         paper = paper_values(table)
         cells: dict[Trial, list[dict[str, str]]] = {}
         for repeat in range(50):
-            for trial in dict.fromkeys(trials(table, repeat, None, ["exponential", "logistic", "multiboost"])):
+            for trial in dict.fromkeys(trials(table, repeat, None, list(METHODS))):
                 if trial.key() in done:
                     cells.setdefault(trial._replace(repeat=0), []).append(done[trial.key()])
         for trial, rows in cells.items():
@@ -228,7 +229,7 @@ def _line(
     table: str, trial: Trial, rows: list[dict[str, str]], paper: dict[Any, tuple[float, float]]
 ) -> dict[str, Any]:
     errors = np.array([float(row["error"]) for row in rows])
-    method = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost"}[trial.method]
+    method = METHODS[trial.method]
     name = trial.data if table == "V" else PAPER_NAMES.get(trial.data, trial.data)
     setting = ""
     if table == "I":
@@ -252,7 +253,6 @@ def draw() -> None:
     """Figure 3: mean test error after each number of rounds of Table V."""
     import matplotlib.pyplot as plt
 
-    names = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost"}
     lines = [row for row in known() if row["rounds"] == "1000"]
     sets = [name for name in UCI if any(row["data"] == name for row in lines)]
     if not sets:
@@ -264,7 +264,7 @@ def draw() -> None:
         if name is None:
             axis.axis("off")
             continue
-        for number, (method, label) in enumerate(names.items()):
+        for number, (method, label) in enumerate(METHODS.items()):
             curves = [list(map(float, row["curve"].split(";"))) for row in lines
                       if (row["data"], row["method"]) == (name, method)]
             if curves:
@@ -284,7 +284,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--tables", nargs="+", choices=tuple(PAPER), default=list(PAPER))
     options.add_argument("--sets", nargs="+")
-    options.add_argument("--methods", nargs="+", default=["exponential", "logistic", "multiboost"])
+    options.add_argument("--methods", nargs="+", default=list(METHODS))
     options.add_argument("--repeats", type=int, nargs="+", default=[0, 20], help="how many, or from and to")
     options.add_argument("--summary", action="store_true", help="only put what is there beside the paper")
     arguments = options.parse_args()
@@ -301,7 +301,8 @@ def main() -> None:
     table = summary()
     save("stagewise", table, quick=arguments.quick)
     show(table)
-    draw()
+    if arguments.summary:
+        draw()
 
 
 if __name__ == "__main__":

@@ -138,6 +138,15 @@ def binarise(whole, direction, start, stop, side):
 
 
 @kernel
+def output_drop(edge, mass, gain):
+    """`drop` of one output, whose mass is not 0."""
+    r = edge / mass
+    r2 = r * r
+    root = np.sqrt(max(1.0 - r2, 0.0)) if gain == EXPONENTIAL else 1.0
+    return mass * r2 / (1.0 + root)
+
+
+@kernel
 def drop(edge, mass, gain):
     """By how much the best vector lowers the loss, for sums E of f edge and M of |f| mass.
 
@@ -147,12 +156,7 @@ def drop(edge, mass, gain):
     fall = 0.0
     for k in range(mass.shape[0]):
         if mass[k] > 0.0:
-            r = edge[k] / mass[k]
-            r2 = r * r
-            if gain == EXPONENTIAL:
-                fall += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
-            else:
-                fall += 0.5 * mass[k] * r2
+            fall += output_drop(edge[k], mass[k], gain)
     return fall
 
 
@@ -170,10 +174,7 @@ def isolation_drops(whole, total, unit, mass, gain, start, stop, out):
                 continue
             values, whole_mass = whole[k, low : low + n_rows], mass[k]
             for i in range(n_rows):  # side by side
-                r = (2.0 * values[i] - total[k]) * unit[k] / whole_mass
-                r2 = r * r
-                root = np.sqrt(max(1.0 - r2, 0.0)) if gain == EXPONENTIAL else 1.0
-                falls[i] += whole_mass * r2 / (1.0 + root)
+                falls[i] += output_drop((2.0 * values[i] - total[k]) * unit[k], whole_mass, gain)
         for i in range(n_rows):
             out[low + i] = falls[i]
 
