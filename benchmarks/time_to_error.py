@@ -6,8 +6,9 @@ rounds on the test rows serves the timing only: nothing here says how good a met
 All methods are at their defaults but for the rounds, have the same threads and get the same float32 array.
 
 "MinRisk" is one member trained on all rows, no fold left out; "MinRisk, defaults" is everything a plain fit does.
-"LightGBM, as early" is LightGBM cut at the first round that was as good as its last. CatBoost's default learning rate
-hangs on the number of iterations; the short fit keeps that of its default 1 000. Where a peer's search ends at its
+"LightGBM, as early" is LightGBM cut at the first round that was as good as its last; "LightGBM, one thread" its default
+fit with one, which can be much the faster. CatBoost's default learning rate hangs on the number of iterations; the
+short fit keeps that of its default 1 000. Where a peer's search ends at its
 limit of seconds or rounds, its time is the search's (">"), which includes scoring the test rows every round. Targets
 are shares of the peer's time: LightGBM and XGBoost 1/3, CatBoost 1/8, with 100 classes 1/10 of each.
 
@@ -247,11 +248,24 @@ def lightgbm_default(data: Data, jobs: int, quick: bool) -> tuple[Any, Found, Fo
     return default, whole, early, enough
 
 
+def one_thread(data: Data, quick: bool) -> Found:
+    """LightGBM's default fit with one thread."""
+    model = make("LightGBM", 1, **({"rounds": 20} if quick else {}))
+    spent = seconds(lambda: model.fit(data.X, data.y))
+    wrong = data.mistakes(model.predict(data.X_test))
+    return Found(model.n_estimators, model, spent, wrong / len(data.y_test), Search([wrong], spent, {}))
+
+
+def plain(name: str) -> str:
+    """The method of a row, without what was varied."""
+    return name.removesuffix(", as early").removesuffix(", one thread")
+
+
 def row(name: str, data: Data, jobs: int, found: Found) -> dict[str, Any]:
     best = min(found.search.mistakes) / len(data.y_test)
     return {
         **data.describe(), "method": name, "threads": jobs,
-        "version": package_version(METHODS[PEERS.get(name.removesuffix(", as early"), "minrisk")]),
+        "version": package_version(METHODS[PEERS.get(plain(name), "minrisk")]),
         "reached": found.rounds is not None, "bound": "" if found.rounds is not None else ">",
         "seconds": found.seconds, "rounds": found.rounds or len(found.search.mistakes),
         "error_percent": 100 * found.error, "search_rounds": len(found.search.mistakes),
@@ -263,7 +277,7 @@ def compare(rows: list[dict[str, Any]]) -> None:
     """Add to the peers' rows our seconds as a share of theirs, the target, and whether it is met."""
     by_name = {found["method"]: found for found in rows}
     for found in rows:
-        target = TARGETS.get(found["method"].removesuffix(", as early"))
+        target = TARGETS.get(plain(found["method"]))
         if target and found["K"] >= MANY_CLASSES:
             target = MANY_TARGET
         found["target"] = target or ""
@@ -282,6 +296,8 @@ def large(name: str, arguments: Any) -> list[dict[str, Any]]:
     data = data_of(name, arguments.cache, quick)
     _, whole, early, enough = lightgbm_default(data, jobs, quick)
     rows = [row("LightGBM", data, jobs, whole), row("LightGBM, as early", data, jobs, early)]
+    if jobs > 1:
+        rows.append(row("LightGBM, one thread", data, 1, one_thread(data, quick)))
     for method in (*OURS, *SEARCHES):
         if method in arguments.methods:
             found = reach(method, data, enough, jobs, limit, ours_rounds, peer_rounds)
