@@ -165,6 +165,26 @@ def save(name: str, rows: Sequence[Mapping[str, Any]], *, quick: bool = False) -
     return path
 
 
+def keep(name: str, row: Mapping[str, Any], columns: Sequence[str] = ()) -> None:
+    """Add a row of figures to ``benchmarks/results/NAME.csv`` at once; `columns` that it lacks stay empty."""
+    path, context = RESULTS / f"{name}.csv", settings()
+    fresh = not path.is_file()
+    with open(path, "a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=[*(columns or row), *context], restval="")
+        if fresh:
+            writer.writeheader()
+        writer.writerow({**{key: _plain(value) for key, value in row.items()}, **context})
+
+
+def kept(name: str) -> list[dict[str, str]]:
+    """Rows that earlier runs left in ``benchmarks/results/NAME.csv``, with the settings behind each."""
+    path = RESULTS / f"{name}.csv"
+    if not path.is_file():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def _plain(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float | np.floating) else value
 

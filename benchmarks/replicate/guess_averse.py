@@ -9,7 +9,6 @@ kept as soon as it is done, with its seconds and settings: a run goes on where a
 
 from __future__ import annotations
 
-import csv
 import time
 from functools import lru_cache
 from typing import Any
@@ -19,7 +18,7 @@ from joblib import Parallel, delayed
 from scipy.stats import rankdata
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common import RESULTS, load, mean_cost, parser, save, settings, show
+from benchmarks.common import kept, load, mean_cost, parser, save, settings, show
 from minrisk import MCBoostClassifier, MinRiskClassifier
 from minrisk.costs import random_symmetric
 
@@ -168,11 +167,7 @@ def split_spread(sets: list[str], n_splits: int, n_tables: int) -> list[dict[str
 
 def earlier(name: str) -> list[dict[str, Any]]:
     """Repeats that former runs left, each with the settings that made it."""
-    path = RESULTS / f"{name}.csv"
-    if not path.is_file():
-        return []
-    with open(path, encoding="utf-8") as file:
-        return [row | {"seed": int(row["seed"])} for row in csv.DictReader(file)]
+    return [row | {"seed": int(row["seed"])} for row in kept(name)]
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ by the number of rows (MNIST's, 30 candidates, no cache, processor time of one t
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,10 +21,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.common import RESULTS, load, parser, save, settings, show
+from benchmarks.common import keep, kept, load, parser, save, show
 from minrisk import REBELClassifier
 
-TRIALS = RESULTS / "localized_similarities_trials.csv"
+TRIALS = "localized_similarities_trials"
 SUMMARY = "localized_similarities"
 # percent error in the legends of Figures 4, 5 and 6, and log10 of the last loss
 SPIRAL = {"4/5": (1000, 1.8, -22.5), "3/5": (2000, 1.2, -44.2), "2/5": (1000, 5.4, -22.7), "1/5": (1000, 3.6, -15.0),
@@ -216,26 +215,6 @@ COLUMNS = ("figure", "data", "method", "seed", "options", "error", "rounds", "lo
            "largest_late_error", "zero_round", "straightness", "seconds", "predict_seconds")  # fmt: skip
 
 
-def kept() -> list[dict[str, str]]:
-    """What earlier runs left."""
-    if not TRIALS.is_file():
-        return []
-    with open(TRIALS, encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def keep(row: dict[str, Any]) -> None:
-    """Add a line to the trials."""
-    context = settings()
-    fresh = not TRIALS.is_file()
-    plain = {key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()}
-    with open(TRIALS, "a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[*COLUMNS, *context], restval="")
-        if fresh:
-            writer.writeheader()
-        writer.writerow({**plain, **context})
-
-
 def paper(figure: str, data: str, method: str) -> tuple[float, float]:
     """The paper's error and deviation; nan where it has none."""
     nothing = float("nan")
@@ -299,10 +278,11 @@ def main() -> None:
     for figure, data, method, seed, trial in trials:
         mine = told if method.startswith(("similarity", "sign", "one-point")) else ""
         names = {"figure": figure, "data": data, "method": method, "seed": str(seed), "options": mine}
-        if not any(all(row[key] == value for key, value in names.items()) for row in kept()):
-            keep(names | trial())
-        show([row for row in summary(kept()) if (row["figure"], row["data"], row["method"]) == (figure, data, method)])
-    save(SUMMARY, summary(kept()))
+        if not any(all(row[key] == value for key, value in names.items()) for row in kept(TRIALS)):
+            keep(TRIALS, names | trial(), COLUMNS)
+        rows = summary(kept(TRIALS))
+        show([row for row in rows if (row["figure"], row["data"], row["method"]) == (figure, data, method)])
+    save(SUMMARY, summary(kept(TRIALS)))
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common import DATA, RESULTS, load, parser, save, settings, show
+from benchmarks.common import DATA, RESULTS, keep, kept, load, parser, save, show
 from minrisk import MultiBoostClassifier, StagewiseMCBoostClassifier
 
-TRIALS = RESULTS / "stagewise_trials.csv"
+TRIALS = "stagewise_trials"
 NUS, ETAS = (0.0, 1e-9, 1e-4, 1e-2, 1e-1), (1.0, 0.5, 0.2, 0.1)
 SMALL = ("iris", "glass", "usps", "pendigits", "news")
 ROWS = {"usps": 100, "pendigits": 100, "news": 50, "letter": 50}  # per class in Table V; of others all
@@ -147,26 +147,6 @@ def run(trial: Trial) -> dict[str, Any]:
             "rounds_done": model.n_iter_, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
 
 
-def known() -> list[dict[str, str]]:
-    """Trials done."""
-    if not TRIALS.is_file():
-        return []
-    with open(TRIALS, encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def keep(row: dict[str, Any]) -> None:
-    """Append a trial."""
-    line = {key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()}
-    line |= settings()
-    new = not TRIALS.is_file()
-    with open(TRIALS, "a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(line))
-        if new:
-            writer.writeheader()
-        writer.writerow(line)
-
-
 def trials(table: str, repeat: int, sets: list[str] | None, methods: list[str]) -> Iterator[Trial]:
     """The fits of a table's repeat."""
     stagewise = [m for m in methods if m != "multiboost"]
@@ -211,7 +191,7 @@ def paper_values(table: str) -> dict[tuple[str, str, str], tuple[float, float]]:
 
 def summary() -> list[dict[str, Any]]:
     """Mean, deviation and repeats of each cell, beside the paper's mean, and how many joint standard errors apart."""
-    done = {tuple(row[field] for field in Trial._fields): row for row in known()}
+    done = {tuple(row[field] for field in Trial._fields): row for row in kept(TRIALS)}
     table_rows = []
     for table in PAPER:
         paper = paper_values(table)
@@ -253,7 +233,7 @@ def draw() -> None:
     """Figure 3: mean test error after each number of rounds of Table V."""
     import matplotlib.pyplot as plt
 
-    lines = [row for row in known() if row["rounds"] == "1000"]
+    lines = [row for row in kept(TRIALS) if row["rounds"] == "1000"]
     sets = [name for name in UCI if any(row["data"] == name for row in lines)]
     if not sets:
         return
@@ -289,14 +269,14 @@ def main() -> None:
     options.add_argument("--summary", action="store_true", help="only put what is there beside the paper")
     arguments = options.parse_args()
     first, last = [0, *arguments.repeats][-2:]
-    done = {tuple(row[field] for field in Trial._fields) for row in known()}
+    done = {tuple(row[field] for field in Trial._fields) for row in kept(TRIALS)}
     for repeat in range(0 if arguments.summary else first, 0 if arguments.summary else 1 if arguments.quick else last):
         for table in arguments.tables:
             for trial in trials(table, repeat, arguments.sets, arguments.methods):
                 if trial.key() not in done:
                     done.add(trial.key())
                     row = run(trial)
-                    keep(row)
+                    keep(TRIALS, row)
                     print(*trial, f"{row['error']:.2f} %, W {row['seconds_w']:.2f} s", flush=True)
     table = summary()
     save("stagewise", table, quick=arguments.quick)
