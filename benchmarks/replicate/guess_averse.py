@@ -113,7 +113,10 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def beyond() -> list[dict[str, Any]]:
-    """Lines, trees and `MinRiskClassifier` side by side, over the repeats that all of them did; average ranks."""
+    """Lines, trees and `MinRiskClassifier` side by side, over the repeats that all of them did; average ranks.
+
+    `less` is the mean of MinRisk's risk less another's in the same repeat, `error` its standard error.
+    """
     known = {}
     for learner, methods in {"linear": METHODS, "tree": METHODS, "minrisk": ("MinRisk",)}.items():
         for row in earlier(f"guess_averse{'' if learner == 'linear' else '_' + learner}_trials"):
@@ -124,14 +127,20 @@ def beyond() -> list[dict[str, Any]]:
     table = []
     for name in SIZES:
         rows = [row for (data, _), row in known.items() if data == name and len(row) == 2 * len(METHODS) + 1]
-        if rows:
-            means = {f"{method}, {learner}": float(np.mean([row[learner, method] for row in rows]))
-                     for learner, method in chosen}
-            table.append({"data": name, "repeats": len(rows), **means})
+        if len(rows) > 1:
+            risks_ = {key: np.array([row[key] for row in rows]) for key in chosen}
+            means = {f"{method}, {learner}": float(risks_[learner, method].mean()) for learner, method in chosen}
+            line = {"data": name, "repeats": len(rows), **means}
+            for learner, method in (("tree", "P-MCBoost"), ("linear", "GLL-MCBoost")):
+                less = risks_[chosen[-1]] - risks_[learner, method]
+                line[f"less {method}, {learner}"] = float(less.mean())
+                line[f"error {method}, {learner}"] = float(less.std(ddof=1) / len(less) ** 0.5)
+            table.append(line)
     names = [f"{method}, {learner}" for learner, method in chosen]
     ranks = np.mean([rankdata([row[name] for name in names]) for row in table], axis=0) if table else []
     if table:
-        table.append({"data": "average rank", "repeats": len(table), **dict(zip(names, ranks.tolist(), strict=True))})
+        last = {"data": "average rank", "repeats": len(table), **dict(zip(names, ranks.tolist(), strict=True))}
+        table.append({key: last.get(key, "") for key in table[0]})
     return table
 
 
