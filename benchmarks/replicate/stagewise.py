@@ -109,18 +109,25 @@ def rows_of(name: str) -> tuple[Any, np.ndarray]:
 
 def split(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training and test rows of a repeat."""
-    X, y = rows_of(trial.data)
-    rng = np.random.default_rng(trial.repeat)
+    X, X_test, y, y_test = drawn(trial.data, trial.per_class, trial.classes, trial.repeat)
+    return X, X_test, y, y_test
+
+
+@lru_cache(maxsize=2)
+def drawn(name: str, per_class: int, classes: int, repeat: int) -> tuple[np.ndarray, ...]:
+    """The same for all fits of a repeat; kept, since the components of news take longer than a fit."""
+    X, y = rows_of(name)
+    rng = np.random.default_rng(repeat)
     chosen = np.arange(len(y))
-    if trial.classes:
-        chosen = chosen[y < trial.classes]
-    if trial.per_class:
+    if classes:
+        chosen = chosen[y < classes]
+    if per_class:
         parts = [chosen[y[chosen] == k] for k in np.unique(y[chosen])]
-        chosen = np.concatenate([rng.permutation(part)[: trial.per_class] for part in parts])
+        chosen = np.concatenate([rng.permutation(part)[:per_class] for part in parts])
     X, y = X[chosen], y[chosen]
-    if trial.data == "news":
+    if name == "news":
         X = PCA(0.9, svd_solver="full").fit_transform(TfidfTransformer(sublinear_tf=True).fit_transform(X).toarray())
-    return tuple(train_test_split(X, y, train_size=0.75, random_state=trial.repeat))
+    return tuple(train_test_split(X, y, train_size=0.75, random_state=repeat))
 
 
 # -- fits --------------------------------------------------------------------------------------------------------------
