@@ -27,7 +27,9 @@ Codes = IntArray | Int32Array
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
 RESTING = 1 << 17  # scores, from which on members that wait for the others free what the next round fills anew
-PATIENCE, GRACE = 1.5, 10  # stop when the round exceeds this many times the best one and ten more
+PATIENCE, GRACE = 1.25, 10  # stop when the round exceeds this many times the best one and ten more
+LEAST_FALL = 0.02  # share by which a later checkpoint must be better: half the rounds for the same risk
+LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
@@ -70,6 +72,23 @@ class CrossFit(NamedTuple):
     scores: FloatArray  # (m, D) by the member that did not see the row
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
+
+
+# -- what suits a number of rows -------------------------------------------------------------------------------------
+def usual_bins(n_rows: int) -> int:
+    """Of a feature: finer ones cost time and fit what will not come again."""
+    return min(256, max(16, n_rows // 64))
+
+
+def usual_folds(n_rows: int) -> int:
+    """And members."""
+    return 4 if n_rows < 1000 else 5
+
+
+def usual_leaves(n_rows: int, n_outputs: int) -> int:
+    """Of a tree that is grown on so many rows."""
+    most = max(64, min(8 * n_outputs, LEAF_NUMBERS // n_outputs))
+    return max(min(24, max(8, n_rows // 20)), min(most, n_rows // 40))
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
@@ -220,7 +239,7 @@ def cross_fit(
     """Train the members of the first folds side by side, for as many rounds as the rows that they left out ask for.
 
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
-    of the least one are kept, and it must not stay behind for long. Members may have been trained before.
+    of the last one that lowered it by `LEAST_FALL` are kept. Members may have been trained before.
     """
     link, seen = candidate.link, np.flatnonzero(folds < len(members))
     fold, (table, row, all_weight, label) = folds[seen], candidate.costs
@@ -244,7 +263,7 @@ def cross_fit(
         else:
             running, judged = fit_temperature(link, pooled, label, weight, running)
         curve.append((rounds[c], judged / float((stated if link is None else weight).sum())))
-        if judged < best:
+        if judged < best * (1.0 - LEAST_FALL):
             best, chosen, temperature = judged, c, running
         if len(members) > folds.max():  # all of them: nobody asks for earlier scores again
             for member in members:

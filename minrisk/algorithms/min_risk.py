@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
 COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
 
-LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 SMALL_LEAVES, SMALL_FEATURES = 8, 20  # of small trees: leaves, and features looked at in a split, at least
 LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble their number
 NEWTON_SMOOTHING = 10.0  # times `smoothing`: a Newton step needs more of it than a closed form
@@ -63,11 +62,11 @@ class MinRiskClassifier(BoostedClassifier):
         with costs per row it starts with "coupled".
     n_estimators : int, default=200
         Largest number of rounds.
-    learning_rate : float, default=0.3
+    learning_rate : float, default=0.5
         Factor on every leaf vector.
     max_leaf_nodes : int, optional
-        Leaves of a tree. Default: a fortieth of a member's rows, at least 24 and at most 64, or 8 for each class where
-        the vectors of a tree hold at most 8192 numbers then.
+        Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8) and at most
+        64, or 8 for each class where the vectors of a tree hold at most 8192 numbers then.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1
@@ -84,9 +83,9 @@ class MinRiskClassifier(BoostedClassifier):
     binning : {"quantile", "uniform"}, default="quantile"
         Thresholds that divide the rows evenly, or evenly spaced ones.
     max_bins : int, optional
-        2 to 256; default 256.
-    n_folds : int, default=5
-        Members. 1 trains a single one on all rows, for `n_estimators` rounds and without calibration (T = 1).
+        2 to 256. Default: a 64th of the rows, between 16 and 256, which is faster and no worse; 200 if uniform.
+    n_folds : int, optional
+        Members; default 5, below 1000 rows 4. 1: one on all rows, for `n_estimators` rounds, uncalibrated (T = 1).
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
         components and directions that part the classes beside the features (which makes the model depend on the
@@ -143,7 +142,7 @@ class MinRiskClassifier(BoostedClassifier):
         "smoothing": Number(float, 0),
         "sketch": Number(int, 1, optional=True),
         "max_features": Features(),
-        "n_folds": Number(int, 1),
+        "n_folds": Number(int, 1, optional=True),
         "pool": Flag(),
         "time_budget": Number(float, 0, optional=True),
     }
@@ -154,7 +153,7 @@ class MinRiskClassifier(BoostedClassifier):
         *,
         surrogate: str = "auto",
         n_estimators: int = 200,
-        learning_rate: float = 0.3,
+        learning_rate: float = 0.5,
         max_leaf_nodes: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
@@ -164,7 +163,7 @@ class MinRiskClassifier(BoostedClassifier):
         subsample: float = 1.0,
         binning: str = "quantile",
         max_bins: int | None = None,
-        n_folds: int = 5,
+        n_folds: int | None = None,
         pool: bool = True,
         time_budget: float | None = None,
         n_jobs: int | None = None,
@@ -198,7 +197,7 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.monitors import ProgressBar
         from minrisk.pool import fit_pool, linear_columns, report, validated_risk
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Columns, Trainer, fold_numbers
+        from minrisk.selection import Columns, Trainer, fold_numbers, usual_bins, usual_folds
 
         begun = time.perf_counter()
         codes = self._encode(y, False)
@@ -206,16 +205,17 @@ class MinRiskClassifier(BoostedClassifier):
         table, index = self._resolve_cost(cost, codes)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
-        binner = fit_binner(X, self.binning, self.max_bins, None, None if sample_weight is None else weight, workers)
+        max_bins = self.max_bins or (usual_bins(len(counted)) if self.binning == "quantile" else None)
+        binner = fit_binner(X, self.binning, max_bins, None, None if sample_weight is None else weight, workers)
         some = None if len(counted) == len(codes) else counted
         columns = Columns(binner.transform(X, some, workers), binner.n_bins, binner.thresholds)
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label)
-        folds = fold_numbers(columns.binned, label, self.n_folds, self._seed)
+        folds = fold_numbers(columns.binned, label, self.n_folds or usual_folds(len(counted)), self._seed)
         projection, own = None, None
         if self.pool and folds.max() > 0:
             columns, projection, own = linear_columns(
-                X, counted, label, stated.weight, folds, columns, self.binning, self.max_bins, workers
+                X, counted, label, stated.weight, folds, columns, self.binning, max_bins, workers
             )
         if folds.max() > 0:  # a fold's rows side by side: members leave them out without a copy of the others
             order = np.argsort(folds, kind="stable")
@@ -281,12 +281,12 @@ class MinRiskClassifier(BoostedClassifier):
         """One member's parts."""
         from minrisk.boosting import Recipe
         from minrisk.learners.vector_tree import VectorTrees
+        from minrisk.selection import usual_leaves
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
         exponential = surrogate in ("exponential", "coupled")
         share = self.max_features if not isinstance(self.max_features, int) else self.max_features / len(seen)
-        most = max(64, min(8 * rows.n_outputs, LEAF_NUMBERS // rows.n_outputs))
-        leaves = self.max_leaf_nodes or max(24, min(most, rows.n_trained // 40))
+        leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs)
         if variant == "small":
             leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(seen))
         elif variant == "linear":

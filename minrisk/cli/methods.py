@@ -71,7 +71,7 @@ OPTIONS = (
                  defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
-                 defaults={"minrisk": 0.3, "rebel": 1.0, "stagewise": 0.5},
+                 defaults={"minrisk": 0.5, "rebel": 1.0, "stagewise": 0.5},
                  help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
