@@ -27,7 +27,6 @@ from minrisk.selection import Codes, Columns, CrossFit, Member, Trainer, cross_f
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
-SHARED = 1 << 13  # binned values, below which threads cost more than they bring
 MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
@@ -130,8 +129,7 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
 
     With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
     """
-    plain, small = trainers[0], trainers[0].columns.binned.size < SHARED
-    workers = Workers() if small else plain.workers
+    plain, workers = trainers[0], trainers[0].workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
         fit = plain.alone(n_rounds, seed)

@@ -26,6 +26,7 @@ Codes = IntArray | Int32Array
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
+SHARED = 1 << 13  # binned values, below which threads cost more than they bring
 RESTING = 1 << 17  # scores, from which on members that wait for the others free what the next round fills anew
 PATIENCE, GRACE = 1.25, 10  # stop when the round exceeds this many times the best one and ten more
 LEAST_FALL = 0.02  # share by which a later checkpoint must be better: half the rounds for the same risk
@@ -204,7 +205,8 @@ class Trainer:
     """Makes members of a candidate; all of them read the same columns, whose rows stand fold after fold."""
 
     def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
-        self.candidate, self.columns, self.workers, self.watching = candidate, columns, workers, list(watching)
+        self.candidate, self.columns, self.watching = candidate, columns, list(watching)
+        self.workers = workers if columns.binned.size >= SHARED else Workers()
 
     def _member(self, fold: int, left_out: tuple[int, int], seed: int, workers: Workers) -> Member:
         table, row, stated, label = self.candidate.costs
