@@ -82,7 +82,7 @@ def usual_bins(n_rows: int) -> int:
 
 
 def usual_folds(n_rows: int) -> int:
-    """And members."""
+    """Of cross-fitting, and so members."""
     return 4 if n_rows < 1000 else 5
 
 

@@ -179,6 +179,15 @@ def test_rounds_are_chosen_on_left_out_rows():
     assert len(model.train_loss_) == model.n_iter_ + 1
 
 
+def test_few_rows_have_few_bins_leaves_and_members():
+    X, y = noisy()
+    usual = MinRiskClassifier(random_state=0, n_estimators=10).fit(X, y)
+    told = MinRiskClassifier(random_state=0, n_estimators=10, max_bins=16, n_folds=4, max_leaf_nodes=11).fit(X, y)
+    np.testing.assert_array_equal(usual.predict_proba(X), told.predict_proba(X))  # 225 rows for each member
+    more = MinRiskClassifier(random_state=0, n_estimators=10, max_bins=256).fit(X, y)
+    assert not np.array_equal(usual.predict_proba(X), more.predict_proba(X))
+
+
 def test_a_pool_has_the_rounds_of_the_longest_of_its_members():
     X, y = noisy()
     model = MinRiskClassifier(random_state=0).fit(X, y)

@@ -34,6 +34,9 @@ from minrisk.selection import (
     fold_numbers,
     least_cost,
     log_loss,
+    usual_bins,
+    usual_folds,
+    usual_leaves,
 )
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers import make_costs, make_data, make_rows, random_costs
@@ -477,3 +480,17 @@ def test_training_in_parts_is_training():
             parts.train(rounds)
         identical(whole.result(9), parts.result(9))
         np.testing.assert_array_equal(whole.scores[-1], parts.scores[-1])
+
+
+@pytest.mark.parametrize(
+    ("n", "bins", "folds"), [(10, 16, 4), (999, 16, 4), (1000, 16, 5), (6400, 100, 5), (16_384, 256, 5), (10**6, 256, 5)]
+)
+def test_bins_and_folds_follow_the_rows(n, bins, folds):
+    assert (usual_bins(n), usual_folds(n)) == (bins, folds)
+
+
+@pytest.mark.parametrize(
+    ("n", "K", "leaves"), [(50, 3, 8), (300, 3, 15), (480, 3, 24), (2000, 3, 50), (10**5, 3, 64), (10**5, 26, 208)]
+)
+def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
+    assert usual_leaves(n, K) == leaves

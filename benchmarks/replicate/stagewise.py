@@ -109,12 +109,13 @@ def rows_of(name: str) -> tuple[Any, np.ndarray]:
 
 def split(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training and test rows of a repeat."""
-    X, X_test, y, y_test = drawn(trial.data, trial.per_class, trial.classes, trial.repeat)
-    return X, X_test, y, y_test
+    return drawn(trial.data, trial.per_class, trial.classes, trial.repeat)
 
 
 @lru_cache(maxsize=2)
-def drawn(name: str, per_class: int, classes: int, repeat: int) -> tuple[np.ndarray, ...]:
+def drawn(
+    name: str, per_class: int, classes: int, repeat: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The same for all fits of a repeat; kept, since the components of news take longer than a fit."""
     X, y = rows_of(name)
     rng = np.random.default_rng(repeat)

@@ -60,7 +60,7 @@ def main() -> None:
     options.add_argument("--cache", type=Path, default=ROOT / "build")
     arguments = options.parse_args()
     data = load("mnist")
-    path = arguments.cache / "mnist_hog.npy"
+    path = arguments.cache / "mnist_gradient_blocks.npy"
     if not path.is_file():
         parts = np.array_split(data.X, 64)
         path.parent.mkdir(parents=True, exist_ok=True)
