@@ -19,13 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from benchmarks.compare.data import SETS, SMALL
 
 Parameters = dict[str, Any]
+RECENT = 3  # folds of the random search
 
 
 class Method(NamedTuple):
@@ -113,7 +114,7 @@ class _Reduction:
 class _Ours:
     """`minrisk.MinRiskClassifier`, which takes its cost when it is made."""
 
-    last: Any = None  # data and fitted model
+    recent: ClassVar[dict[Any, Any]] = {}  # fitted models by their data and parameters: as many as there are folds
 
     def __init__(self, seed: int, jobs: int, parameters: Parameters) -> None:
         from minrisk import MinRiskClassifier
@@ -127,13 +128,16 @@ class _Ours:
 
     def fit(self, X: np.ndarray, y: np.ndarray, cost: np.ndarray) -> _Ours:
         """A surrogate that estimates probabilities is the same fit for all costs: it is made once."""
-        self.cost, data = cost, (X.shape, hash(X.tobytes()), hash(y.tobytes()), str(self.model.get_params()))
-        if _Ours.last is None or _Ours.last[0] != data:
-            _Ours.last = (data, self.model.fit(X, y)) if self.posterior else None
-        if self.posterior:
-            self.model = _Ours.last[1]
-        else:
+        self.cost = cost
+        if not self.posterior:
             self.model.set_params(cost=cost).fit(X, y)
+            return self
+        data = X.shape, hash(X.tobytes()), hash(y.tobytes()), str(self.model.get_params())
+        if data not in self.recent:
+            if len(self.recent) == RECENT:
+                self.recent.pop(next(iter(self.recent)))
+            self.recent[data] = self.model.fit(X, y)
+        self.model = self.recent[data]
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -173,7 +177,7 @@ METHODS = {method.name: method for method in (
     Method("weighted_all_pairs", partial(_Reduction, "WeightedAllPairs", "LGBMClassifier"), "costs", "costsensitive",
            _LIGHTGBM, sets=_MULTICLASS),
     Method("minrisk", _Ours, "costs", "minrisk", {
-        "learning_rate": _RATE, "max_leaf_nodes": ("int", 4, 64), "max_features": ("uniform", 0.2, 1.0),
+        "learning_rate": ("log", 0.1, 1.0), "max_leaf_nodes": ("int", 4, 64), "max_features": ("uniform", 0.2, 1.0),
         "smoothing": ("log", 1e-4, 0.1), "surrogate": ("softmax", "exponential")}),
 )}
 
