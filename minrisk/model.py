@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
+from minrisk.learners.coded_trees import CodedTrees
 from minrisk.learners.step_tables import StepTables
 from minrisk.learners.tree import PackedTrees, Tree
 from minrisk.losses.links import Link, probabilities
@@ -109,14 +111,18 @@ class AdditiveModel:
         return probabilities(self.link, scores, self.temperature)
 
     @cached_property
-    def _steps(self) -> StepTables | None:
-        """Tables for prediction, where all learners are stumps whose sums are exact."""
-        return None if self.projection is not None else StepTables.of(self.packed, self.vectors, self.intercept)
+    def _whole(self) -> StepTables | CodedTrees | None:
+        """All learners in a form that gives the same bits faster than one after another, if there is one."""
+        steps = None if self.projection is not None else StepTables.of(self.packed, self.vectors, self.intercept)
+        return steps or CodedTrees.of(self.packed, self.vectors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_whole"}
 
     def _add_scores(self, X: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray) -> None:
-        """scores[start:stop] += learners first..last; all of them by tables where there are any."""
-        if last - first == self.n_trees and self._steps is not None:
-            self._steps.add_scores(X, start, stop, scores)
+        """scores[start:stop] += learners first..last."""
+        if last - first == self.n_trees and self._whole is not None:
+            self._whole.add_scores(X, start, stop, scores)
         else:
             self.packed.add_scores(X, self.vectors, first, last, start, stop, scores)
 

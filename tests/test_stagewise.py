@@ -15,6 +15,7 @@ from minrisk._kernels.pairwise import log1p
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.boosting import boost
+from minrisk.learners.step_tables import StepTables
 from minrisk.losses.gamma_phi import GammaPhiLoss
 from minrisk.losses.pairwise import PairwiseLoss
 from minrisk.rows.pairs import CorrectiveRows, PairRows
@@ -303,7 +304,7 @@ def test_tables_predict_the_same_bits(wine, dtype):
     learning_rate = 0.3
     for kind in (StagewiseMCBoostClassifier(n_estimators=80, learning_rate=learning_rate), MultiBoostClassifier(n_estimators=30)):
         model = kind.fit(X, y).model_
-        assert model._steps is not None and len(model._steps.thresholds) < len(model) + 1
+        assert isinstance(model._whole, StepTables) and len(model._whole.thresholds) < len(model) + 1
         new = np.nan_to_num(X * 1.01).astype(dtype)
         if dtype is not int:
             new[::3, 1:4] = np.nan
@@ -312,9 +313,9 @@ def test_tables_predict_the_same_bits(wine, dtype):
         np.testing.assert_array_equal(model.scores(new), last)
         np.testing.assert_array_equal(model.scores(new[:1]), last[:1])
         np.testing.assert_array_equal(model[:7].scores(new), list(model.staged_scores(new))[6])
-    assert REBELClassifier(n_estimators=5, weak_learner="stump").fit(X, y).model_._steps is None  # its sums round
+    assert REBELClassifier(n_estimators=5, weak_learner="stump").fit(X, y).model_._whole is None  # its sums round
     trees = StagewiseMCBoostClassifier(n_estimators=5, weak_learner="tree").fit(X, y)
-    assert trees.model_._steps is None
+    assert trees.model_._whole is None
 
 
 def test_correction_beats_stages_and_keeps_signs():
