@@ -35,7 +35,8 @@ from minrisk import MinRiskClassifier
 SETS = ("letter", "isolet", "mnist", "news20", "made100")
 SMALL = ("breast_tissue", "wine", "glass", "svmguide4", "vertebral", "ecoli", "libras", "svmguide2", "vehicle", "vowel")
 SINGLE = {name: 1 for name in ("n_members", "n_folds") if name in MinRiskClassifier().get_params()}
-OURS: dict[str, dict[str, Any]] = {"MinRisk": SINGLE, "MinRisk, defaults": {}}
+POOLED = "MinRisk, defaults"
+OURS: dict[str, dict[str, Any]] = {"MinRisk": SINGLE, POOLED: {}}
 PEERS = {"LightGBM": "lightgbm", "XGBoost": "xgboost", "XGBoost, multi": "xgboost_multi", "CatBoost": "catboost"}
 TARGETS = {"LightGBM": 1 / 3, "XGBoost": 1 / 3, "XGBoost, multi": 1 / 3, "CatBoost": 1 / 8}
 MANY_CLASSES, MANY_TARGET = 100, 1 / 10
@@ -220,7 +221,20 @@ def reach(name: str, data: Data, enough: int, jobs: int, limit: float, ours_roun
         search = search_ours(name, data, jobs, ours_rounds)
     else:
         search = SEARCHES[name](name, data, jobs, enough, limit, peer_rounds)
-    return timed_again(name, data, jobs, first(search.mistakes, enough), search)
+    rounds = first(search.mistakes, enough)
+    if name == POOLED and rounds is not None:
+        rounds = fewest(name, data, enough, jobs, rounds)
+    return timed_again(name, data, jobs, rounds, search)
+
+
+def fewest(name: str, data: Data, enough: int, jobs: int, most: int) -> int:
+    """Rounds of a good enough fresh fit, by bisection: the first rounds of a long pool are not a pool of few rounds."""
+    least = 0  # not enough
+    while most - least > 1:
+        rounds = (least + most) // 2
+        wrong = data.mistakes(make(name, jobs, rounds=rounds).fit(data.X, data.y).predict(data.X_test))
+        least, most = (least, rounds) if wrong <= enough else (rounds, most)
+    return most
 
 
 def timed_again(name: str, data: Data, jobs: int, rounds: int | None, search: Search) -> Found:
