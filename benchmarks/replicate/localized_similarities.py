@@ -42,6 +42,7 @@ FIGURE9 = {"glass": (26.9, 38.1, 46.2), "shuttle": (0.07, 0.768, 0.14), "vowel":
            "pendigits": (2.0, 3.49, 2.0), "letter": (8.26, 12.1, 2.5), "satimage": (7.62, 11.2, 8.39),
            "optdigits": (2.58, 3.72, 5.04), "isolet": (3.9, 5.54, 14.2), "mnist": (1.91, 1.79, 4.23)}  # fmt: skip
 MOST_ROUNDS = 60_000
+MANY, FEW = 20_000, 10_000  # training rows from which on a support vector machine is chosen by so many of them
 LEAST = 1e-307  # smaller losses are counted as this, or not at all
 
 
@@ -193,22 +194,36 @@ def figure9(options: dict[str, Any], sets: list[str], methods: list[str], seeds:
                         return measured(model, *data)
                     if method == "chosen":
                         return chosen(options, *data)
-                    return best_of(networks(*data) if method == "network" else machines(data[0]), data)
+                    return best_network(*data) if method == "network" else best_machine(*data)
 
                 yield "9", name, method, seed, trial
 
 
 def machines(X: np.ndarray) -> list[Any]:
     """SVC on a 5 x 6 grid: C = 1 to 10^4 and gamma = 10^-3 to 10^2 over d, features standardised."""
-    return [make_pipeline(StandardScaler(), SVC(C=10.0**c, gamma=10.0**g / X.shape[1], cache_size=500))
+    return [make_pipeline(StandardScaler(), SVC(C=10.0**c, gamma=10.0**g / X.shape[1], cache_size=1000))
             for c in range(5) for g in range(-3, 3)]  # fmt: skip
 
 
-def networks(X: np.ndarray, y: np.ndarray, *_: np.ndarray) -> list[Any]:
-    """[d-4d-K], [d-4K-K], [d-2d-4K-K], [d-4K-2K-K]: the last two are our reading of a garbled line."""
+def best_machine(X: np.ndarray, y: np.ndarray, *test: np.ndarray) -> dict[str, Any]:
+    """The machine of least test error; with many rows, of least error on a quarter of 10 000 training rows."""
+    if len(y) <= MANY:
+        return best_of(machines(X), (X, y, *test))
+    rows = np.random.default_rng(0).permutation(len(y))[:FEW]
+    part, held = rows[: FEW * 3 // 4], rows[FEW * 3 // 4 :]
+    errors = [float(np.mean(model.fit(X[part], y[part]).predict(X[held]) != y[held])) for model in machines(X)]
+    best = int(np.argmin(errors))
+    return measured(machines(X)[best], X, y, *test) | {"chosen": f"point {best} ({100 * errors[best]:.2f} %)"}
+
+
+def best_network(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, Any]:
+    """Of least test error among [d-4d-K], [d-4K-K], [d-2d-4K-K], [d-4K-2K-K]: the last two are our reading of a
+    garbled line. Single precision, as usual for networks.
+    """
     d, K = X.shape[1], len(np.unique(y))
-    return [make_pipeline(StandardScaler(), MLPClassifier(hidden, max_iter=300, random_state=0))
-            for hidden in ((4 * d,), (4 * K,), (2 * d, 4 * K), (4 * K, 2 * K))]  # fmt: skip
+    models = [make_pipeline(StandardScaler(), MLPClassifier(hidden, max_iter=300, random_state=0))
+              for hidden in ((4 * d,), (4 * K,), (2 * d, 4 * K), (4 * K, 2 * K))]  # fmt: skip
+    return best_of(models, (X.astype(np.float32), y, X_test.astype(np.float32), y_test))
 
 
 def rounds() -> None:
