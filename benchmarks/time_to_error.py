@@ -249,25 +249,24 @@ def timed_again(name: str, data: Data, jobs: int, rounds: int | None, search: Se
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
-def lightgbm_default(data: Data, jobs: int, quick: bool) -> tuple[Any, Found, Found, int]:
-    """Its default fit, the same cut where its error was that low for the first time, and its mistakes."""
-    default = make("LightGBM", jobs, **({"rounds": 20} if quick else {}))
-    spent = seconds(lambda: default.fit(data.X, data.y))
-    mistakes = list(lightgbm_stages(default, data))
-    enough = data.mistakes(default.predict(data.X_test))
-    search = Search(mistakes, spent, {})
-    whole = Found(default.n_estimators, default, spent, enough / len(data.y_test), search)
-    rounds = first(mistakes, enough) or default.n_estimators
-    early = timed_again("LightGBM", data, jobs, rounds, search) if rounds < default.n_estimators else whole
-    return default, whole, early, enough
-
-
-def one_thread(data: Data, quick: bool) -> Found:
-    """LightGBM's default fit with one thread."""
-    model = make("LightGBM", 1, **({"rounds": 20} if quick else {}))
+def lightgbm_fit(data: Data, jobs: int, quick: bool) -> Found:
+    """Its default fit, and the mistakes at the end."""
+    model = make("LightGBM", jobs, **({"rounds": 20} if quick else {}))
     spent = seconds(lambda: model.fit(data.X, data.y))
     wrong = data.mistakes(model.predict(data.X_test))
     return Found(model.n_estimators, model, spent, wrong / len(data.y_test), Search([wrong], spent, {}))
+
+
+def lightgbm_default(data: Data, jobs: int, quick: bool) -> tuple[Any, Found, Found, int]:
+    """Its default fit, the same cut where its error was that low for the first time, and its mistakes."""
+    whole = lightgbm_fit(data, jobs, quick)
+    default, spent, enough = whole.model, whole.seconds, whole.search.mistakes[-1]
+    mistakes = list(lightgbm_stages(default, data))
+    search = Search(mistakes, spent, {})
+    whole = whole._replace(search=search)
+    rounds = first(mistakes, enough) or default.n_estimators
+    early = timed_again("LightGBM", data, jobs, rounds, search) if rounds < default.n_estimators else whole
+    return default, whole, early, enough
 
 
 def plain(name: str) -> str:
@@ -311,7 +310,7 @@ def large(name: str, arguments: Any) -> list[dict[str, Any]]:
     _, whole, early, enough = lightgbm_default(data, jobs, quick)
     rows = [row("LightGBM", data, jobs, whole), row("LightGBM, as early", data, jobs, early)]
     if jobs > 1:
-        rows.append(row("LightGBM, one thread", data, 1, one_thread(data, quick)))
+        rows.append(row("LightGBM, one thread", data, 1, lightgbm_fit(data, 1, quick)))
     for method in (*OURS, *SEARCHES):
         if method in arguments.methods:
             found = reach(method, data, enough, jobs, limit, ours_rounds, peer_rounds)

@@ -151,7 +151,7 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     most = min(SAMPLE, SAMPLE_VALUES // X.shape[1])
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
-    Z, w = X[rows].astype(np.float64), weight[rows]
+    Z, w = X[rows].astype(np.float64, copy=False), weight[rows]
     known = ~np.isnan(Z)
     Z[~known] = 0.0
     with np.errstate(over="ignore", invalid="ignore"):

@@ -314,15 +314,15 @@ def main() -> None:
         "8": lambda: figure8(common, sets, chosen.methods, seeds),
         "9": lambda: figure9(common, sets, chosen.methods, seeds),
     }[chosen.figure]()  # fmt: skip
-    told = f"candidates={chosen.candidates or 'all'}"
+    told, rows = f"candidates={chosen.candidates or 'all'}", kept(TRIALS)
     for figure, data, method, seed, trial in trials:
         mine = told if method.startswith(("similarity", "sign", "one-point", "chosen")) else ""
         names = {"figure": figure, "data": data, "method": method, "seed": str(seed), "options": mine}
-        if not any(all(row[key] == value for key, value in names.items()) for row in kept(TRIALS)):
+        if not any(all(row[key] == value for key, value in names.items()) for row in rows):
             keep(TRIALS, names | trial(), COLUMNS)
-        rows = summary(kept(TRIALS))
-        show([row for row in rows if (row["figure"], row["data"], row["method"]) == (figure, data, method)])
-    save(SUMMARY, summary(kept(TRIALS)))
+            rows = kept(TRIALS)
+        show(summary([row for row in rows if (row["figure"], row["data"], row["method"]) == (figure, data, method)]))
+    save(SUMMARY, summary(rows))
 
 
 if __name__ == "__main__":
