@@ -299,14 +299,14 @@ def main() -> None:
     options.add_argument("--figure", choices=["spiral", "curves", "8", "9", "rounds"], required=True)
     options.add_argument("--sets", nargs="+", default=None)
     options.add_argument("--methods", nargs="+", default=[])
-    options.add_argument("--seeds", type=int, default=5)
+    options.add_argument("--seeds", type=int, nargs="+", default=[5], help="how many, or from and to")
     options.add_argument("--candidates", type=int, default=None, help="points x_j that a round tries; default all")
     chosen = options.parse_args()
     if chosen.figure == "rounds":
         rounds()
         return
     common: dict[str, Any] = {"n_jobs": chosen.jobs, "n_candidates": chosen.candidates}
-    seeds = range(1 if chosen.quick else chosen.seeds)
+    seeds = range(1) if chosen.quick else range(*chosen.seeds)
     known = {"curves": CURVES, "8": FIGURE8, "9": FIGURE9}.get(chosen.figure, {})
     sets = chosen.sets or [name for name in known if name != "mnist"]
     trials = {
