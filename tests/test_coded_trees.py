@@ -63,6 +63,13 @@ def test_255_thresholds_are_the_most():
         np.testing.assert_allclose(model.scores(X), plain_scores(model, X), rtol=0, atol=1e-12)
 
 
+def test_single_leaves_that_add_something_stay():
+    vectors = np.array([[1.0, -1.0], [0.0, 0.0], [0.5, 2.0]])
+    model = AdditiveModel(pack([CONSTANT] * 3), vectors, np.zeros(2), 2)
+    assert len(model._whole.roots) == 2
+    np.testing.assert_array_equal(model.scores(np.array([[0.0, np.nan]] * 10)), [[1.5, 1.0]] * 10)
+
+
 def test_pools_with_linear_features_are_coded():
     X, y = load_wine(return_X_y=True)
     model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y).model_

@@ -10,8 +10,7 @@ import numpy as np
 from minrisk._kernels._jit import kernel
 
 ROWS, VALUES = 4096, 1 << 19  # coded and walked at a time, and their coded values: these stay in cache
-TREES = 8  # walked before their vectors are added
-SIDE_BY_SIDE = 8
+EIGHT = 8  # rows or trees side by side: the walks are written out
 LEFT_SHIFT, BIN_BITS = 32, 8
 LEAF_BIN = 255
 COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1
@@ -53,8 +52,8 @@ def column(node):
 @kernel
 def walk_rows(codes, nodes, root, n_rows, leaf):
     """leaf[i] = leaf of row i in one tree."""
-    whole = n_rows - n_rows % SIDE_BY_SIDE
-    for i in range(0, whole, SIDE_BY_SIDE):
+    whole = n_rows - n_rows % EIGHT
+    for i in range(0, whole, EIGHT):
         a = b = c = d = e = f = g = h = root
         while True:
             na, nb, nc, nd = nodes[a], nodes[b], nodes[c], nodes[d]
@@ -103,20 +102,20 @@ def walk_trees(code, nodes, roots, leaf):
 def add_coded_trees(X, features, thresholds, nodes, vector, vectors, roots, start, stop, scores):
     """scores[i] += vectors[vector of x_i's leaf] in each of the trees with these roots, in order, rows start..stop."""
     n_outputs, n_trees = scores.shape[1], roots.shape[0]
-    n_codes = features.shape[0]
-    width = min(ROWS, max(64, VALUES // max(1, n_codes)), stop - start)
+    n_codes = max(1, features.shape[0])  # leaves read the first one, to no effect
+    width = min(ROWS, max(64, VALUES // n_codes), stop - start)
     codes = np.empty((width, n_codes), dtype=np.uint8)
-    leaf = np.empty((TREES, width), dtype=np.int64)
-    few = np.empty(SIDE_BY_SIDE, dtype=np.int64)
+    leaf = np.empty((EIGHT, width), dtype=np.int64)
+    few = np.empty(EIGHT, dtype=np.int64)
     for low in range(start, stop, max(1, width)):
         n_rows = min(width, stop - low)
         encode(X, features, thresholds, low, n_rows, codes)
-        for t in range(0, n_trees, TREES):
-            n = min(TREES, n_trees - t)
-            if n_rows < SIDE_BY_SIDE and n == TREES:
+        for t in range(0, n_trees, EIGHT):
+            n = min(EIGHT, n_trees - t)
+            if n_rows < EIGHT and n == EIGHT:
                 for i in range(n_rows):
-                    walk_trees(codes[i], nodes, roots[t : t + TREES], few)
-                    for c in range(TREES):
+                    walk_trees(codes[i], nodes, roots[t : t + EIGHT], few)
+                    for c in range(EIGHT):
                         leaf[c, i] = few[c]
             else:
                 for c in range(n):
