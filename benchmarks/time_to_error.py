@@ -260,9 +260,8 @@ def lightgbm_fit(data: Data, jobs: int, quick: bool) -> Found:
 def lightgbm_default(data: Data, jobs: int, quick: bool) -> tuple[Any, Found, Found, int]:
     """Its default fit, the same cut where its error was that low for the first time, and its mistakes."""
     whole = lightgbm_fit(data, jobs, quick)
-    default, spent, enough = whole.model, whole.seconds, whole.search.mistakes[-1]
-    mistakes = list(lightgbm_stages(default, data))
-    search = Search(mistakes, spent, {})
+    default, enough, mistakes = whole.model, whole.search.mistakes[-1], list(lightgbm_stages(whole.model, data))
+    search = Search(mistakes, whole.seconds, {})
     whole = whole._replace(search=search)
     rounds = first(mistakes, enough) or default.n_estimators
     early = timed_again("LightGBM", data, jobs, rounds, search) if rounds < default.n_estimators else whole

@@ -11,6 +11,7 @@ by the number of rows (MNIST's, 30 candidates, no cache, processor time of one t
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -166,19 +167,17 @@ def chosen(options: dict[str, Any], X: np.ndarray, y: np.ndarray, *test: np.ndar
     part, held, y_part, y_held = train_test_split(X[~single], y[~single], test_size=0.25, random_state=0,
                                                   stratify=y[~single] if len(y) > 500 else None)  # fmt: skip
     part, y_part = np.concatenate([part, X[single]]), np.concatenate([y_part, y[single]])
-    codes = np.unique(y_part, return_inverse=True)[1]  # a class may be held out altogether
-    names = np.unique(y_part)
+    names, codes = np.unique(y_part, return_inverse=True)  # a class may be held out altogether
+
+    def made(response: str, scaling: str) -> REBELClassifier:
+        return similarity(n_estimators=MOST_ROUNDS, target_loss="1/n", response=response, scaling=scaling, **options)
+
     mistakes = {}
-    for response in ("real", "sign"):
-        for scaling in ("none", "standard"):
-            model = similarity(n_estimators=MOST_ROUNDS, target_loss="1/n", response=response, scaling=scaling,
-                               **options)  # fmt: skip
-            model.fit(part, codes)
-            mistakes[response, scaling] = int(np.sum(names[model.predict(held)] != y_held))
-    response, scaling = min(mistakes, key=lambda name: mistakes[name])
-    model = similarity(n_estimators=MOST_ROUNDS, target_loss="1/n", response=response, scaling=scaling, **options)
-    told = f"{response}, {scaling} ({' '.join(map(str, mistakes.values()))} of {len(y_held)})"
-    return measured(model, X, y, *test) | {"chosen": told}
+    for way in itertools.product(("real", "sign"), ("none", "standard")):
+        mistakes[way] = int(np.sum(names[made(*way).fit(part, codes).predict(held)] != y_held))
+    best = min(mistakes, key=lambda way: mistakes[way])
+    told = f"{', '.join(best)} ({' '.join(map(str, mistakes.values()))} of {len(y_held)})"
+    return measured(made(*best), X, y, *test) | {"chosen": told}
 
 
 def figure9(options: dict[str, Any], sets: list[str], methods: list[str], seeds: range) -> Iterator[Trial]:
@@ -301,20 +300,20 @@ def main() -> None:
     options.add_argument("--methods", nargs="+", default=[])
     options.add_argument("--seeds", type=int, nargs="+", default=[5], help="how many, or from and to")
     options.add_argument("--candidates", type=int, default=None, help="points x_j that a round tries; default all")
-    chosen = options.parse_args()
-    if chosen.figure == "rounds":
+    arguments = options.parse_args()
+    if arguments.figure == "rounds":
         rounds()
         return
-    common: dict[str, Any] = {"n_jobs": chosen.jobs, "n_candidates": chosen.candidates}
-    seeds = range(1) if chosen.quick else range(*chosen.seeds)
-    known = {"curves": CURVES, "8": FIGURE8, "9": FIGURE9}.get(chosen.figure, {})
-    sets = chosen.sets or [name for name in known if name != "mnist"]
+    common: dict[str, Any] = {"n_jobs": arguments.jobs, "n_candidates": arguments.candidates}
+    seeds = range(1) if arguments.quick else range(*arguments.seeds)
+    known = {"curves": CURVES, "8": FIGURE8, "9": FIGURE9}.get(arguments.figure, {})
+    sets = arguments.sets or [name for name in known if name != "mnist"]
     trials = {
         "spiral": lambda: spirals(common, seeds), "curves": lambda: curves(common, sets),
-        "8": lambda: figure8(common, sets, chosen.methods, seeds),
-        "9": lambda: figure9(common, sets, chosen.methods, seeds),
-    }[chosen.figure]()  # fmt: skip
-    told, rows = f"candidates={chosen.candidates or 'all'}", kept(TRIALS)
+        "8": lambda: figure8(common, sets, arguments.methods, seeds),
+        "9": lambda: figure9(common, sets, arguments.methods, seeds),
+    }[arguments.figure]()  # fmt: skip
+    told, rows = f"candidates={arguments.candidates or 'all'}", kept(TRIALS)
     for figure, data, method, seed, trial in trials:
         mine = told if method.startswith(("similarity", "sign", "one-point", "chosen")) else ""
         names = {"figure": figure, "data": data, "method": method, "seed": str(seed), "options": mine}
