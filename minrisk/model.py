@@ -119,26 +119,25 @@ class AdditiveModel:
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "_whole"}
 
-    def _add_scores(self, X: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray) -> None:
-        """scores[start:stop] += learners first..last."""
-        if last - first == self.n_trees and self._whole is not None:
-            self._whole.add_scores(X, start, stop, scores)
-        else:
-            self.packed.add_scores(X, self.vectors, first, last, start, stop, scores)
-
     def _add(
         self, X: np.ndarray, linear: Projection | None, scores: FloatArray, first: int, last: int,
         workers: Workers | None,
     ) -> None:
         """scores += the answers of trees first..last to X with the linear features, if there are any, beside it."""
-        n = len(X)
+        n, whole = len(X), self._whole if last - first == self.n_trees else None  # made once, before threads ask for it
         plain = linear is None and X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
 
         def converted(rows: np.ndarray) -> np.ndarray:
             return linear.extend(rows) if linear else np.ascontiguousarray(rows, dtype=np.float64)
 
+        def add_scores(X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
+            if whole is not None:
+                whole.add_scores(X, start, stop, scores)
+            else:
+                self.packed.add_scores(X, self.vectors, first, last, start, stop, scores)
+
         if n < INLINE_ROWS:
-            self._add_scores(X if plain else converted(X), first, last, 0, n, scores)
+            add_scores(X if plain else converted(X), 0, n, scores)
             return
         parts = 1 if workers is None else min(4 * workers.n, -(-n // 64))
         bounds = [n * p // parts for p in range(parts + 1)]
@@ -146,10 +145,10 @@ class AdditiveModel:
         def add(part: int) -> None:
             start, stop = bounds[part], bounds[part + 1]
             if plain:
-                self._add_scores(X, first, last, start, stop, scores)
+                add_scores(X, start, stop, scores)
                 return
             for low in range(start, stop, CONVERT_ROWS):
                 high = min(low + CONVERT_ROWS, stop)
-                self._add_scores(converted(X[low:high]), first, last, 0, high - low, scores[low:high])
+                add_scores(converted(X[low:high]), 0, high - low, scores[low:high])
 
         (workers or Workers()).map(add, range(parts))
