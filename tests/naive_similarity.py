@@ -56,8 +56,11 @@ def binarised(w, signs, sample_weight):
     return np.where(v >= 0, 1, -1), v, U
 
 
-def candidates(X, y, H, sample_weight, real, two=True, limit=None):
-    """Every learner that Sec. 5.2 tries, in its order: (rows, span, response (n,), loss)."""
+def candidates(X, y, H, sample_weight, real, two=True, limit=None, neighbors=None):
+    """Every learner that Sec. 5.2 tries, in its order: (rows, span, response (n,), loss).
+
+    With `neighbors`, x_j is one of so many nearest points of x_i, where one of them is opposite.
+    """
     n = len(y)
     w, signs = weights(y, H, sample_weight)
     tried = [((), 1.0, np.ones(n))]  # step 0
@@ -72,6 +75,9 @@ def candidates(X, y, H, sample_weight, real, two=True, limit=None):
         tau = d2[d2 > 0].min() / 2
         tried.append(((i,), tau, np.array([one_point(x, X[i], tau, real) for x in X])))  # step 3
     left = [n_ for n_ in range(n) if b[n_] != b[i] and d2[n_] > 0]
+    if neighbors is not None:
+        nearest = sorted(set(range(n)) - {i}, key=lambda c: d2[c])[:neighbors]
+        left = [c for c in left if c in nearest] or left
     done = 0
     while two and left and (limit is None or done < limit):
         j = min(left, key=lambda c: (d2[c], place[c], c))  # step 4
@@ -100,14 +106,14 @@ def exact_vector(f, w, signs, ridge, real):
     return a
 
 
-def boost(X, y, K, n_rounds, real=True, two=True, limit=None, smoothing=0.0, sample_weight=None):
+def boost(X, y, K, n_rounds, real=True, two=True, limit=None, smoothing=0.0, sample_weight=None, neighbors=None):
     """Rounds of (rows, span, vector), the losses before round 1 and after each, and the scores."""
     sample_weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     H = np.zeros((len(y), K))
     terms, losses = [], [K / 2]
     for _ in range(n_rounds):
         best = None
-        for each in candidates(X, y, H, sample_weight, real, two, limit):
+        for each in candidates(X, y, H, sample_weight, real, two, limit, neighbors):
             if best is None or losses[-1] - each[3] > (losses[-1] - best[3]) * (1 + 1e-9):
                 best = each
         w, signs = weights(y, H, sample_weight)

@@ -18,6 +18,7 @@ from minrisk.boosting import boost
 from minrisk.learners import similarity
 from minrisk.learners.base import Round
 from minrisk.learners.similarity import Similarities, Similarity
+from minrisk.rows.neighbors import neighbors_of
 from minrisk.rows.points import Points, Units
 from minrisk.rows.similar import SimilarRows
 from minrisk.steps.base import StepProblem
@@ -62,6 +63,38 @@ def test_equals_the_twin(response, seed):
         new = X[::2] + np.random.default_rng(seed).normal(size=X[::2].shape) * X.std()
         expected = twin.scores(terms, X, new, K, response == "real")
         np.testing.assert_allclose(model.model_.scores(new), expected, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_neighbors", [1, 3, 50])
+def test_neighbors_equal_the_twin(n_neighbors, seed):
+    """Up to 50 features they are exact, and where none is opposite all points are looked at."""
+    rng = np.random.default_rng(seed)
+    X, y, weight = rng.normal(size=(40, 2)), rng.integers(0, 3, 40), rng.uniform(0.5, 2.0, 40)
+    X[:, 0] += 2 * y
+    terms, losses, H = twin.boost(X, y, 3, 10, smoothing=1e-3, sample_weight=weight, neighbors=n_neighbors)
+    plain = similar(n_estimators=10, smoothing=1e-3, fit_intercept=False)
+    model = clone(plain).set_params(n_neighbors=n_neighbors).fit(X, y, sample_weight=weight)
+    assert [tuple(learner.rows) for learner in model.model_.learners] == [rows for rows, _, _ in terms]
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-9)
+    np.testing.assert_allclose(model.model_.scores(X), H, atol=1e-8 * np.abs(H).max())
+    if n_neighbors == 50:
+        np.testing.assert_array_equal(plain.fit(X, y, sample_weight=weight).train_loss_, model.train_loss_)
+
+
+@pytest.mark.parametrize(("d", "least"), [(3, 1.0), (200, 0.8)])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_neighbors_are_near(d, least, offset):
+    """Of rows on 60 directions in 200 features most are found."""
+    rng = np.random.default_rng(0)
+    X = offset + (rng.normal(size=(400, 60)) / np.arange(1, 61)) @ rng.normal(size=(60, d)) if d > 60 else (
+        offset + rng.normal(size=(400, d)))
+    found = neighbors_of(Points.of(X, Units.of(X, "none")), 10)
+    distance = np.sum((X[:, None] - X) ** 2, axis=2) + np.diag(np.full(400, np.inf))
+    exact = np.argsort(distance, axis=1)[:, :10]
+    shared = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(found, exact, strict=True)])
+    assert found.shape == (400, 10) and shared >= least
+    assert not np.any(found == np.arange(400)[:, None])
 
 
 def searched(X, y, K, H, weight, real):
@@ -218,6 +251,7 @@ COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
 @pytest.mark.parametrize("response", ["real", "sign"])
 @pytest.mark.parametrize("options", [{}, {"two_point": False}, {"subsample": 0.6, "random_state": 1}, {"n_candidates": 4},
+                                     {"n_neighbors": 12},
                                      {"loss": "logistic"}, {"loss": "squared"}])
 def test_files_stages_threads_and_going_on(response, options, tmp_path):
     X, y = load_iris(return_X_y=True)
@@ -302,7 +336,7 @@ def test_parameters_are_checked():
     X, y = load_iris(return_X_y=True)
     for parameters, message in (
         ({"response": "soft"}, "response must be one of 'real', 'sign'"), ({"target_loss": "none"}, "target_loss must be"),
-        ({"n_candidates": 0}, "n_candidates must be"), ({"scaling": "max"}, "scaling must be"),
+        ({"n_candidates": 0}, "n_candidates must be"), ({"n_neighbors": 0}, "n_neighbors must be"), ({"scaling": "max"}, "scaling must be"),
         ({"max_features": 0.5}, "measures distances in all features"), ({"fit_intercept": "each round"}, "fit_intercept=True"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -3,9 +3,9 @@
 ``--figure spiral`` (2 to 5: 500 points in three arms, fewer training points, mislabelled ones), ``curves`` (6, 7: error
 and loss per round), ``8`` (five random splits 50/25/25, beside stumps, trees and one-point similarities) and ``9`` (the
 sets' own splits, trained until the loss is below 1/n, beside scikit-learn's SVC and MLPs). Raw features, real responses
-and Sec. 5.2 to the letter unless ``--candidates`` limits the points x_j of a round; ``--methods chosen`` takes signs or
-real responses and raw or standardised features by a quarter of the training rows. Every fit is kept; a run does only
-what is missing. The spiral is ours: the paper does not give its own. ``--figure rounds`` measures the time of a round
+and Sec. 5.2 to the letter unless ``--candidates`` limits the points x_j of a round, or ``--neighbors`` takes them from so
+many near ones; ``--methods chosen`` takes signs or real responses and raw or standardised features by a quarter of the
+training rows. Every fit is kept; a run does only what is missing. The spiral is ours: the paper does not give its own. ``--figure rounds`` measures the time of a round
 by the number of rows (MNIST's, 30 candidates, no cache, processor time of one thread).
 """
 
@@ -300,11 +300,13 @@ def main() -> None:
     options.add_argument("--methods", nargs="+", default=[])
     options.add_argument("--seeds", type=int, nargs="+", default=[5], help="how many, or from and to")
     options.add_argument("--candidates", type=int, default=None, help="points x_j that a round tries; default all")
+    options.add_argument("--neighbors", type=int, default=None, help="of x_i among which x_j is; default all points")
     arguments = options.parse_args()
     if arguments.figure == "rounds":
         rounds()
         return
-    common: dict[str, Any] = {"n_jobs": arguments.jobs, "n_candidates": arguments.candidates}
+    common: dict[str, Any] = {"n_jobs": arguments.jobs, "n_candidates": arguments.candidates,
+                              "n_neighbors": arguments.neighbors}  # fmt: skip
     seeds = range(1) if arguments.quick else range(*arguments.seeds)
     known = {"curves": CURVES, "8": FIGURE8, "9": FIGURE9}.get(arguments.figure, {})
     sets = arguments.sets or [name for name in known if name != "mnist"]
@@ -313,7 +315,8 @@ def main() -> None:
         "8": lambda: figure8(common, sets, arguments.methods, seeds),
         "9": lambda: figure9(common, sets, arguments.methods, seeds),
     }[arguments.figure]()  # fmt: skip
-    told, rows = f"candidates={arguments.candidates or 'all'}", kept(TRIALS)
+    told = f"candidates={arguments.candidates or 'all'}" + f" neighbors={arguments.neighbors}" * bool(arguments.neighbors)
+    rows = kept(TRIALS)
     for figure, data, method, seed, trial in trials:
         mine = told if method.startswith(("similarity", "sign", "one-point", "chosen")) else ""
         names = {"figure": figure, "data": data, "method": method, "seed": str(seed), "options": mine}

@@ -129,6 +129,10 @@ class REBELClassifier(BoostedClassifier):
     n_candidates : int, optional
         Largest number of points x_j that a round of similarities tries; default: all that the paper's Sec. 5.2 does.
         With a limit the time of a round is linear in n.
+    n_neighbors : int, optional
+        Look for the points x_j among about so many nearest neighbours of x_i, found once before the first round
+        (nearest in the first 50 principal components); where none of them is of the other side, among all. Default:
+        among all.
     scaling : {"none", "standard", "robust"}, default="none"
         Units of distances: features as they are, over their deviation, or over their interquartile range. Missing
         values count as the mean (median) of the feature.
@@ -205,6 +209,7 @@ class REBELClassifier(BoostedClassifier):
         "response": Choice(("real", "sign")),
         "two_point": Flag(),
         "n_candidates": Number(int, 1, optional=True),
+        "n_neighbors": Number(int, 1, optional=True),
         "scaling": Choice(("none", "standard", "robust")),
         "target_loss": TargetLoss(),
         "cache_size": Number(float, 0),
@@ -229,6 +234,7 @@ class REBELClassifier(BoostedClassifier):
         response: str = "real",
         two_point: bool = True,
         n_candidates: int | None = None,
+        n_neighbors: int | None = None,
         scaling: str = "none",
         target_loss: float | str | None = None,
         cache_size: float = 500,
@@ -256,6 +262,7 @@ class REBELClassifier(BoostedClassifier):
         self.response = response
         self.two_point = two_point
         self.n_candidates = n_candidates
+        self.n_neighbors = n_neighbors
         self.scaling = scaling
         self.target_loss = target_loss
         self.cache_size = cache_size
@@ -325,7 +332,7 @@ class REBELClassifier(BoostedClassifier):
                 f"weak_learner='similarity' measures distances in all features: use max_features=1.0 instead of "
                 f"{self.max_features!r}."
             )
-        return Similarities(self.response == "real", bool(self.two_point), self.n_candidates)
+        return Similarities(self.response == "real", bool(self.two_point), self.n_candidates, self.n_neighbors)
 
     def _solver(self) -> StepSolver:
         from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep

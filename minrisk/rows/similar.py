@@ -16,6 +16,7 @@ from minrisk._workers import Workers
 from minrisk.rows.base import EXPONENTIAL, RowCosts, SeparableRowLoss
 from minrisk.rows.fixed_point import added, divide, fixed_factor
 from minrisk.rows.local import LocalRows
+from minrisk.rows.neighbors import neighbors_of
 from minrisk.rows.points import Points, Units, coincident
 
 EQUAL = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
@@ -51,6 +52,7 @@ class SimilarRows(LocalRows):
         if trainable:
             self._whole = np.empty((2 * self.n_outputs, n))  # edges, then masses
             self._side = np.ones(n, dtype=np.int8)
+            self._neighbors: IntArray | None = None
             self._alike = n > 0 and costs.weight.min() == costs.weight.max()
 
     @cached_property
@@ -183,12 +185,24 @@ class SimilarRows(LocalRows):
         other = near[self._pool & (near > 0)]
         return float(other.min()) if len(other) else np.inf
 
+    def keep_neighbors(self, n_neighbors: int) -> None:
+        """Find about so many nearest points of every point, once, for `opposite` to look among."""
+        if self._neighbors is None and self.n_samples > 1:
+            self._neighbors = neighbors_of(self.points, n_neighbors)
+
     def opposite(self, row: int, near: np.ndarray, most: int | None) -> tuple[IntArray, bool]:
         """Points of the other binarized class, elsewhere than the row's point; nearest first, then by their places.
 
-        The nearest `most` and those as near as the last of them; and whether these are all.
+        The nearest `most` and those as near as the last of them; and whether these are all. Where neighbours are kept
+        and some of them are of the other class, these are all.
         """
-        rows = np.flatnonzero(self._pool & (self._side != self._side[row]) & (near > 0))
+        other = self._pool & (self._side != self._side[row]) & (near > 0)
+        if self._neighbors is not None:
+            rows = self._neighbors[row]
+            rows = rows[other[rows]]
+            if len(rows):
+                return rows[np.lexsort((self._place[rows], near[rows]))], True
+        rows = np.flatnonzero(other)
         distance, everyone = near[rows], True
         if most is not None and most < len(rows):
             close = distance <= np.partition(distance, most - 1)[most - 1]
