@@ -3,10 +3,11 @@
 ``--figure spiral`` (2 to 5: 500 points in three arms, fewer training points, mislabelled ones), ``curves`` (6, 7: error
 and loss per round), ``8`` (five random splits 50/25/25, beside stumps, trees and one-point similarities) and ``9`` (the
 sets' own splits, trained until the loss is below 1/n, beside scikit-learn's SVC and MLPs). Raw features, real responses
-and Sec. 5.2 to the letter unless ``--candidates`` limits the points x_j of a round, or ``--neighbors`` takes them from so
-many near ones; ``--methods chosen`` takes signs or real responses and raw or standardised features by a quarter of the
-training rows. Every fit is kept; a run does only what is missing. The spiral is ours: the paper does not give its own. ``--figure rounds`` measures the time of a round
-by the number of rows (MNIST's, 30 candidates, no cache, processor time of one thread).
+and Sec. 5.2 to the letter unless ``--candidates`` limits the points x_j of a round, or ``--neighbors`` takes them from
+so many near ones; ``--methods chosen`` takes signs or real responses and raw or standardised features by a quarter of
+the training rows. Every fit is kept; a run does only what is missing. The spiral is ours: the paper does not give its
+own. ``--figure rounds`` measures the time of a round by the number of rows (MNIST's, 30 candidates, no cache, processor
+time of one thread).
 """
 
 from __future__ import annotations
@@ -315,7 +316,8 @@ def main() -> None:
         "8": lambda: figure8(common, sets, arguments.methods, seeds),
         "9": lambda: figure9(common, sets, arguments.methods, seeds),
     }[arguments.figure]()  # fmt: skip
-    told = f"candidates={arguments.candidates or 'all'}" + f" neighbors={arguments.neighbors}" * bool(arguments.neighbors)
+    told = f"candidates={arguments.candidates or 'all'}"
+    told += f" neighbors={arguments.neighbors}" if arguments.neighbors else ""
     rows = kept(TRIALS)
     for figure, data, method, seed, trial in trials:
         mine = told if method.startswith(("similarity", "sign", "one-point", "chosen")) else ""
