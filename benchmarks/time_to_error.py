@@ -223,17 +223,26 @@ def reach(name: str, data: Data, enough: int, jobs: int, limit: float, ours_roun
         search = SEARCHES[name](name, data, jobs, enough, limit, peer_rounds)
     rounds = first(search.mistakes, enough)
     if name == POOLED and rounds is not None:
-        rounds = fewest(name, data, enough, jobs, rounds)
+        rounds = fewest(name, data, enough, jobs, rounds, ours_rounds)
     return timed_again(name, data, jobs, rounds, search)
 
 
-def fewest(name: str, data: Data, enough: int, jobs: int, most: int) -> int:
-    """Rounds of a good enough fresh fit, by bisection: the first rounds of a long pool are not a pool of few rounds."""
-    least = 0  # not enough
+def fewest(name: str, data: Data, enough: int, jobs: int, guess: int, limit: int) -> int | None:
+    """Rounds of a good enough fresh fit, by bisection: the first rounds of a long pool are not a pool of few rounds.
+
+    Doubled from a guess until one is good enough; None if none is up to the limit.
+    """
+    def good(rounds: int) -> bool:
+        return data.mistakes(make(name, jobs, rounds=rounds).fit(data.X, data.y).predict(data.X_test)) <= enough
+
+    least, most = 0, guess  # `least` is not good enough
+    while not good(most):
+        if most == limit:
+            return None
+        least, most = most, min(2 * most, limit)
     while most - least > 1:
         rounds = (least + most) // 2
-        wrong = data.mistakes(make(name, jobs, rounds=rounds).fit(data.X, data.y).predict(data.X_test))
-        least, most = (least, rounds) if wrong <= enough else (rounds, most)
+        least, most = (least, rounds) if good(rounds) else (rounds, most)
     return most
 
 
