@@ -255,7 +255,8 @@ def draw() -> None:
     """Figure 3: mean test error after each number of rounds of Table V."""
     import matplotlib.pyplot as plt
 
-    lines = [row for row in kept(TRIALS) if row["rounds"] == "1000"]
+    lines = [row for row in kept(TRIALS)
+             if row["rounds"] == "1000" and row["per_class"] == str(ROWS.get(row["data"], 0))]
     sets = [name for name in UCI if any(row["data"] == name for row in lines)]
     if not sets:
         return
