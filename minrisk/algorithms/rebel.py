@@ -296,7 +296,10 @@ class REBELClassifier(BoostedClassifier):
             packed: Any = self.model_.packed if self.warm_start and hasattr(self, "model_") else None
             goes_on = isinstance(packed, PackedSimilarities)  # in the units of the rounds so far
             self._units = packed.units if goes_on else Units.of(values, self.scaling, costs.weight)
-        return SimilarRows(values, self._units, costs, workers, self.cache_size * 1e6, trainable=trainable)
+        cache = self.cache_size * 1e6
+        return SimilarRows(
+            values, self._units, costs, workers, cache, trainable=trainable, n_neighbors=self.n_neighbors
+        )
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting import Recipe
@@ -332,7 +335,7 @@ class REBELClassifier(BoostedClassifier):
                 f"weak_learner='similarity' measures distances in all features: use max_features=1.0 instead of "
                 f"{self.max_features!r}."
             )
-        return Similarities(self.response == "real", bool(self.two_point), self.n_candidates, self.n_neighbors)
+        return Similarities(self.response == "real", bool(self.two_point), self.n_candidates)
 
     def _solver(self) -> StepSolver:
         from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep

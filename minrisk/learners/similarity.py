@@ -77,14 +77,11 @@ class Similarities:
         Whether there are f_ij, or f_i only.
     n_candidates : int, optional
         Points x_j that are tried in a round; None: until step 6 has removed all (the paper).
-    n_neighbors : int, optional
-        x_j are looked for among about so many nearest points of x_i, where some of them are of the other class.
     """
 
     real: bool = True
     two_point: bool = True
     n_candidates: int | None = None
-    n_neighbors: int | None = None
 
     @property
     def traits(self) -> frozenset[str]:
@@ -95,8 +92,6 @@ class Similarities:
         """Steps 0 to 6 of Sec. 5.2; see `LearnerFamily.fit`."""
         rows, problem = similar_rows(round_.rows), round_.problem
         rows.start_search(problem.mass, problem.loss.gain)
-        if self.two_point and self.n_neighbors is not None:
-            rows.keep_neighbors(self.n_neighbors)
         best = _Best((), 1.0, rows.drop_along(np.ones(rows.n_samples)))  # step 0: f = 1
         vectors = np.linalg.eigh(rows.moments())[1]
         rows.binarise(vectors[:, -1])  # step 1

@@ -7,7 +7,7 @@ import numpy as np
 from minrisk._typing import IntArray
 from minrisk.rows.points import Points
 
-COMPONENTS = 50  # MNIST: 79 % of the 31 nearest are found (32: 70 %), in the time of four rounds
+COMPONENTS = 50  # MNIST: 79 % of the 31 nearest are found (32: 70 %)
 
 
 def neighbors_of(points: Points, n_neighbors: int) -> IntArray:

@@ -36,29 +36,37 @@ class SimilarRows(LocalRows):
         Memory for columns of distances, of n numbers each.
     costs, workers, blocks, trainable
         As for `LocalRows`.
+    n_neighbors : int, optional
+        Opposite points are looked for among about so many nearest points, where some of those are opposite.
     """
 
     def __init__(
         self, X: np.ndarray, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
-        blocks: Sequence[int] | None = None, trainable: bool = True,
+        blocks: Sequence[int] | None = None, trainable: bool = True, n_neighbors: int | None = None,
     ) -> None:
         n, d = X.shape
         bins = np.zeros((d, n), dtype=np.uint8)  # never touched, so it takes no memory
         super().__init__(bins, np.ones(d, dtype=np.int64), costs, workers, blocks, trainable)
-        self.units, self.points = units, Points.of(X, units)
+        self.units, self.points, self.n_neighbors = units, Points.of(X, units), n_neighbors
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
         self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
         self._room = max(8, int(cache_bytes // (8 * max(1, n))))
         if trainable:
             self._whole = np.empty((2 * self.n_outputs, n))  # edges, then masses
             self._side = np.ones(n, dtype=np.int8)
-            self._neighbors: IntArray | None = None
             self._alike = n > 0 and costs.weight.min() == costs.weight.max()
 
     @cached_property
     def location(self) -> tuple[IntArray, int]:
         """Number of each point's location; coincident points share one."""
         return coincident(self.points)
+
+    @cached_property
+    def _neighbors(self) -> IntArray | None:
+        """About the `n_neighbors` nearest points of every point, for `opposite` to look among."""
+        if self.n_neighbors is None or self.n_samples < 2:
+            return None
+        return neighbors_of(self.points, self.n_neighbors)
 
     @cached_property
     def _place(self) -> IntArray:
@@ -185,16 +193,11 @@ class SimilarRows(LocalRows):
         other = near[self._pool & (near > 0)]
         return float(other.min()) if len(other) else np.inf
 
-    def keep_neighbors(self, n_neighbors: int) -> None:
-        """Find about so many nearest points of every point, once, for `opposite` to look among."""
-        if self._neighbors is None and self.n_samples > 1:
-            self._neighbors = neighbors_of(self.points, n_neighbors)
-
     def opposite(self, row: int, near: np.ndarray, most: int | None) -> tuple[IntArray, bool]:
         """Points of the other binarized class, elsewhere than the row's point; nearest first, then by their places.
 
-        The nearest `most` and those as near as the last of them; and whether these are all. Where neighbours are kept
-        and some of them are of the other class, these are all.
+        The nearest `most` and those as near as the last of them; and whether these are all. With
+        `n_neighbors`, where some of these are of the other class, they are all.
         """
         other = self._pool & (self._side != self._side[row]) & (near > 0)
         if self._neighbors is not None:
