@@ -482,6 +482,29 @@ def grow_leafwise(kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_dep
     return tree
 
 
+def effective_rows(sizes):
+    """Rows of one size that would weigh as much."""
+    return np.sum(sizes) ** 2 / np.sum(np.square(sizes)) if np.any(sizes) else 0.0
+
+
+def shares_of_rows(sizes, n_least, floor=1e-3):
+    """Probabilities of minimal variance sampling: the largest rows for sure, others by size; floor times the mean more.
+
+    Ibragimov and Gusev (2019): p = min(1, size / level), where the level makes the sum that of the effective rows, or
+    `n_least`. The rows that are sure to be drawn are the largest ones, so the right number of them is found by trying.
+    """
+    n_drawn = max(n_least, int(effective_rows(sizes)))
+    sizes = np.asarray(sizes) + (floor * np.mean(sizes) if np.any(sizes) else 1.0)
+    if n_drawn >= len(sizes):
+        return np.ones(len(sizes))
+    largest_first = np.sort(sizes)[::-1]
+    for sure in range(n_drawn):
+        level = largest_first[sure:].sum() / (n_drawn - sure)
+        if largest_first[sure] <= level * (1 + 1e-12):
+            break
+    return np.minimum(1.0, sizes / level)
+
+
 def softmax_edge_and_mass(y, weights, H):
     """Minus the slope and the curvature of omega (-log softmax(H)_y) in every score, each (n, K)."""
     p = np.exp(H - H.max(axis=1, keepdims=True))

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost
+from minrisk.costs.reading import row_matrices
 from minrisk.estimator import BoostedClassifier, as_labels
 from minrisk.validation import Choice, Features, Flag, Number, Rule
 
@@ -78,6 +79,10 @@ class MinRiskClassifier(BoostedClassifier):
         classes; None takes all classes into account, at a multiple of the time. Leaf vectors are exact either way.
     max_features : float or int, default=0.4
         Share or number of the features looked at in each split, drawn anew for each.
+    search_rows : int, optional, default=8192
+        With more rows, splits are searched on a sample drawn anew for each tree by minimal variance sampling: of these
+        many, or as many as have large gradients. Leaf vectors are of all rows, `min_samples_leaf` of those searched.
+        None, or no `sketch`: all rows are searched.
     subsample : float, default=1.0
         Share of the rows drawn, without replacement, for each tree.
     binning : {"quantile", "uniform"}, default="quantile"
@@ -142,6 +147,7 @@ class MinRiskClassifier(BoostedClassifier):
         "smoothing": Number(float, 0),
         "sketch": Number(int, 1, optional=True),
         "max_features": Features(),
+        "search_rows": Number(int, 2, optional=True),
         "n_folds": Number(int, 1, optional=True),
         "pool": Flag(),
         "time_budget": Number(float, 0, optional=True),
@@ -160,6 +166,7 @@ class MinRiskClassifier(BoostedClassifier):
         smoothing: float = 1e-3,
         sketch: int | None = 2,
         max_features: float = 0.4,
+        search_rows: int | None = 8192,
         subsample: float = 1.0,
         binning: str = "quantile",
         max_bins: int | None = None,
@@ -180,6 +187,7 @@ class MinRiskClassifier(BoostedClassifier):
         self.smoothing = smoothing
         self.sketch = sketch
         self.max_features = max_features
+        self.search_rows = search_rows
         self.subsample = subsample
         self.binning = binning
         self.max_bins = max_bins
@@ -298,6 +306,7 @@ class MinRiskClassifier(BoostedClassifier):
             min_samples_leaf=self.min_samples_leaf,
             max_features=min(1.0, share),
             sketch=self.sketch,
+            search_rows=self.search_rows,
         )
         return Recipe(
             loss=_loss(surrogate, rows.costs),
@@ -371,23 +380,13 @@ class MinRiskClassifier(BoostedClassifier):
                 "surrogate='exponential' or 'softmax' to decide under costs given to predict, or fit again."
             )
         if np.ndim(cost) == 3:
-            cost = self._costs_per_row(cost, len(scores))
+            widths = sorted({len(self.classes_), len(self.decisions_)})
+            cost = row_matrices(cost, len(scores), len(self.classes_), widths)
             decisions = self.decisions_ if cost.shape[2] == len(self.decisions_) else self.classes_
         else:
             matrix = as_cost(cost, self.classes_)
             cost, decisions = matrix.values, as_labels(matrix.decisions)
         return np.asarray(decisions[self._decide(scores, cost)])
-
-    def _costs_per_row(self, stated: Any, n: int) -> FloatArray:
-        """Checked (n, K, D) costs."""
-        cost: FloatArray = np.asarray(stated, dtype=np.float64)
-        K, widths = len(self.classes_), sorted({len(self.classes_), len(self.decisions_)})
-        if cost.shape[:2] != (n, K) or cost.shape[2] not in widths or not np.all(np.isfinite(cost)):
-            raise ValueError(
-                f"Costs per row must be finite, one matrix for each row: expected shape ({n}, {K}, "
-                f"{' or '.join(map(str, widths))}), got {cost.shape}."
-            )
-        return cost
 
 
 def _loss(surrogate: str, costs: RowCosts) -> Loss:

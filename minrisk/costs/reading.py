@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -284,3 +284,15 @@ def _positions_hint(cost: Any, matrix: CostMatrix) -> str:
     if is_frame(cost) and matrix.classes == tuple(range(matrix.shape[0])):
         return ", or pass cost.to_numpy() if its rows are in the order of the classes"
     return ""
+
+
+def row_matrices(cost: Any, n_samples: int, n_classes: int, widths: Sequence[int]) -> FloatArray:
+    """Check a (K, D) cost matrix for every sample, (n, K, D) with D one of `widths`; raises `ValueError`."""
+    matrices: FloatArray = np.asarray(cost, dtype=np.float64)
+    fits = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes) and matrices.shape[2] in widths
+    if not fits or not np.all(np.isfinite(matrices)):
+        raise ValueError(
+            f"Costs per row must be finite, one matrix for each row: expected shape ({n_samples}, {n_classes}, "
+            f"{' or '.join(map(str, widths))}), got {matrices.shape}."
+        )
+    return matrices

@@ -39,6 +39,9 @@ class VectorTrees:
     sketch : int, optional
         Splits are chosen on this many random combinations of the decisions' edges, which makes the search's cost
         independent of D; None chooses them by all decisions at once. Leaf vectors are exact either way.
+    search_rows : int, optional
+        With more rows in the bag, a sketch's splits are searched on so many at least, drawn for each tree by minimal
+        variance sampling; see `minrisk._kernels.sampling`. Leaf vectors are of all rows. None: all are searched.
 
     Notes
     -----
@@ -56,6 +59,7 @@ class VectorTrees:
     min_samples_leaf: int = 1
     max_features: float = 1.0
     sketch: int | None = 1
+    search_rows: int | None = None
 
     @cached_property
     def flat_thresholds(self) -> tuple[FloatArray, IntArray]:
@@ -76,7 +80,7 @@ class VectorTrees:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         n_drawn = self.n_drawn(len(round_.features))
-        rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn)
+        rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn, self.search_rows)
         drawn = self.sketch is not None or n_drawn < len(round_.features)
         for trial in range(TRIALS if drawn else 1):
             seed = round_.seed + trial

@@ -56,6 +56,7 @@ class GrowthRule(NamedTuple):
     max_depth: int
     min_leaf: int  # rows
     n_drawn: int  # features looked at in each node, drawn anew for every node
+    n_rows: int | None = None  # at least, on which a sketch's splits are searched; None: all
 
 
 class Target(NamedTuple):

@@ -22,6 +22,7 @@ from minrisk._kernels.grow import (
     merit,
     node_histograms,
 )
+from minrisk._kernels.sampling import draw_rows, order_by_leaf
 from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
@@ -92,25 +93,33 @@ class Growth:
         return rows
 
     # -- columns ---------------------------------------------------------------------------------------------------
-    def _prepare(self, target: Target) -> FloatArray:
-        """Fill the fixed-point columns; returns what a unit of each is worth."""
+    def _prepare(self, target: Target, in_bag: Int32Array, n_rows: int | None, seed: int) -> tuple[FloatArray, int]:
+        """Fill the fixed-point columns, and `order` with the rows that splits are searched on.
+
+        Returns what a unit of each column is worth, and the number of those rows.
+        """
         rows, D = self.rows, self.rows.n_outputs
         n_columns = 2 * D + 1 if target.directions is None else len(target.directions) + 1
         if self._columns.shape != (rows.n_samples, n_columns):
             self._columns = np.empty((rows.n_samples, n_columns), dtype=FIXED)
             self._sketch = np.empty((rows.n_samples, 0 if target.directions is None else n_columns))
+        self.order[: len(in_bag)] = in_bag
         if target.directions is None:
             factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
-            return divide(1.0, np.concatenate(factors))
+            return divide(1.0, np.concatenate(factors)), len(in_bag)
         tops = rows.over_blocks(
             lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
         )
-        top, bits = largest(tops), rows.sum_bits
+        top, bits, n = largest(tops), rows.sum_bits, len(in_bag)
+        if n_rows is not None and n_rows < n:
+            offset = np.random.default_rng(seed).random()
+            n, highest = draw_rows(self._sketch, in_bag, n_rows, offset, self.order)
+            top = np.maximum(top, highest)
         units: list[FloatArray] = rows.over_blocks(
             lambda a, b: fix_sketch(self._sketch, top, bits, COUNT_BITS, a, b, self._columns)
         )
-        return units[0]
+        return units[0], n
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
         """Values of the bag in fixed point into the columns from `first` on; returns their factors."""
@@ -122,10 +131,9 @@ class Growth:
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
         """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
         rows = self.rows
-        factor = self._prepare(target)
-        in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag)
-        order = self.order[: len(in_bag)]
-        order[:] = in_bag
+        in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
+        factor, n_searched = self._prepare(target, in_bag, rule.n_rows, seed)
+        order = self.order[:n_searched]
         L, C = rule.max_leaves, self._columns.shape[1]
         if self._tree is None or self._tree.total.shape != (L, C):
             self._tree = _Growing.empty(L, C)
@@ -159,6 +167,8 @@ class Growth:
             self._number_all(feature, bins, left, node[:n_leaves], deepest)
         else:
             leaf_numbers(order, self.start, self.end, rows.leaf)
+        if len(order) < len(in_bag):  # vectors are of all rows
+            order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
         return GrownTree(
             feature[:n_nodes].copy(), bins[:n_nodes].copy(), left[:n_nodes].copy(), gain[:n_nodes].copy(),
             node[:n_leaves].copy(), deepest,

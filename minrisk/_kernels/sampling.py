@@ -1,0 +1,86 @@
+"""Minimal variance sampling of rows (Ibragimov and Gusev, "Minimal Variance Sampling in Stochastic Gradient Boosting",
+NeurIPS 2019): a few rows whose weighted sums stand for everybody's.
+"""
+
+import numpy as np
+
+from minrisk._kernels._jit import kernel
+
+FLOOR = 1e-3  # of the mean size, added to each: every row may be drawn
+MOST_PASSES = 50
+ROUNDING = 1e-9  # of the running sum of shares
+
+
+@kernel
+def level_of(size, n_drawn):
+    """Level of sum_i min(1, size_i / level) = n_drawn, reached from above: more rows are sure to be drawn each time."""
+    level = size.sum() / n_drawn
+    for _ in range(MOST_PASSES):
+        rest, sure = 0.0, 0
+        for i in range(size.shape[0]):
+            if size[i] >= level:
+                sure += 1
+            else:
+                rest += size[i]
+        if sure >= n_drawn or not rest / (n_drawn - sure) < level:
+            break
+        level = rest / (n_drawn - sure)
+    return level
+
+
+@kernel
+def draw_rows(sketch, order, n_least, offset, drawn):
+    """Draw some of the rows in `order` into `drawn`, in their order; returns how many, and column maxima.
+
+    A row's size s is the length of its edges in the sketch. About (sum s)^2 / sum s^2 rows are drawn, as many as would
+    weigh as much if all were of one size, so that drawing at most doubles the variance of sums; and `n_least` at least.
+    Each comes with probability p = min(1, s / level) and is divided by p in place: sums over the drawn rows are those
+    over all in expectation. Rows are taken where the running sum of p, begun at `offset` in [0, 1), passes whole
+    numbers (systematic sampling). The last column is the mass, of positive values.
+    """
+    n, q = order.shape[0], sketch.shape[1] - 1
+    size = np.empty(n)
+    total, squares = 0.0, 0.0
+    for i in range(n):
+        square = 0.0
+        for c in range(q):
+            square += sketch[order[i], c] ** 2
+        size[i] = np.sqrt(square)
+        total += size[i]
+        squares += square
+    n_drawn = max(n_least, int(total * total / squares)) if squares > 0.0 else n_least
+    floor = FLOOR * total / n if total > 0.0 else 1.0
+    for i in range(n):
+        size[i] += floor
+    level = level_of(size, n_drawn) if n_drawn < n else 0.0
+    top, reached, m = np.zeros(q + 1), offset, 0
+    for i in range(n):
+        share = min(1.0, size[i] / level) if level > 0.0 else 1.0
+        reached += share
+        if reached < 1.0 - ROUNDING:
+            continue
+        reached -= 1.0
+        row = order[i]
+        drawn[m] = row
+        m += 1
+        for c in range(q + 1):
+            sketch[row, c] /= share
+            top[c] = max(top[c], abs(sketch[row, c]))
+    return m, top
+
+
+@kernel
+def order_by_leaf(rows, leaf, order, start, end):
+    """order = the rows, those of a leaf side by side in their old order; start and end of each leaf in it."""
+    end[:] = 0
+    for i in range(rows.shape[0]):
+        end[leaf[rows[i]]] += 1
+    reached = 0
+    for number in range(end.shape[0]):
+        start[number] = reached
+        reached += end[number]
+        end[number] = start[number]
+    for i in range(rows.shape[0]):
+        number = leaf[rows[i]]
+        order[end[number]] = rows[i]
+        end[number] += 1
