@@ -25,11 +25,11 @@ def random_sketch(rng, n, q):
 
 
 def draw(sketch, order, n_drawn, offset):
-    """The rows drawn, and the sketch that the draw leaves."""
+    """The rows drawn, and their sketch divided by their probabilities."""
     weighed, drawn = sketch.copy(), np.empty(len(order), dtype=np.int32)
     m, top = draw_rows(weighed, order, n_drawn, offset, drawn)
-    np.testing.assert_array_equal(top, np.abs(weighed[drawn[:m]]).max(axis=0))
-    return drawn[:m], weighed
+    np.testing.assert_array_equal(top, np.abs(weighed[:m]).max(axis=0))
+    return drawn[:m], weighed[:m]
 
 
 @settings(max_examples=60, deadline=None)
@@ -40,14 +40,12 @@ def test_the_draw_equals_the_twin(seed, n, share, offset):
     sketch, order = random_sketch(rng, 2 * n, q), np.sort(rng.choice(2 * n, n, replace=False)).astype(np.int32)
     sizes = np.linalg.norm(sketch[order, :q], axis=1)
     shares = naive.shares_of_rows(sizes, n_drawn)
-    assert shares.sum() == pytest.approx(max(n_drawn, int(naive.effective_rows(sizes))))
+    assert shares.sum() == pytest.approx(max(n_drawn, min(int(naive.effective_rows(sizes)), n // 4)))
     rows, weighed = draw(sketch, order, n_drawn, offset)
     assert abs(len(rows) - shares.sum()) <= 1 and np.all(np.diff(np.searchsorted(order, rows)) > 0)
     assert set(order[shares > 1 - 1e-9]) <= set(rows)
     of_rows = shares[np.searchsorted(order, rows)]
-    np.testing.assert_allclose(weighed[rows] * of_rows[:, None], sketch[rows], rtol=1e-7)
-    others = np.setdiff1d(np.arange(2 * n), rows)
-    np.testing.assert_array_equal(weighed[others], sketch[others])
+    np.testing.assert_allclose(weighed * of_rows[:, None], sketch[rows], rtol=1e-7)
 
 
 def test_sums_are_right_in_expectation():
@@ -56,7 +54,7 @@ def test_sums_are_right_in_expectation():
     assert naive.effective_rows(np.linalg.norm(sketch[:, :2], axis=1)) < 60
     offsets = (np.arange(2000) + 0.5) / 2000  # of a systematic draw all that can happen
     found = [draw(sketch, order, 60, offset) for offset in offsets]
-    sums = np.mean([weighed[rows].sum(axis=0) for rows, weighed in found], axis=0)
+    sums = np.mean([weighed.sum(axis=0) for _, weighed in found], axis=0)
     np.testing.assert_allclose(sums, sketch.sum(axis=0), rtol=0.02, atol=0.02 * np.abs(sketch).sum(axis=0).max())
     assert np.mean([len(rows) for rows, _ in found]) == pytest.approx(60, abs=0.01)
     times = np.bincount(np.concatenate([rows for rows, _ in found]), minlength=400) / 2000
@@ -67,7 +65,7 @@ def test_rows_without_edges_are_drawn_alike():
     sketch = np.column_stack([np.zeros(100), np.ones(100)])
     rows, weighed = draw(sketch, np.arange(100, dtype=np.int32), 25, 0.0)
     np.testing.assert_array_equal(np.diff(rows), 4)
-    assert weighed[rows, 1].sum() == pytest.approx(100)
+    assert weighed[:, 1].sum() == pytest.approx(100)
 
 
 def test_order_by_leaf():
@@ -90,7 +88,7 @@ def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
 
     def kept(sketch, order, n_drawn, offset, out):
         m, top = draw_rows(sketch, order, n_drawn, offset, out)
-        drawn["rows"], drawn["sketch"] = out[:m].copy(), sketch.copy()
+        drawn["rows"], drawn["sketch"] = out[:m].copy(), sketch[:m].copy()
         return m, top
 
     monkeypatch.setattr(growth, "draw_rows", kept)
@@ -100,7 +98,7 @@ def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
     some[drawn["rows"]] = True
     assert n_rows - 1 <= some.sum() <= in_bag.sum() and not np.any(some & ~in_bag)
     weighed = np.zeros((150, len(target.directions) + 1))
-    weighed[some] = drawn["sketch"][some]
+    weighed[drawn["rows"]] = drawn["sketch"]
     tree = naive.grow_leafwise(
         "sketch", X_binned, weighed[:, :-1], weighed[:, -1:], target.ridge, some, 12, 64, 2
     )

@@ -30,13 +30,13 @@ def level_of(size, n_drawn):
 
 @kernel
 def draw_rows(sketch, order, n_least, offset, drawn):
-    """Draw some of the rows in `order` into `drawn`, in their order; returns how many, and column maxima.
+    """Draw some of the rows in `order` (ascending) into `drawn`; returns how many, and their sketch's column maxima.
 
     A row's size s is the length of its edges in the sketch. About (sum s)^2 / sum s^2 rows are drawn, as many as would
-    weigh as much if all were of one size, so that drawing at most doubles the variance of sums; and `n_least` at least.
-    Each comes with probability p = min(1, s / level) and is divided by p in place: sums over the drawn rows are those
-    over all in expectation. Rows are taken where the running sum of p, begun at `offset` in [0, 1), passes whole
-    numbers (systematic sampling). The last column is the mass, of positive values.
+    weigh as much if all were of one size, but at most a quarter of all, and `n_least` at least. Each comes with
+    probability p = min(1, s / level); the first rows of `sketch` become theirs, divided by p, so that sums over them
+    are those over all rows in expectation. Rows are taken where the running sum of p, begun at `offset` in [0, 1),
+    passes whole numbers (systematic sampling). The last column is the mass, of positive values.
     """
     n, q = order.shape[0], sketch.shape[1] - 1
     size = np.empty(n)
@@ -48,25 +48,32 @@ def draw_rows(sketch, order, n_least, offset, drawn):
         size[i] = np.sqrt(square)
         total += size[i]
         squares += square
-    n_drawn = max(n_least, int(total * total / squares)) if squares > 0.0 else n_least
+    effective = int(total * total / squares) if squares > 0.0 else 0
     floor = FLOOR * total / n if total > 0.0 else 1.0
     for i in range(n):
         size[i] += floor
-    level = level_of(size, n_drawn) if n_drawn < n else 0.0
+    level = level_of(size, max(n_least, min(effective, n // 4)))
     top, reached, m = np.zeros(q + 1), offset, 0
     for i in range(n):
-        share = min(1.0, size[i] / level) if level > 0.0 else 1.0
+        share = min(1.0, size[i] / level)
         reached += share
         if reached < 1.0 - ROUNDING:
             continue
         reached -= 1.0
-        row = order[i]
-        drawn[m] = row
-        m += 1
+        drawn[m] = order[i]
         for c in range(q + 1):
-            sketch[row, c] /= share
-            top[c] = max(top[c], abs(sketch[row, c]))
+            sketch[m, c] = sketch[order[i], c] / share  # m <= i <= order[i]: what is overwritten has been read
+            top[c] = max(top[c], abs(sketch[m, c]))
+        m += 1
     return m, top
+
+
+@kernel
+def pack_rows(X_binned, rows, first, last, out):
+    """out[f] = bins of the rows in feature f, for first <= f < last."""
+    for f in range(first, last):
+        for i in range(rows.shape[0]):
+            out[f, i] = X_binned[f, rows[i]]
 
 
 @kernel

@@ -41,7 +41,7 @@ class VectorTrees:
         independent of D; None chooses them by all decisions at once. Leaf vectors are exact either way.
     search_rows : int, optional
         With more rows in the bag, a sketch's splits are searched on so many at least, drawn for each tree by minimal
-        variance sampling; see `minrisk._kernels.sampling`. Leaf vectors are of all rows. None: all are searched.
+        variance sampling: see `minrisk._kernels.sampling`. Leaf vectors are of all rows. None: all are searched.
 
     Notes
     -----

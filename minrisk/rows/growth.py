@@ -22,7 +22,7 @@ from minrisk._kernels.grow import (
     merit,
     node_histograms,
 )
-from minrisk._kernels.sampling import draw_rows, order_by_leaf
+from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
@@ -81,6 +81,7 @@ class Growth:
         self._spare = np.empty(rows.n_trained, dtype=np.int32)
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
+        self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
         self._kept: dict[int, np.ndarray] = {}
         self._tree: _Growing | None = None
         self.start, self.end = np.array([0]), np.array([rows.n_trained])
@@ -94,32 +95,41 @@ class Growth:
 
     # -- columns ---------------------------------------------------------------------------------------------------
     def _prepare(self, target: Target, in_bag: Int32Array, n_rows: int | None, seed: int) -> tuple[FloatArray, int]:
-        """Fill the fixed-point columns, and `order` with the rows that splits are searched on.
+        """Fill the bins and fixed-point columns that splits are searched on, and `order` with their rows.
 
-        Returns what a unit of each column is worth, and the number of those rows.
+        Returns what a unit of each column is worth, and the number of rows.
         """
-        rows, D = self.rows, self.rows.n_outputs
+        rows, D, n = self.rows, self.rows.n_outputs, len(in_bag)
         n_columns = 2 * D + 1 if target.directions is None else len(target.directions) + 1
         if self._columns.shape != (rows.n_samples, n_columns):
             self._columns = np.empty((rows.n_samples, n_columns), dtype=FIXED)
             self._sketch = np.empty((rows.n_samples, 0 if target.directions is None else n_columns))
-        self.order[: len(in_bag)] = in_bag
+        self.order[:n], self._bins = in_bag, rows.X_binned
         if target.directions is None:
             factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
-            return divide(1.0, np.concatenate(factors)), len(in_bag)
+            return divide(1.0, np.concatenate(factors)), n
         tops = rows.over_blocks(
             lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
         )
-        top, bits, n = largest(tops), rows.sum_bits, len(in_bag)
         if n_rows is not None and n_rows < n:
-            offset = np.random.default_rng(seed).random()
-            n, highest = draw_rows(self._sketch, in_bag, n_rows, offset, self.order)
-            top = np.maximum(top, highest)
+            m, top = draw_rows(self._sketch, in_bag, n_rows, np.random.default_rng(seed).random(), self._spare)
+            self._pack(self._spare[:m])
+            return fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns), m
+        top, bits = largest(tops), rows.sum_bits
         units: list[FloatArray] = rows.over_blocks(
             lambda a, b: fix_sketch(self._sketch, top, bits, COUNT_BITS, a, b, self._columns)
         )
         return units[0], n
+
+    def _pack(self, drawn: Int32Array) -> None:
+        """These rows side by side, numbered from 0: nodes of few rows read few lines of memory."""
+        d, m, X_binned = self.rows.n_features, len(drawn), self.rows.X_binned
+        if len(self._packed) < d * m:
+            self._packed = np.empty(d * m, dtype=X_binned.dtype)
+        bins = self._bins = self._packed[: d * m].reshape(d, m)
+        self._over_features(d, bins.size, lambda a, b: pack_rows(X_binned, drawn, a, b, bins))
+        self.order[:m] = np.arange(m)
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
         """Values of the bag in fixed point into the columns from `first` on; returns their factors."""
@@ -146,7 +156,7 @@ class Growth:
         self._kept.clear()
         while True:
             split = grow(
-                rows.X_binned, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
+                self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
                 target.gain, rule.min_leaf, rule.max_depth, LARGE, order, self._spare, start, end, depth, total, drop,
                 best_feature, best_bin, status, node, feature, bins, left, gain, sizes,
             )  # fmt: skip
@@ -201,13 +211,12 @@ class Growth:
 
     def _by_rows(self, features: IntArray, start: int, end: int) -> np.ndarray:
         """Histograms of a node from its rows."""
-        rows = self.rows
         gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
         gather(self._columns, self.order, start, end, gathered)
         out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
         self._over_features(
             len(features), gathered.size * len(features),
-            lambda a, b: node_histograms(rows.X_binned, features[a:b], self.order, start, end, gathered, out[a:b]),
+            lambda a, b: node_histograms(self._bins, features[a:b], self.order, start, end, gathered, out[a:b]),
         )  # fmt: skip
         return out
 
