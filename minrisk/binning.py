@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from minrisk._kernels._dtypes import BIN, MAX_BINS
 from minrisk._kernels.binning import bin_column
+from minrisk._memory import empty
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 
@@ -110,7 +111,9 @@ def _groups(n_samples: int, n_features: int) -> list[tuple[int, int]]:
 def _columns(X: npt.NDArray[np.generic], rows: IntArray | None, first: int, last: int) -> FloatArray:
     """Columns first..last of X (or of some of its rows) as contiguous float64 rows."""
     part = X[:, first:last] if rows is None else X[rows, first:last]
-    return np.ascontiguousarray(part.T, dtype=np.float64)
+    out = empty(part.T.shape, np.float64)
+    out[:] = part.T
+    return out
 
 
 def _thresholds(values: FloatArray, weight: FloatArray | None, strategy: str, max_bins: int) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.binning import Binner, fit_binner
+from minrisk.binning import fit_binner
 from minrisk.boosting import Progress
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
@@ -27,6 +27,7 @@ from minrisk.selection import Codes, Columns, CrossFit, Member, Trainer, cross_f
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
+TOGETHER = 1 << 21  # values of linear ones that are computed together: all of them would be the peak of memory
 MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
@@ -36,7 +37,7 @@ class Pool(NamedTuple):
     fits: list[CrossFit]
     shares: list[float]  # of the scores
     temperature: float
-    scores: FloatArray  # (n, D) averaged, of left-out rows
+    scores: np.ndarray  # (n, D) float32, averaged, of left-out rows
     dropped: list[CrossFit]  # challengers without a share
 
     @property
@@ -87,17 +88,17 @@ def linear_columns(
         directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
     projection = moments.projection(np.concatenate(directions, axis=1))
     del moments
-    Z = projection.columns(X, workers)
-    everyone = len(rows) == len(X)
+    everyone = None if len(rows) == len(X) else rows
     counted = None if np.all(weight == 1.0) else weight
-    binner: Binner = fit_binner(Z if everyone else Z[rows], binning, max_bins, None, counted, workers)
-    binned = binner.transform(Z, None if everyone else rows, workers)
-    del Z
-    axis.binned.resize((d + len(binned), len(rows)), refcheck=False)  # in place: a copy would be the peak of memory
-    axis.binned[d:] = binned
-    columns = Columns(
-        axis.binned, np.concatenate([axis.n_bins, binner.n_bins]), axis.thresholds + binner.thresholds
-    )  # fmt: skip
+    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, TOGETHER // len(X))
+    axis.binned.resize((d + projection.n_columns, len(rows)), refcheck=False)  # in place: a copy would be the peak
+    for left in range(0, projection.n_columns, width):
+        Z = projection.columns(X, workers, slice(left, left + width))
+        binner = fit_binner(Z if everyone is None else Z[rows], binning, max_bins, None, counted, workers)
+        axis.binned[d + left : d + left + width] = binner.transform(Z, everyone, workers)
+        n_bins.append(binner.n_bins)
+        thresholds += binner.thresholds
+    columns = Columns(axis.binned, np.concatenate(n_bins), thresholds)
     first = d + np.cumsum([0, *(part.shape[1] for part in directions)])
     shared = np.arange(first[1])
     own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
@@ -106,16 +107,18 @@ def linear_columns(
 
 # -- pooling -----------------------------------------------------------------------------------------------------------
 def blend(
-    link: Link, present: FloatArray, challenger: FloatArray, codes: Codes, weight: FloatArray
+    link: Link, present: np.ndarray, challenger: np.ndarray, codes: Codes, weight: FloatArray
 ) -> tuple[float, float]:
     """Share of the challenger and temperature of the blend of least log-loss; 0 and 1 where it gains too little.
 
     Both scores at a temperature of 1. The share climbs by eighths while the log-loss falls.
     """
     temperature, alone = fit_temperature(link, present, codes, weight)
-    share, least = 0.0, alone
+    share, least, mixed = 0.0, alone, np.empty_like(present)
     for eighth in range(1, SHARES + 1):
-        mixed = present + (eighth / SHARES) * (challenger - present)
+        np.subtract(challenger, present, out=mixed)
+        mixed *= eighth / SHARES
+        mixed += present
         tried, loss = fit_temperature(link, mixed, codes, weight, temperature)
         if not loss < least:
             break
@@ -145,9 +148,10 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
         one = members(trainer, 0, 1)
         return trainer, one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
 
-    trials = workers.map(trial, trainers[1:] if pool.link is not None else [])
-    while trials:
-        trainer, one, tried = trials.pop(0)
+    challengers = trainers[1:] if pool.link is not None else []
+    trials = workers.map(trial, challengers) if plain.together else []
+    for challenger in challengers:  # one after another where members take turns: what is tried holds memory
+        trainer, one, tried = trials.pop(0) if trials else trial(challenger)
         joined, trained = None, [one]
         del one
         if _join(pool, tried) is not None:
@@ -162,7 +166,8 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
 def _join(pool: Pool, fit: CrossFit) -> Pool | None:
     """The pool with the candidate in it, by the rows that its members left out; None if they give it no share."""
     assert pool.link is not None
-    present, challenger = pool.scores[fit.seen] / pool.temperature, fit.scores / fit.temperature
+    present, challenger = pool.scores[fit.seen], fit.scores / fit.temperature
+    present /= pool.temperature
     share, temperature = blend(pool.link, present, challenger, fit.candidate.costs.label[fit.seen], fit.weight)
     if share == 0.0:
         return None
@@ -174,8 +179,7 @@ def _join(pool: Pool, fit: CrossFit) -> Pool | None:
     challenger *= share
     challenger += present
     challenger /= total
-    fits = [one._replace(scores=one.scores.astype(np.float32)) for one in (*pool.fits, fit)]  # half the memory
-    return Pool(fits, [f / total for f in factors], temperature / total, challenger, pool.dropped)
+    return Pool([*pool.fits, fit], [f / total for f in factors], temperature / total, challenger, pool.dropped)
 
 
 def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
@@ -214,10 +218,10 @@ def validated_risk(pool: Pool, stated: RowCosts) -> float:
     return _risk(pool.scores, pool.link, pool.temperature, stated)
 
 
-def _risk(scores: FloatArray, link: Link | None, temperature: float, costs: RowCosts) -> float:
+def _risk(scores: np.ndarray, link: Link | None, temperature: float, costs: RowCosts) -> float:
     if not len(scores):
         return np.inf
-    decisions = least_cost(link, scores, temperature, costs.table)
+    decisions = least_cost(link, scores.astype(np.float64), temperature, costs.table)
     return float(costs.weight @ costs.table[costs.row, decisions] / costs.weight.sum())
 
 
@@ -234,7 +238,7 @@ def report(pool: Pool, stated: RowCosts) -> list[dict[str, Any]]:
     shares = [*pool.weights, *([0.0] * len(pool.dropped))]
     for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
         costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
-        own = _risk(fit.scores.astype(np.float64), pool.link, fit.temperature, costs)
+        own = _risk(fit.scores, pool.link, fit.temperature, costs)
         lines.append({
             "surrogate": fit.candidate.surrogate, "variant": fit.candidate.variant, "share": share,
             "n_rounds": fit.n_rounds, "temperature": fit.temperature, "risk": own if np.isfinite(own) else None,

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from minrisk._kernels.projection import project_rows
+from minrisk._memory import empty
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 
 SAMPLE, SAMPLE_VALUES = 20_000, 1 << 22  # rows that moments are computed from, evenly spaced, and values of them
+SLICE_VALUES = 1 << 19  # of which are looked at together
 SPACE = 100  # principal components that discriminant directions are sought in
 PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together
 NULL = 1e-9  # an axis of less than this share of the largest variance is rounding
 MANY = 200  # classes, whose pairs are too many
-BLOCK = 4096  # rows converted at a time
+BLOCK_VALUES = 1 << 17  # converted at a time
 
 
 @dataclass(frozen=True)
@@ -60,15 +62,18 @@ class Projection:
         wide[:, X.shape[1] :] = out
         return wide
 
-    def columns(self, X: np.ndarray, workers: Workers | None = None) -> np.ndarray:
-        """The columns alone, (n, m) float32."""
-        out = np.empty((len(X), self.n_columns), dtype=np.float32)
+    def columns(self, X: np.ndarray, workers: Workers | None = None, part: slice = slice(None)) -> np.ndarray:
+        """The columns alone, or some of them, (n, m) float32."""
+        weights = np.ascontiguousarray(self.weights[:, part])
+        out = empty((len(X), weights.shape[1]), np.float32)
+
+        height = max(1, BLOCK_VALUES // X.shape[1])
 
         def fill(start: int) -> None:
-            block = np.ascontiguousarray(X[start : start + BLOCK], dtype=np.float64)
-            project_rows(block, self.center, self.weights, out[start : start + BLOCK])
+            block = np.ascontiguousarray(X[start : start + height], dtype=np.float64)
+            project_rows(block, self.center, weights, out[start : start + height])
 
-        (workers or Workers()).map(fill, range(0, len(X), BLOCK))
+        (workers or Workers()).map(fill, range(0, len(X), height))
         return out
 
 
@@ -148,29 +153,47 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     rows : ndarray of int
         Of a weight above 0.
     """
-    most = min(SAMPLE, SAMPLE_VALUES // X.shape[1])
+    d = X.shape[1]
+    most = min(SAMPLE, SAMPLE_VALUES // d)
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
-    Z, w = X[rows].astype(np.float64, copy=False), weight[rows]
-    known = ~np.isnan(Z)
-    Z[~known] = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        count = w @ known
-        center = np.divide(w @ Z, count, out=np.zeros(Z.shape[1]), where=count > 0)
+    w, height = weight[rows], max(1, SLICE_VALUES // d)
+    slices = [slice(first, first + height) for first in range(0, len(rows), height)]  # all rows at once are large
+
+    def centered(part: slice, center: FloatArray) -> FloatArray:
+        Z = empty((len(rows[part]), d), np.float64)
+        Z[:] = X[rows[part]]
         Z -= center
-        Z[~known] = 0.0
-        scale = np.sqrt(np.einsum("i,ij,ij->j", w, Z, Z) / w.sum())
+        Z[np.isnan(Z)] = 0.0
+        return Z
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        count = np.sum([w[part] @ ~np.isnan(X[rows[part]]) for part in slices], axis=0)
+        total = np.sum([w[part] @ centered(part, np.zeros(d)) for part in slices], axis=0)
+        center = np.divide(total, count, out=np.zeros(d), where=count > 0)
+        squares = np.sum([np.einsum("i,ij,ij->j", w[part], Z, Z) for part in slices for Z in [centered(part, center)]],
+                         axis=0)  # fmt: skip
+        scale = np.sqrt(squares / w.sum())
         usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
         center, scale = np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
-        Z[:, ~usable] = 0.0
-        Z /= np.where(usable, scale, 1.0)
-    root = np.sqrt(w)[:, None]
-    Z *= root  # in place and back below: as large as all the rest
-    variance, axes = np.linalg.eigh(Z.T @ Z / w.sum())
+
+    def standardised(part: slice) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = centered(part, center)
+            Z[:, ~usable] = 0.0
+            Z /= np.where(usable, scale, 1.0)
+        return Z
+
+    covariance = np.zeros((d, d))
+    for part in slices:
+        Z = standardised(part)
+        Z *= np.sqrt(w[part])[:, None]
+        covariance += Z.T @ Z
+    variance, axes = np.linalg.eigh(covariance / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
     axes = axes[:, ::-1][:, : min(SPACE, kept)]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1.0, 1.0)
-    return Moments(rows, Z @ axes / root, axes, center, scale)
+    return Moments(rows, np.concatenate([standardised(part) @ axes for part in slices]), axes, center, scale)
 
 
 def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:

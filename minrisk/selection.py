@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels import links
+from minrisk._memory import empty
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
@@ -27,7 +28,9 @@ Codes = IntArray | Int32Array
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
 SHARED = 1 << 13  # binned values, below which threads cost more than they bring
-RESTING = 1 << 17  # scores, from which on members that wait for the others free what the next round fills anew
+RESTING = 1 << 17  # scores, from which on members that wait for the others free what the next round fills anew,
+FORGETTING = 1 << 19  # and their scores, which their trees bring back
+TOGETHER = 1 << 21  # scores, beyond which members are trained one after another, on all threads: less memory
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
 LEAST_FALL = 0.02  # share by which a later checkpoint must be better: half the rounds for the same risk
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
@@ -70,7 +73,7 @@ class CrossFit(NamedTuple):
     temperature: float
     seen: IntArray  # the left-out rows
     weight: FloatArray  # (m,) theirs; 0 where a member knew nothing of the class
-    scores: FloatArray  # (m, D) by the member that did not see the row
+    scores: np.ndarray  # (m, D) float32, by the member that did not see the row
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
 
@@ -113,7 +116,7 @@ def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> Int
 
 
 # -- what left-out rows say --------------------------------------------------------------------------------------------
-def log_loss(link: Link, scores: FloatArray, codes: Codes, weight: FloatArray, temperature: float) -> float:
+def log_loss(link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, temperature: float) -> float:
     """Weighted sum of -log p(true class)."""
     kind, slope = LINK_KERNELS[link]
     return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR))
@@ -133,7 +136,7 @@ def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: 
 
 
 def fit_temperature(
-    link: Link, scores: FloatArray, codes: Codes, weight: FloatArray, start: float = 1.0
+    link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, start: float = 1.0
 ) -> tuple[float, float]:
     """Temperature of least log-loss, by steps of 15 % downhill from `start`, and the log-loss there."""
     best, least = start, log_loss(link, scores, codes, weight, start)
@@ -182,14 +185,20 @@ class Member:
 
     def train(self, n_rounds: int) -> None:
         """Go on to a checkpoint, if there is anything left to learn, and keep the scores there."""
-        begun, done = time.perf_counter(), 0 if self.progress is None else len(self.progress.trees)
+        begun, done, last = time.perf_counter(), 0, self.progress
+        if last is not None and last.intercept is not None:
+            done = len(last.trees)
+            self.rows.wake(last.trees, last.vectors, last.intercept)
         made = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, self.progress)
         self.rows.follow(made.trees[done:], made.vectors[done:])
+        left_out = self.rows.scores[slice(*self.rows.left_out)]
+        kept = empty(left_out.shape, np.float32)  # half the memory
+        kept[:] = left_out
+        self.scores.append(kept)
         if self.rows.scores.size > RESTING:
             made.totals = made.whole = None
-            self.rows.rest()
+            self.rows.rest(self.rows.scores.size > FORGETTING)
         self.progress = made
-        self.scores.append(self.rows.scores[slice(*self.rows.left_out)].astype(np.float32))  # half the memory
         self.seconds += time.perf_counter() - begun
 
     def result(self, n_rounds: int) -> Progress:
@@ -207,6 +216,7 @@ class Trainer:
     def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
         self.candidate, self.columns, self.watching = candidate, columns, list(watching)
         self.workers = workers if columns.binned.size >= SHARED else Workers()
+        self.together = len(candidate.costs.label) * candidate.costs.table.shape[1] <= TOGETHER
 
     def _member(self, fold: int, left_out: tuple[int, int], seed: int, workers: Workers) -> Member:
         table, row, stated, label = self.candidate.costs
@@ -223,22 +233,22 @@ class Trainer:
     def fold(self, fold: int, folds: IntArray, seed: int) -> Member:
         """A member to be trained on the other folds; fold numbers ascend."""
         first, last = np.searchsorted(folds, [fold, fold + 1]).tolist()
-        return self._member(fold, (first, last), seed, Workers())
+        return self._member(fold, (first, last), seed, Workers() if self.together else self.workers)
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
         member = self._member(0, (0, 0), seed, self.workers)
         member.train(n_rounds)
-        made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs))
+        made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs), dtype=np.float32)
         return CrossFit(
-            self.candidate, [made], len(made.trees), 1.0, np.arange(0), none[:, 0], none, [], member.seconds
+            self.candidate, [made], len(made.trees), 1.0, np.arange(0), np.empty(0), none, [], member.seconds
         )
 
 
 def cross_fit(
     candidate: Candidate, members: Sequence[Member], folds: IntArray, n_rounds: int, workers: Workers
 ) -> CrossFit:
-    """Train the members of the first folds side by side, for as many rounds as the rows that they left out ask for.
+    """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
     of the last one that lowered it by `LEAST_FALL` are kept. Members may have been trained before.
@@ -246,11 +256,12 @@ def cross_fit(
     link, seen = candidate.link, np.flatnonzero(folds < len(members))
     fold, (table, row, all_weight, label) = folds[seen], candidate.costs
     row, stated, label = row[seen], all_weight[seen], label[seen]
-    weight, pooled = np.empty(len(seen)), np.empty((len(seen), table.shape[1]))
+    weight, pooled = np.empty(len(seen)), empty((len(seen), table.shape[1]), np.float32)
     for number, member in enumerate(members):
         weight[fold == number] = member.weight
     best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
+    together = all(member.rows.workers.n == 1 for member in members)
 
     def pool(c: int) -> None:
         for number, member in enumerate(members):
@@ -258,7 +269,11 @@ def cross_fit(
 
     for c in range(len(rounds)):
         behind = [member for member in members if len(member.scores) <= c]
-        workers.map(methodcaller("train", rounds[c]), behind)
+        if together:
+            workers.map(methodcaller("train", rounds[c]), behind)
+        else:  # each on all threads
+            for member in behind:
+                member.train(rounds[c])
         pool(c)
         if link is None:
             judged = float(stated @ table[row, pooled.argmax(axis=1)])
@@ -267,12 +282,12 @@ def cross_fit(
         curve.append((rounds[c], judged / float((stated if link is None else weight).sum())))
         if judged < best * (1.0 - LEAST_FALL):
             best, chosen, temperature = judged, c, running
-        if len(members) > folds.max():  # all of them: nobody asks for earlier scores again
+        if len(members) > folds.max():  # all of them: nobody asks for earlier scores again but for the best ones
             for member in members:
-                member.scores[:chosen] = [None] * chosen
+                member.scores[: c + 1] = [member.scores[a] if a == chosen else None for a in range(c + 1)]
         if rounds[c] > PATIENCE * rounds[chosen] + GRACE:
             break
     pool(chosen)
     progress = [member.result(rounds[chosen]) for member in members]
-    seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
+    seconds = sum(member.seconds for member in members) / (min(len(members), workers.n) if together else 1)
     return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, pooled, curve, seconds)

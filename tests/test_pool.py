@@ -1,5 +1,6 @@
 """Pools: shares that left-out rows choose, columns that a fold may see, and the average as one model."""
 
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -161,7 +162,7 @@ class Told:
         n, K = scores.shape
         costs = make_costs(1 - np.eye(K), codes, np.ones(n))
         self.candidate = Candidate("softmax", variant, costs, link, None, None)
-        self.workers, self.scores, self.calls = workers or Workers(), scores, []
+        self.workers, self.scores, self.calls, self.together = workers or Workers(), scores, [], True
 
     def fold(self, fold, folds, seed):
         self.calls.append((fold, seed))
@@ -179,6 +180,7 @@ class ToldMember:
 
     def __init__(self, scores):
         self.own, self.scores, self.weight, self.seconds = scores, [], np.ones(len(scores)), 1.0
+        self.rows = SimpleNamespace(workers=Workers())
 
     def train(self, n_rounds):
         self.scores.append(self.own if n_rounds else np.zeros_like(self.own))
@@ -229,7 +231,7 @@ def test_shares_and_scores_are_those_of_the_blends(seed):
     found = fit_pool([Told(v, t, codes) for v, t in zip(names, told, strict=True)], folds, 9, 0)
     assert [fit.candidate.variant for fit in found.fits] == list(names) and found.dropped == []
     assert sum(found.shares) == pytest.approx(1) and min(found.shares) > 0
-    np.testing.assert_allclose(found.scores, sum(s * t for s, t in zip(found.shares, told, strict=True)))
+    np.testing.assert_allclose(found.scores, sum(s * t for s, t in zip(found.shares, told, strict=True)), atol=1e-5)
     assert len({fit.temperature for fit in found.fits}) == 3
     present = told[0] / found.fits[0].temperature
     least = log_loss("softmax", present, codes, weight, 1.0)
@@ -240,8 +242,8 @@ def test_shares_and_scores_are_those_of_the_blends(seed):
         loss = log_loss("softmax", present, codes, weight, 1.0)
         assert share > 0 and loss < least
         least = loss
-    np.testing.assert_allclose(found.scores / found.temperature, present)
-    assert log_loss("softmax", found.scores, codes, weight, found.temperature) == pytest.approx(least)
+    np.testing.assert_allclose(found.scores / found.temperature, present, atol=1e-5)
+    assert log_loss("softmax", found.scores, codes, weight, found.temperature) == pytest.approx(least, rel=1e-5)
 
 
 def test_threads_do_not_change_a_pool():
@@ -261,7 +263,7 @@ def test_without_probabilities_there_is_one_candidate():
     other = Told("small", truth(codes, 3), codes, None)
     found = fit_pool([Told("plain", scores, codes, None), other], folds, 7, 0)
     assert other.calls == [] and found.shares == [1.0] and found.dropped == [] and found.temperature == 1.0
-    np.testing.assert_array_equal(found.scores, scores)
+    np.testing.assert_array_equal(found.scores, scores.astype(np.float32))
 
 
 def test_one_fold_is_one_member_of_all_rows():
@@ -419,7 +421,7 @@ def test_linear_columns_are_binned_like_features(binning, max_bins):
 
 
 def test_threads_do_not_change_columns(monkeypatch):
-    monkeypatch.setattr("minrisk.projection.BLOCK", 64)
+    monkeypatch.setattr("minrisk.projection.BLOCK_VALUES", 64 * 5)
     X, y = clouds(4)
     one, projection, _ = columns_of(X, y)
     with Workers(3) as workers:

@@ -74,8 +74,8 @@ def test_a_row_has_the_same_bits_wherever_it_stands(monkeypatch):
     np.testing.assert_array_equal(linear.columns(np.asfortranarray(X)), whole)
     for i in range(300):
         np.testing.assert_array_equal(linear.columns(X[i : i + 1]), whole[i : i + 1])
-    for block in (1, 7, 299, 300, 301):
-        monkeypatch.setattr(module, "BLOCK", block)
+    for rows in (1, 7, 299, 300, 301):
+        monkeypatch.setattr(module, "BLOCK_VALUES", 6 * rows)
         np.testing.assert_array_equal(linear.columns(X), whole)
         with Workers(3) as workers:
             np.testing.assert_array_equal(linear.columns(X, workers), whole)

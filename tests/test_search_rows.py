@@ -40,7 +40,7 @@ def test_the_draw_equals_the_twin(seed, n, share, offset):
     sketch, order = random_sketch(rng, 2 * n, q), np.sort(rng.choice(2 * n, n, replace=False)).astype(np.int32)
     sizes = np.linalg.norm(sketch[order, :q], axis=1)
     shares = naive.shares_of_rows(sizes, n_drawn)
-    assert shares.sum() == pytest.approx(max(n_drawn, min(int(naive.effective_rows(sizes)), n // 4)))
+    assert shares.sum() == pytest.approx(max(n_drawn, min(int(naive.effective_rows(sizes)), n // 8)))
     rows, weighed = draw(sketch, order, n_drawn, offset)
     assert abs(len(rows) - shares.sum()) <= 1 and np.all(np.diff(np.searchsorted(order, rows)) > 0)
     assert set(order[shares > 1 - 1e-9]) <= set(rows)

@@ -1,6 +1,7 @@
 """Folds, temperatures, checkpoints and members of cross-fitting."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -315,6 +316,27 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
         identical(a, b)
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("surrogate", ["exponential", "softmax"])
+def test_members_that_forget_their_scores_and_take_turns_are_the_same(surrogate, n_threads, monkeypatch):
+    """What saves memory on large data changes no bit."""
+    rng = np.random.default_rng(8)
+    X, y = make_data(rng, 240, 4, 3)
+    rows, binner = make_rows(X, 1 - np.eye(3), y)
+    folds = np.arange(len(y)) * 3 // len(y)
+    usual, _ = crossed(trainer(surrogate, rows, binner), folds, 30, 7)
+    for name in ("RESTING", "FORGETTING", "TOGETHER", "SHARED"):
+        monkeypatch.setattr(selection, name, 0)
+    with Workers(n_threads) as workers:
+        thrifty, members = crossed(trainer(surrogate, rows, binner, workers), folds, 30, 7)
+    assert all(len(member.rows.scores) == 0 for member in members)
+    assert all(sum(scores is not None for scores in member.scores) <= 1 + (usual.n_rounds == 30) for member in members)
+    assert (usual.n_rounds, usual.temperature, usual.judged) == (thrifty.n_rounds, thrifty.temperature, thrifty.judged)
+    np.testing.assert_array_equal(usual.scores, thrifty.scores)
+    for a, b in zip(usual.members, thrifty.members, strict=True):
+        identical(a, b)
+
+
 def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
     rng = np.random.default_rng(9)
     X, y = make_data(rng, 150, 4, 3)
@@ -428,6 +450,7 @@ class Told:
 
     def __init__(self, stages):
         self.stages, self.scores, self.weight, self.seconds, self.trained = stages, [], np.ones(2), 1.0, []
+        self.rows = SimpleNamespace(workers=Workers())
 
     def train(self, n_rounds):
         self.scores.append(self.stages[min(len(self.scores), len(self.stages) - 1)])

@@ -4,6 +4,8 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel
 
+ROWS = 256  # that walk all trees together
+
 
 @kernel
 def add_response(scores, response, vector, start, stop):
@@ -40,22 +42,23 @@ def tree_response(X_binned, feature, bin_, left, value, vector, depth, start, st
 def add_trees(X_binned, feature, bin_, left, value, vector, n_nodes, depth, vectors, n_vectors, start, stop, scores):
     """scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
-    `n_nodes` and `n_vectors` of each tree.
+    `n_nodes` and `n_vectors` of each tree. A few rows at a time: their bins stay in the cache.
     """
-    root, base = 0, 0
-    for t in range(depth.shape[0]):
-        for i in range(start, stop):
-            node = root
-            for _ in range(depth[t]):
-                first = root + left[node]
-                if first == node:
-                    break
-                node = first + (X_binned[feature[node], i] > bin_[node])
-            f, v = value[node], base + vector[node]
-            for k in range(scores.shape[1]):
-                scores[i, k] += f * vectors[v, k]
-        root += n_nodes[t]
-        base += n_vectors[t]
+    for low in range(start, stop, ROWS):
+        root, base = 0, 0
+        for t in range(depth.shape[0]):
+            for i in range(low, min(stop, low + ROWS)):
+                node = root
+                for _ in range(depth[t]):
+                    first = root + left[node]
+                    if first == node:
+                        break
+                    node = first + (X_binned[feature[node], i] > bin_[node])
+                f, v = value[node], base + vector[node]
+                for k in range(scores.shape[1]):
+                    scores[i, k] += f * vectors[v, k]
+            root += n_nodes[t]
+            base += n_vectors[t]
 
 
 @kernel

@@ -24,6 +24,7 @@ from minrisk._kernels.grow import (
 )
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
+from minrisk._memory import empty
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.rows.fixed_point import divide, largest
@@ -94,7 +95,9 @@ class Growth:
         return rows
 
     # -- columns ---------------------------------------------------------------------------------------------------
-    def _prepare(self, target: Target, in_bag: Int32Array, n_rows: int | None, seed: int) -> tuple[FloatArray, int]:
+    def _prepare(
+        self, target: Target, in_bag: Int32Array, n_rows: int | None, features: IntArray, seed: int
+    ) -> tuple[FloatArray, int]:
         """Fill the bins and fixed-point columns that splits are searched on, and `order` with their rows.
 
         Returns what a unit of each column is worth, and the number of rows.
@@ -102,8 +105,8 @@ class Growth:
         rows, D, n = self.rows, self.rows.n_outputs, len(in_bag)
         n_columns = 2 * D + 1 if target.directions is None else len(target.directions) + 1
         if self._columns.shape != (rows.n_samples, n_columns):
-            self._columns = np.empty((rows.n_samples, n_columns), dtype=FIXED)
-            self._sketch = np.empty((rows.n_samples, 0 if target.directions is None else n_columns))
+            self._columns = empty((rows.n_samples, n_columns), FIXED)
+            self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
         self.order[:n], self._bins = in_bag, rows.X_binned
         if target.directions is None:
             factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
@@ -114,7 +117,7 @@ class Growth:
         )
         if n_rows is not None and n_rows < n:
             m, top = draw_rows(self._sketch, in_bag, n_rows, np.random.default_rng(seed).random(), self._spare)
-            self._pack(self._spare[:m])
+            self._pack(features, self._spare[:m])
             return fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns), m
         top, bits = largest(tops), rows.sum_bits
         units: list[FloatArray] = rows.over_blocks(
@@ -122,13 +125,13 @@ class Growth:
         )
         return units[0], n
 
-    def _pack(self, drawn: Int32Array) -> None:
+    def _pack(self, features: IntArray, drawn: Int32Array) -> None:
         """These rows side by side, numbered from 0: nodes of few rows read few lines of memory."""
         d, m, X_binned = self.rows.n_features, len(drawn), self.rows.X_binned
         if len(self._packed) < d * m:
-            self._packed = np.empty(d * m, dtype=X_binned.dtype)
+            self._packed = empty((d * m,), X_binned.dtype)
         bins = self._bins = self._packed[: d * m].reshape(d, m)
-        self._over_features(d, bins.size, lambda a, b: pack_rows(X_binned, drawn, a, b, bins))
+        self._over_features(len(features), bins.size, lambda a, b: pack_rows(X_binned, features[a:b], drawn, bins))
         self.order[:m] = np.arange(m)
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
@@ -142,7 +145,7 @@ class Growth:
         """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
         rows = self.rows
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
-        factor, n_searched = self._prepare(target, in_bag, rule.n_rows, seed)
+        factor, n_searched = self._prepare(target, in_bag, rule.n_rows, features, seed)
         order = self.order[:n_searched]
         L, C = rule.max_leaves, self._columns.shape[1]
         if self._tree is None or self._tree.total.shape != (L, C):
@@ -211,9 +214,9 @@ class Growth:
 
     def _by_rows(self, features: IntArray, start: int, end: int) -> np.ndarray:
         """Histograms of a node from its rows."""
-        gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
+        gathered = empty((end - start, self._columns.shape[1]), FIXED)
         gather(self._columns, self.order, start, end, gathered)
-        out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
+        out = empty((len(features), MAX_BINS, gathered.shape[1]), FIXED)
         self._over_features(
             len(features), gathered.size * len(features),
             lambda a, b: node_histograms(self._bins, features[a:b], self.order, start, end, gathered, out[a:b]),

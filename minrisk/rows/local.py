@@ -22,6 +22,7 @@ from minrisk._kernels.scores import (
     tree_response,
 )
 from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_sides
+from minrisk._memory import empty, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -94,7 +95,7 @@ class LocalRows:
         bounds = sorted({0, *blocks, n, *left_out}) if n else [0, 0]
         self.blocks = [block for block in itertools.pairwise(bounds) if not first <= block[0] < last]
         self.n_trained = n - (last - first)
-        self.scores = np.zeros((n, D), dtype=dtypes.SCORE)
+        self.scores = zeros((n, D), dtypes.SCORE)
         self.response = np.ones(n, dtype=dtypes.RESPONSE)
         self.leaf = np.zeros(n, dtype=dtypes.LEAF)
         self.in_bag, self.whole = np.ones(n, dtype=np.bool_), True
@@ -103,7 +104,7 @@ class LocalRows:
         self._weight_sum = float(costs.weight.sum())
         self._top_cost = float(costs.table.max()) * float(costs.weight.max()) if n else 0.0
         if trainable:
-            self.edge, self.mass = np.empty((2, n, D), dtype=dtypes.SCORE)
+            self.edge, self.mass = empty((2, n, D), dtypes.SCORE)
             exact = n <= dtypes.EXACT_ROWS
             self._fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
             self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_EDGE if exact else dtypes.FIXED_EDGE)
@@ -123,10 +124,20 @@ class LocalRows:
         """Factors that make sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""
         return fixed_factor(top, self.sum_bits - spare)
 
-    def rest(self) -> None:
-        """Free what `gradients` and `grow` fill anew, until then."""
+    def rest(self, scores: bool = False) -> None:
+        """Free what `gradients` and `grow` fill anew, until then, and the scores, until `wake`."""
         self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
         self.__dict__.pop("_growth", None)
+        if scores:
+            self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
+
+    def wake(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
+        """Bring back the scores that these learners made, bit for bit."""
+        if len(self.scores) < self.n_samples:
+            self.scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)
+            self.shift(intercept)
+            self.over_blocks(lambda a, b: self._add(trees, vectors, a, b))
+            self.follow(trees, vectors)
 
     # -- sums per row block ------------------------------------------------------------------------------------
     def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
@@ -138,7 +149,7 @@ class LocalRows:
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
         if len(self.edge) < self.n_samples:  # after a rest
-            self.edge, self.mass = np.empty((2, *self.scores.shape), dtype=dtypes.SCORE)
+            self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
         tops = self.over_blocks(
             lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
         )
@@ -283,7 +294,9 @@ class LocalRows:
 
     def follow(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray]) -> None:
         """Add learners to the scores of the rows left out."""
-        first, last = self.left_out
+        self._add(trees, vectors, *self.left_out)
+
+    def _add(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], first: int, last: int) -> None:
         if first == last or not trees:
             return
         columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in trees), strict=True)

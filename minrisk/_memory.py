@@ -1,0 +1,35 @@
+"""Memory for large arrays that come and go."""
+
+from __future__ import annotations
+
+import math
+import mmap
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+LARGE = 1 << 20  # bytes
+
+
+def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
+    """`numpy.empty` whose memory, where it is large, goes back to the system as soon as the array is gone.
+
+    An allocator keeps blocks of a few megabytes for later, in each thread's heap, and finds them in pieces when it
+    needs them: a fit that frees and allocates such arrays by turns then holds up to twice what it uses.
+    """
+    return _large(shape, dtype) if _size(shape, dtype) >= LARGE else np.empty(shape, dtype=dtype)
+
+
+def zeros(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
+    """`numpy.zeros` of the same kind of memory."""
+    return _large(shape, dtype) if _size(shape, dtype) >= LARGE else np.zeros(shape, dtype=dtype)
+
+
+def _size(shape: Sequence[int], dtype: npt.DTypeLike) -> int:
+    return math.prod(shape) * np.dtype(dtype).itemsize
+
+
+def _large(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
+    """Pages of its own, which the system hands out as zeros when they are first touched."""
+    return np.frombuffer(mmap.mmap(-1, _size(shape, dtype)), dtype=dtype).reshape(shape)

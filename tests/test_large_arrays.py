@@ -1,0 +1,37 @@
+"""Arrays whose memory goes back to the system."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minrisk import _memory
+from minrisk._memory import empty, zeros
+
+
+@pytest.mark.parametrize("large", [1, 1 << 30])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+@pytest.mark.parametrize("shape", [(7, 3), (5,), (2, 4, 3), (0, 3)])
+def test_they_are_arrays_like_any_other(shape, dtype, large, monkeypatch):
+    monkeypatch.setattr(_memory, "LARGE", large)
+    for made in (empty(shape, dtype), zeros(shape, dtype)):
+        assert made.shape == shape and made.dtype == dtype and made.flags.c_contiguous and made.flags.writeable
+        made[...] = 1
+        assert made.sum() == made.size
+    assert not zeros(shape, dtype).any()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads what the process holds from /proc")
+def test_memory_is_given_back():
+    def held():
+        return int(Path("/proc/self/statm").read_text().split()[1])
+
+    before = held()
+    made = [zeros((1 << 18,), np.float64) for _ in range(20)]  # 2 MB each
+    assert held() - before < 1000  # not before it is touched
+    for array in made:
+        array += 1.0
+    assert held() - before > 9000  # pages of 4 kB
+    made.clear()
+    del array
+    assert held() - before < 1000
