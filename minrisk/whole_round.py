@@ -65,7 +65,7 @@ def whole_round(
         type(rows) is LocalRows and rows.n_trained <= LARGE and isinstance(solver, LeafNewton)
         and isinstance(loss, GuessAverseLoss) and loss.kind == "gll"
         and isinstance(family, VectorTrees) and family.sketch is not None
-        and (family.search_rows is None or family.search_rows >= rows.n_trained)
+        and family.n_searched(rows.n_trained) is None
     ):  # fmt: skip
         return None
     costs, everyone = rows.costs, np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)

@@ -80,9 +80,9 @@ class MinRiskClassifier(BoostedClassifier):
     max_features : float or int, default=0.4
         Share or number of the features looked at in each split, drawn anew for each.
     search_rows : int, optional, default=8192
-        With more rows, splits are searched on a sample drawn anew for each tree by minimal variance sampling: of these
-        many, or as many as have large gradients. Leaf vectors are of all rows, `min_samples_leaf` of those searched.
-        None, or no `sketch`: all rows are searched.
+        With more than four times as many rows, splits are searched on a sample drawn anew for each tree by minimal
+        variance sampling: of these many, or as many as have large gradients. Leaf vectors are of all rows,
+        `min_samples_leaf` of those searched. None, or no `sketch`: all rows are searched.
     subsample : float, default=1.0
         Share of the rows drawn, without replacement, for each tree.
     binning : {"quantile", "uniform"}, default="quantile"

@@ -17,6 +17,7 @@ from minrisk.losses.base import EXPONENTIAL, LEAVES
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.steps.base import StepProblem
 
+SPARED = 4  # times `search_rows`, from which on a sample is drawn: of fewer rows it saves little and costs accuracy
 TRIALS = 5  # draws of sketches and features before it is said that nothing can be split
 
 
@@ -40,8 +41,8 @@ class VectorTrees:
         Splits are chosen on this many random combinations of the decisions' edges, which makes the search's cost
         independent of D; None chooses them by all decisions at once. Leaf vectors are exact either way.
     search_rows : int, optional
-        With more rows in the bag, a sketch's splits are searched on so many at least, drawn for each tree by minimal
-        variance sampling: see `minrisk._kernels.sampling`. Leaf vectors are of all rows. None: all are searched.
+        With more than four times as many rows, a sketch's splits are searched on so many at least, drawn for each tree
+        by minimal variance sampling: see `minrisk._kernels.sampling`. Leaf vectors are of all rows. None: all.
 
     Notes
     -----
@@ -76,11 +77,16 @@ class VectorTrees:
         """Features that a node looks at, of so many."""
         return max(1, round(self.max_features * n_features))
 
+    def n_searched(self, n_rows: int) -> int | None:
+        """Rows that splits are searched on at least, of so many; None: all of them."""
+        return None if self.search_rows is None or n_rows <= SPARED * self.search_rows else self.search_rows
+
     def fit(self, round_: Round) -> Found | None:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         n_drawn = self.n_drawn(len(round_.features))
-        rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn, self.search_rows)
+        n_searched = self.n_searched(rows.n_trained)
+        rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn, n_searched)
         drawn = self.sketch is not None or n_drawn < len(round_.features)
         for trial in range(TRIALS if drawn else 1):
             seed = round_.seed + trial
