@@ -27,7 +27,7 @@ from minrisk.selection import Codes, Columns, CrossFit, Member, Trainer, cross_f
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
-TOGETHER = 1 << 21  # values of linear ones that are computed together: all of them would be the peak of memory
+LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of them would be the peak of memory
 MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
@@ -90,7 +90,7 @@ def linear_columns(
     del moments
     everyone = None if len(rows) == len(X) else rows
     counted = None if np.all(weight == 1.0) else weight
-    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, TOGETHER // len(X))
+    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, LINEAR_VALUES // len(X))
     axis.binned.resize((d + projection.n_columns, len(rows)), refcheck=False)  # in place: a copy would be the peak
     for left in range(0, projection.n_columns, width):
         Z = projection.columns(X, workers, slice(left, left + width))
@@ -149,8 +149,8 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
         return trainer, one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
 
     challengers = trainers[1:] if pool.link is not None else []
-    trials = workers.map(trial, challengers) if plain.together else []
-    for challenger in challengers:  # one after another where members take turns: what is tried holds memory
+    trials = workers.map(trial, challengers) if workers.n > 1 else []
+    for challenger in challengers:  # else one after another: what is tried holds memory
         trainer, one, tried = trials.pop(0) if trials else trial(challenger)
         joined, trained = None, [one]
         del one

@@ -211,12 +211,16 @@ class Member:
 
 
 class Trainer:
-    """Makes members of a candidate; all of them read the same columns, whose rows stand fold after fold."""
+    """Makes members of a candidate; all of them read the same columns, whose rows stand fold after fold.
+
+    `workers` train its members side by side; above `TOGETHER` scores these are one thread, and members have them all.
+    """
 
     def __init__(self, candidate: Candidate, columns: Columns, workers: Workers, watching: Sequence[Monitor]) -> None:
         self.candidate, self.columns, self.watching = candidate, columns, list(watching)
-        self.workers = workers if columns.binned.size >= SHARED else Workers()
-        self.together = len(candidate.costs.label) * candidate.costs.table.shape[1] <= TOGETHER
+        self.threads = workers if columns.binned.size >= SHARED else Workers()
+        together = len(candidate.costs.label) * candidate.costs.table.shape[1] <= TOGETHER
+        self.workers, self.inside = (self.threads, Workers()) if together else (Workers(), self.threads)
 
     def _member(self, fold: int, left_out: tuple[int, int], seed: int, workers: Workers) -> Member:
         table, row, stated, label = self.candidate.costs
@@ -233,11 +237,11 @@ class Trainer:
     def fold(self, fold: int, folds: IntArray, seed: int) -> Member:
         """A member to be trained on the other folds; fold numbers ascend."""
         first, last = np.searchsorted(folds, [fold, fold + 1]).tolist()
-        return self._member(fold, (first, last), seed, Workers() if self.together else self.workers)
+        return self._member(fold, (first, last), seed, self.inside)
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        member = self._member(0, (0, 0), seed, self.workers)
+        member = self._member(0, (0, 0), seed, self.threads)
         member.train(n_rounds)
         made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs), dtype=np.float32)
         return CrossFit(
@@ -261,7 +265,6 @@ def cross_fit(
         weight[fold == number] = member.weight
     best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
-    together = all(member.rows.workers.n == 1 for member in members)
 
     def pool(c: int) -> None:
         for number, member in enumerate(members):
@@ -269,11 +272,7 @@ def cross_fit(
 
     for c in range(len(rounds)):
         behind = [member for member in members if len(member.scores) <= c]
-        if together:
-            workers.map(methodcaller("train", rounds[c]), behind)
-        else:  # each on all threads
-            for member in behind:
-                member.train(rounds[c])
+        workers.map(methodcaller("train", rounds[c]), behind)
         pool(c)
         if link is None:
             judged = float(stated @ table[row, pooled.argmax(axis=1)])
@@ -289,5 +288,5 @@ def cross_fit(
             break
     pool(chosen)
     progress = [member.result(rounds[chosen]) for member in members]
-    seconds = sum(member.seconds for member in members) / (min(len(members), workers.n) if together else 1)
+    seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
     return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, pooled, curve, seconds)

@@ -1,7 +1,5 @@
 """Pools: shares that left-out rows choose, columns that a fold may see, and the average as one model."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -162,7 +160,7 @@ class Told:
         n, K = scores.shape
         costs = make_costs(1 - np.eye(K), codes, np.ones(n))
         self.candidate = Candidate("softmax", variant, costs, link, None, None)
-        self.workers, self.scores, self.calls, self.together = workers or Workers(), scores, [], True
+        self.workers, self.scores, self.calls = workers or Workers(), scores, []
 
     def fold(self, fold, folds, seed):
         self.calls.append((fold, seed))
@@ -180,7 +178,6 @@ class ToldMember:
 
     def __init__(self, scores):
         self.own, self.scores, self.weight, self.seconds = scores, [], np.ones(len(scores)), 1.0
-        self.rows = SimpleNamespace(workers=Workers())
 
     def train(self, n_rounds):
         self.scores.append(self.own if n_rounds else np.zeros_like(self.own))

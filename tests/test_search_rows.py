@@ -8,14 +8,12 @@ from sklearn.datasets import load_digits
 
 from minrisk import MinRiskClassifier
 from minrisk._kernels.sampling import draw_rows, order_by_leaf
-from minrisk._workers import Workers
 from minrisk.boosting import boost
-from minrisk.learners.vector_tree import VectorTrees
 from minrisk.rows import growth
 from minrisk.rows.base import GrowthRule
 from tests import naive
-from tests.helpers import make_data, make_rows, random_costs
-from tests.test_vector_trees import bare_rows, grow, identical, make_recipe, random_problem, same_tree, seen_by
+from tests.helpers import make_data, make_rows
+from tests.test_vector_trees import bare_rows, grow, make_recipe, random_problem, same_tree, seen_by
 
 
 def random_sketch(rng, n, q):
@@ -121,31 +119,13 @@ def test_enough_rows_are_not_drawn_from(n_rows):
 
 
 @pytest.mark.parametrize("loss", ["exponential", "gll"])
-def test_fits_do_not_depend_on_threads_and_blocks(loss):
-    rng = np.random.default_rng(6)
-    X, y = make_data(rng, 600, 5, 4)
-    table, weight, found = random_costs(rng, 4), rng.uniform(0, 2, 600), []
-    for n_threads, blocks in ((1, None), (2, [7]), (3, [100, 300, 599])):
-        rows, binner = make_rows(X, table, y, weight, blocks)
-        with Workers(n_threads) as rows.workers:
-            recipe = make_recipe(rows, binner, loss, 8, 2, subsample=0.7, learning_rate=0.3)
-            family = VectorTrees(8, binner.thresholds, max_features=0.6, sketch=2, search_rows=100)
-            found.append(boost(rows, recipe._replace(family=family), 6, 1))
-    for other in found[1:]:
-        for a, b in zip(found[0].trees, other.trees, strict=True):
-            assert identical(a, b)
-        assert identical(found[0].vectors, other.vectors) and found[0].losses == other.losses
-
-
-@pytest.mark.parametrize("loss", ["exponential", "gll"])
 def test_vectors_are_steps_of_all_rows(loss):
     """The vectors of a tree, whatever rows its splits saw, are those that all rows ask for."""
     rng = np.random.default_rng(2)
     X, y = make_data(rng, 500, 4, 3)
     rows, binner = make_rows(X, 1.0 - np.eye(3), y)
-    recipe = make_recipe(rows, binner, loss, smoothing=0.01, learning_rate=1.0)
-    family = VectorTrees(6, binner.thresholds, sketch=2, search_rows=80)
-    made = boost(rows, recipe._replace(family=family, fit_intercept=False), 1, 0)
+    recipe = make_recipe(rows, binner, loss, 6, 2, smoothing=0.01, learning_rate=1.0, search_rows=80)
+    made = boost(rows, recipe._replace(fit_intercept=False), 1, 0)
     rows.respond(made.trees[0])
     fresh, _ = make_rows(X, 1.0 - np.eye(3), y)
     fresh.gradients(recipe.loss, made.log_scale)

@@ -1,7 +1,6 @@
 """Folds, temperatures, checkpoints and members of cross-fitting."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -450,7 +449,6 @@ class Told:
 
     def __init__(self, stages):
         self.stages, self.scores, self.weight, self.seconds, self.trained = stages, [], np.ones(2), 1.0, []
-        self.rows = SimpleNamespace(workers=Workers())
 
     def train(self, n_rounds):
         self.scores.append(self.stages[min(len(self.scores), len(self.stages) - 1)])

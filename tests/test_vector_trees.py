@@ -183,7 +183,7 @@ def test_rounds_equal_the_twin(loss, seed):
 
 def make_recipe(rows, binner, loss="exponential", leaves=8, sketch=None, **other):
     """Vector trees for a coupled exponential or a guess-averse loss."""
-    family = {name: other.pop(name) for name in ("max_depth", "min_samples_leaf", "max_features") if name in other}
+    family = {name: other.pop(name) for name in ("max_depth", "min_samples_leaf", "max_features", "search_rows") if name in other}
     smoothing = other.setdefault("smoothing", 1e-3)
     exponential = loss == "exponential"
     return Recipe(
@@ -370,14 +370,16 @@ def test_threads_and_blocks_change_no_bit(kind, monkeypatch):
 
 @pytest.mark.parametrize("loss", ["exponential", "gll", "gel"])
 @pytest.mark.parametrize("sketch", [1, 3, None])
-def test_whole_fits_do_not_depend_on_threads_and_blocks(loss, sketch):
+@pytest.mark.parametrize("search_rows", [None, 80])
+def test_whole_fits_do_not_depend_on_threads_and_blocks(loss, sketch, search_rows):
     rng = np.random.default_rng(6)
     X, y = make_data(rng, 400, 5, 4)
     table, weight, found = random_costs(rng, 4), rng.uniform(0, 2, 400), []
     for n_threads, blocks in ((1, None), (2, [7]), (3, [100, 300, 399])):
         rows, binner = make_rows(X, table, y, weight, blocks)
         with Workers(n_threads) as rows.workers:
-            recipe = make_recipe(rows, binner, loss, 8, sketch, subsample=0.7, max_features=0.5, learning_rate=0.3)
+            options = {"subsample": 0.7, "max_features": 0.5, "learning_rate": 0.3, "search_rows": search_rows}
+            recipe = make_recipe(rows, binner, loss, 8, sketch, **options)
             found.append(boost(rows, recipe, 6, 1))
     for other in found[1:]:
         for a, b in zip(found[0].trees, other.trees, strict=True):

@@ -214,9 +214,9 @@ class Growth:
 
     def _by_rows(self, features: IntArray, start: int, end: int) -> np.ndarray:
         """Histograms of a node from its rows."""
-        gathered = empty((end - start, self._columns.shape[1]), FIXED)
+        gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
         gather(self._columns, self.order, start, end, gathered)
-        out = empty((len(features), MAX_BINS, gathered.shape[1]), FIXED)
+        out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
         self._over_features(
             len(features), gathered.size * len(features),
             lambda a, b: node_histograms(self._bins, features[a:b], self.order, start, end, gathered, out[a:b]),
