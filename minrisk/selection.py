@@ -183,22 +183,24 @@ class Member:
         self.scores: list[FloatArray | None] = []  # of the left-out rows at round 0 and each checkpoint; None: given up
         self.seconds = 0.0
 
-    def train(self, n_rounds: int) -> None:
-        """Go on to a checkpoint, if there is anything left to learn, and keep the scores there."""
-        begun, done, last = time.perf_counter(), 0, self.progress
+    def train(self, rounds: Sequence[int]) -> None:
+        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
+        begun, last = time.perf_counter(), self.progress
         if last is not None and last.intercept is not None:
-            done = len(last.trees)
             self.rows.wake(last.trees, last.vectors, last.intercept)
-        made = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, self.progress)
-        self.rows.follow(made.trees[done:], made.vectors[done:])
-        left_out = self.rows.scores[slice(*self.rows.left_out)]
-        kept = empty(left_out.shape, np.float32)  # half the memory
-        kept[:] = left_out
-        self.scores.append(kept)
+        for n_rounds in rounds:
+            done = 0 if last is None or last.intercept is None else len(last.trees)
+            last = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, last)
+            self.rows.follow(last.trees[done:], last.vectors[done:])
+            left_out = self.rows.scores[slice(*self.rows.left_out)]
+            kept = empty(left_out.shape, np.float32)  # half the memory
+            kept[:] = left_out
+            self.scores.append(kept)
+        assert last is not None
         if self.rows.scores.size > RESTING:
-            made.totals = made.whole = None
+            last.totals = last.whole = None
             self.rows.rest(self.rows.scores.size > FORGETTING)
-        self.progress = made
+        self.progress = last
         self.seconds += time.perf_counter() - begun
 
     def result(self, n_rounds: int) -> Progress:
@@ -242,7 +244,7 @@ class Trainer:
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
         member = self._member(0, (0, 0), seed, self.threads)
-        member.train(n_rounds)
+        member.train([n_rounds])
         made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs), dtype=np.float32)
         return CrossFit(
             self.candidate, [made], len(made.trees), 1.0, np.arange(0), np.empty(0), none, [], member.seconds
@@ -272,7 +274,9 @@ def cross_fit(
 
     for c in range(len(rounds)):
         behind = [member for member in members if len(member.scores) <= c]
-        workers.map(methodcaller("train", rounds[c]), behind)
+        if behind:  # on to where it may be time to stop at the earliest
+            patient = sum(at <= PATIENCE * rounds[chosen] + GRACE for at in rounds[c:])
+            workers.map(methodcaller("train", rounds[c : c + patient + 1]), behind)
         pool(c)
         if link is None:
             judged = float(stated @ table[row, pooled.argmax(axis=1)])

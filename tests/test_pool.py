@@ -179,8 +179,8 @@ class ToldMember:
     def __init__(self, scores):
         self.own, self.scores, self.weight, self.seconds = scores, [], np.ones(len(scores)), 1.0
 
-    def train(self, n_rounds):
-        self.scores.append(self.own if n_rounds else np.zeros_like(self.own))
+    def train(self, rounds):
+        self.scores += [self.own if n_rounds else np.zeros_like(self.own) for n_rounds in rounds]
 
     def result(self, n_rounds):
         return Progress(intercept=np.zeros(self.own.shape[1]))

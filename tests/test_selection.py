@@ -237,7 +237,7 @@ def trained(trainer, fold, folds, n_rounds, seed):
     """A member, trained from checkpoint to checkpoint."""
     member = trainer.fold(fold, folds, seed)
     for rounds in (0, *checkpoints(n_rounds)):
-        member.train(rounds)
+        member.train([rounds])
     return member
 
 
@@ -393,7 +393,7 @@ def test_the_first_member_is_watched():
     one = trainer("softmax", rows, binner, watching=[seen])
     for fold in (2, 1, 0):
         assert (seen.begun, seen.rounds) == (0, 0)
-        one.fold(fold, folds, 0).train(4)
+        one.fold(fold, folds, 0).train([4])
     assert (seen.begun, seen.rounds) == (1, 4)
     one.alone(5, 0)
     assert (seen.begun, seen.rounds) == (2, 9)
@@ -448,11 +448,16 @@ class Told:
     """Member whose left-out rows have these scores at the checkpoints."""
 
     def __init__(self, stages):
-        self.stages, self.scores, self.weight, self.seconds, self.trained = stages, [], np.ones(2), 1.0, []
+        self.stages, self.scores, self.weight, self.seconds, self.stretches = stages, [], np.ones(2), 1.0, []
 
-    def train(self, n_rounds):
-        self.scores.append(self.stages[min(len(self.scores), len(self.stages) - 1)])
-        self.trained.append(n_rounds)
+    def train(self, rounds):
+        for _ in rounds:
+            self.scores.append(self.stages[min(len(self.scores), len(self.stages) - 1)])
+        self.stretches.append(list(rounds))
+
+    @property
+    def trained(self):
+        return [rounds for stretch in self.stretches for rounds in stretch]
 
     def result(self, n_rounds):
         return Progress(trees=[n_rounds])
@@ -471,6 +476,7 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
     np.testing.assert_array_equal(fit.scores, np.concatenate([right, right]))
     assert [made.trees for made in fit.members] == [[6], [6]] and fit.seconds == 2.0
     assert members[0].scores[:2] == members[1].scores[:2] == [None, None]  # given up
+    assert members[0].stretches == members[1].stretches == [[0, 5, 6], [7, 9, 12, last]]  # 5 + 5/4 of 0, and of 6
     with Workers(2) as workers:
         assert cross_fit(candidate, [Told(stages), Told([wrong, right])], folds, 100, workers).seconds == 1.0
 
@@ -495,12 +501,15 @@ def test_training_in_parts_is_training():
     folds = np.arange(len(y)) * 3 // len(y)
     for surrogate in ("softmax", "exponential"):
         one = trainer(surrogate, rows, binner)
-        whole, parts = one.fold(0, folds, 4), one.fold(0, folds, 4)
-        whole.train(9)
+        whole, parts, stretch = (one.fold(0, folds, 4) for _ in range(3))
+        whole.train([9])
+        stretch.train([0, 1, 5, 9])
         for rounds in (0, 1, 5, 9):
-            parts.train(rounds)
-        identical(whole.result(9), parts.result(9))
-        np.testing.assert_array_equal(whole.scores[-1], parts.scores[-1])
+            parts.train([rounds])
+        for member in (parts, stretch):
+            identical(whole.result(9), member.result(9))
+            np.testing.assert_array_equal(whole.scores[-1], member.scores[-1])
+        np.testing.assert_array_equal(parts.scores, stretch.scores)
 
 
 @pytest.mark.parametrize(
