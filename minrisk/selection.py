@@ -30,7 +30,7 @@ FIRST_CHECKPOINT = 5
 SHARED = 1 << 13  # binned values, below which threads cost more than they bring
 RESTING = 1 << 17  # scores, from which on members that wait for the others free what the next round fills anew,
 FORGETTING = 1 << 19  # and their scores, which their trees bring back
-TOGETHER = 1 << 21  # scores, beyond which members are trained one after another, on all threads: less memory
+TOGETHER = 1 << 21  # scores, beyond which members train one after another, a checkpoint at a time: less memory
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
 LEAST_FALL = 0.02  # share by which a later checkpoint must be better: half the rounds for the same risk
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
@@ -274,9 +274,9 @@ def cross_fit(
 
     for c in range(len(rounds)):
         behind = [member for member in members if len(member.scores) <= c]
-        if behind:  # on to where it may be time to stop at the earliest
-            patient = sum(at <= PATIENCE * rounds[chosen] + GRACE for at in rounds[c:])
-            workers.map(methodcaller("train", rounds[c : c + patient + 1]), behind)
+        if behind:  # on to where it may be time to stop at the earliest, unless the scores on the way are too many
+            ahead = sum(at <= PATIENCE * rounds[chosen] + GRACE for at in rounds[c:]) if pooled.size <= TOGETHER else 0
+            workers.map(methodcaller("train", rounds[c : c + ahead + 1]), behind)
         pool(c)
         if link is None:
             judged = float(stated @ table[row, pooled.argmax(axis=1)])
