@@ -47,7 +47,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     n_estimators: int
     subsample: float
-    max_features: float
+    max_features: Any
     cost: Any
     binning: str
     max_bins: int | None

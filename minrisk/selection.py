@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from operator import methodcaller
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ FORGETTING = 1 << 19  # and their scores, which their trees bring back
 TOGETHER = 1 << 21  # scores, beyond which members train one after another, a checkpoint at a time: less memory
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
 LEAST_FALL = 0.02  # share by which a later checkpoint must be better: half the rounds for the same risk
+MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
@@ -93,6 +95,13 @@ def usual_leaves(n_rows: int, n_outputs: int) -> int:
     """Of a tree that is grown on so many rows."""
     most = max(64, min(8 * n_outputs, LEAF_NUMBERS // n_outputs))
     return max(min(24, max(8, n_rows // 20)), min(most, n_rows // 40))
+
+
+def share_looked_at(stated: float | None, n_features: int) -> float:
+    """Of the features, by a node: as stated, as a share or a number, or what is usual."""
+    if stated is None:
+        return min(0.4, MOST_LOOKED_AT / n_features)
+    return stated / n_features if isinstance(stated, Integral) else stated
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------

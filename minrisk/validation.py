@@ -58,18 +58,23 @@ class Flag(NamedTuple):
 class Features(NamedTuple):
     """A share of the features, or a number of them."""
 
+    optional: bool = False
+
     def accepts(self, value: Any) -> bool:
+        if value is None:
+            return self.optional
         if isinstance(value, bool) or not isinstance(value, Real):
             return False
         return float(value) >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1
 
     def __str__(self) -> str:
-        return "a share of the features above 0 and at most 1.0, or a whole number of them"
+        either = "a share of the features above 0 and at most 1.0, or a whole number of them"
+        return either + ", or None" if self.optional else either
 
 
 def n_drawn(max_features: float, n_features: int) -> int:
     """The number of features that a share of them, or a number, asks for: one at least, all at most."""
-    drawn = max_features if isinstance(max_features, int) else round(max_features * n_features)
+    drawn = int(max_features) if isinstance(max_features, Integral) else round(max_features * n_features)
     return min(max(1, drawn), n_features)
 
 

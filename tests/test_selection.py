@@ -34,11 +34,13 @@ from minrisk.selection import (
     fold_numbers,
     least_cost,
     log_loss,
+    share_looked_at,
     usual_bins,
     usual_folds,
     usual_leaves,
 )
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
+from minrisk.validation import n_drawn
 from tests.helpers import make_costs, make_data, make_rows, random_costs
 
 
@@ -517,6 +519,16 @@ def test_training_in_parts_is_training():
 )
 def test_bins_and_folds_follow_the_rows(n, bins, folds):
     assert (usual_bins(n), usual_folds(n)) == (bins, folds)
+
+
+@pytest.mark.parametrize(
+    ("stated", "d", "share"),
+    [(None, 5, 0.4), (None, 400, 0.4), (None, 800, 0.2), (0.7, 800, 0.7), (40, 800, 0.05), (np.int64(40), 800, 0.05)],
+)
+def test_features_looked_at(stated, d, share):
+    assert share_looked_at(stated, d) == pytest.approx(share)
+    if stated is not None:
+        assert n_drawn(stated, d) == round(share * d)
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,8 @@ class MinRiskClassifier(BoostedClassifier):
     sketch : int, optional, default=2
         Splits are chosen on this many random combinations of the classes, so that a round costs hardly more with many
         classes; None takes all classes into account, at a multiple of the time. Leaf vectors are exact either way.
-    max_features : float or int, default=0.4
-        Share or number of the features looked at in each split, drawn anew for each.
+    max_features : float or int, optional
+        Share or number of features looked at in each split, drawn anew for each. Default: 0.4, at most 160 features.
     search_rows : int, optional, default=8192
         With more than four times as many rows, splits are searched on a sample drawn anew for each tree by minimal
         variance sampling: of these many, or as many as have large gradients. Leaf vectors are of all rows,
@@ -146,7 +146,7 @@ class MinRiskClassifier(BoostedClassifier):
         "min_samples_leaf": Number(int, 1),
         "smoothing": Number(float, 0),
         "sketch": Number(int, 1, optional=True),
-        "max_features": Features(),
+        "max_features": Features(optional=True),
         "search_rows": Number(int, 2, optional=True),
         "n_folds": Number(int, 1, optional=True),
         "pool": Flag(),
@@ -165,7 +165,7 @@ class MinRiskClassifier(BoostedClassifier):
         min_samples_leaf: int = 1,
         smoothing: float = 1e-3,
         sketch: int | None = 2,
-        max_features: float = 0.4,
+        max_features: float | None = None,
         search_rows: int | None = 8192,
         subsample: float = 1.0,
         binning: str = "quantile",
@@ -264,9 +264,9 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.rows.base import RowCosts
         from minrisk.selection import Candidate
 
-        posterior = surrogate in POSTERIOR
-        blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
-        costs = blind if posterior else stated
+        posterior, costs = surrogate in POSTERIOR, stated
+        if posterior:
+            costs = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
         link = _loss(surrogate, costs).link(costs) if posterior else None
 
         def candidate(variant: str) -> Candidate:
@@ -289,11 +289,11 @@ class MinRiskClassifier(BoostedClassifier):
         """One member's parts."""
         from minrisk.boosting import Recipe
         from minrisk.learners.vector_tree import VectorTrees
-        from minrisk.selection import usual_leaves
+        from minrisk.selection import share_looked_at, usual_leaves
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
         exponential = surrogate in ("exponential", "coupled")
-        share = self.max_features if not isinstance(self.max_features, int) else self.max_features / len(seen)
+        share = share_looked_at(self.max_features, len(seen))
         leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs)
         if variant == "small":
             leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(seen))
