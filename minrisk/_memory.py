@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import mmap
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +27,13 @@ def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
 def zeros(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
     """`numpy.zeros` of the same kind of memory."""
     return _large(shape, dtype) if _size(shape, dtype) >= LARGE else np.zeros(shape, dtype=dtype)
+
+
+def give_back() -> None:
+    """Return to the system what was freed and the allocator keeps, where it can be told to (glibc)."""
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # other C libraries
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def _size(shape: Sequence[int], dtype: npt.DTypeLike) -> int:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._memory import give_back
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
@@ -102,6 +103,8 @@ def linear_columns(
     first = d + np.cumsum([0, *(part.shape[1] for part in directions)])
     shared = np.arange(first[1])
     own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
+    if axis.binned.size > LINEAR_VALUES:
+        give_back()  # the pieces that the axes were computed in
     return columns, projection, own
 
 

@@ -1,12 +1,14 @@
 """Arrays whose memory goes back to the system."""
 
+import ctypes
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from minrisk import _memory
-from minrisk._memory import empty, zeros
+from minrisk._memory import empty, give_back, zeros
 
 
 @pytest.mark.parametrize("large", [1, 1 << 30])
@@ -21,11 +23,13 @@ def test_they_are_arrays_like_any_other(shape, dtype, large, monkeypatch):
     assert not zeros(shape, dtype).any()
 
 
+def held():
+    """Pages."""
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads what the process holds from /proc")
 def test_memory_is_given_back():
-    def held():
-        return int(Path("/proc/self/statm").read_text().split()[1])
-
     before = held()
     made = [zeros((1 << 18,), np.float64) for _ in range(20)]  # 2 MB each
     assert held() - before < 1000  # not before it is touched
@@ -35,3 +39,14 @@ def test_memory_is_given_back():
     made.clear()
     del array
     assert held() - before < 1000
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the allocator is not glibc's"
+)
+def test_what_the_allocator_keeps_is_given_back():
+    small = [np.ones(256) for _ in range(20_000)]  # 2 kB each, 40 MB of its heap
+    last, full = small[-1], held()
+    small.clear()
+    give_back()
+    assert held() < full - 8000 and last.sum() == 256
