@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels import links
-from minrisk._memory import empty, give_back
+from minrisk._memory import empty
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
@@ -300,8 +300,6 @@ def cross_fit(
         if rounds[c] > PATIENCE * rounds[chosen] + GRACE:
             break
     pool(chosen)
-    if pooled.size > FORGETTING:
-        give_back()
     progress = [member.result(rounds[chosen]) for member in members]
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
     return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, pooled, curve, seconds)

@@ -22,7 +22,7 @@ from minrisk._kernels.scores import (
     tree_response,
 )
 from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_sides
-from minrisk._memory import empty, zeros
+from minrisk._memory import empty, give_back, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -130,6 +130,7 @@ class LocalRows:
         self.__dict__.pop("_growth", None)
         if scores:
             self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
+            give_back()
 
     def wake(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """Bring back the scores that these learners made, bit for bit."""
