@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from operator import methodcaller
 from typing import NamedTuple
 
@@ -97,11 +96,9 @@ def usual_leaves(n_rows: int, n_outputs: int) -> int:
     return max(min(24, max(8, n_rows // 20)), min(most, n_rows // 40))
 
 
-def share_looked_at(stated: float | None, n_features: int) -> float:
-    """Of the features, by a node: as stated, as a share or a number, or what is usual."""
-    if stated is None:
-        return min(0.4, MOST_LOOKED_AT / n_features)
-    return stated / n_features if isinstance(stated, Integral) else stated
+def usual_share(n_features: int) -> float:
+    """Of the features, that a node looks at."""
+    return min(0.4, MOST_LOOKED_AT / n_features)
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
@@ -198,7 +195,7 @@ class Member:
         if last is not None and last.intercept is not None:
             self.rows.wake(last.trees, last.vectors, last.intercept)
         for n_rounds in rounds:
-            done = 0 if last is None or last.intercept is None else len(last.trees)
+            done = 0 if last is None else len(last.trees)
             last = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, last)
             self.rows.follow(last.trees[done:], last.vectors[done:])
             left_out = self.rows.scores[slice(*self.rows.left_out)]

@@ -72,10 +72,14 @@ class Features(NamedTuple):
         return either + ", or None" if self.optional else either
 
 
+def share_of(max_features: float, n_features: int) -> float:
+    """The share of the features that a share of them, or a number, asks for."""
+    return max_features / n_features if isinstance(max_features, Integral) else max_features
+
+
 def n_drawn(max_features: float, n_features: int) -> int:
     """The number of features that a share of them, or a number, asks for: one at least, all at most."""
-    drawn = int(max_features) if isinstance(max_features, Integral) else round(max_features * n_features)
-    return min(max(1, drawn), n_features)
+    return min(max(1, round(share_of(max_features, n_features) * n_features)), n_features)
 
 
 class Rule(Protocol):

@@ -34,13 +34,13 @@ from minrisk.selection import (
     fold_numbers,
     least_cost,
     log_loss,
-    share_looked_at,
     usual_bins,
     usual_folds,
     usual_leaves,
+    usual_share,
 )
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
-from minrisk.validation import n_drawn
+from minrisk.validation import n_drawn, share_of
 from tests.helpers import make_costs, make_data, make_rows, random_costs
 
 
@@ -526,7 +526,7 @@ def test_bins_and_folds_follow_the_rows(n, bins, folds):
     [(None, 5, 0.4), (None, 400, 0.4), (None, 800, 0.2), (0.7, 800, 0.7), (40, 800, 0.05), (np.int64(40), 800, 0.05)],
 )
 def test_features_looked_at(stated, d, share):
-    assert share_looked_at(stated, d) == pytest.approx(share)
+    assert share_of(stated or usual_share(d), d) == pytest.approx(share)
     if stated is not None:
         assert n_drawn(stated, d) == round(share * d)
 

@@ -20,7 +20,7 @@ from minrisk._workers import Workers
 from minrisk.costs import as_cost
 from minrisk.costs.reading import row_matrices
 from minrisk.estimator import BoostedClassifier, as_labels
-from minrisk.validation import Choice, Features, Flag, Number, Rule
+from minrisk.validation import Choice, Features, Flag, Number, Rule, share_of
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
@@ -264,9 +264,9 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.rows.base import RowCosts
         from minrisk.selection import Candidate
 
-        posterior, costs = surrogate in POSTERIOR, stated
-        if posterior:
-            costs = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
+        posterior = surrogate in POSTERIOR
+        blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
+        costs = blind if posterior else stated
         link = _loss(surrogate, costs).link(costs) if posterior else None
 
         def candidate(variant: str) -> Candidate:
@@ -289,11 +289,11 @@ class MinRiskClassifier(BoostedClassifier):
         """One member's parts."""
         from minrisk.boosting import Recipe
         from minrisk.learners.vector_tree import VectorTrees
-        from minrisk.selection import share_looked_at, usual_leaves
+        from minrisk.selection import usual_leaves, usual_share
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
         exponential = surrogate in ("exponential", "coupled")
-        share = share_looked_at(self.max_features, len(seen))
+        share = share_of(self.max_features or usual_share(len(seen)), len(seen))
         leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs)
         if variant == "small":
             leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(seen))
