@@ -20,8 +20,7 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
     """Best split of each feature for a free vector.
 
     ratio[k] turns a fixed-point edge into E_k / mass_k; the drop of output k is mass_k * r^2 / (1 + sqrt(1 - r^2))
-    (no cancellation for small r) or mass_k * r^2 / 2. For LARGEST ratio gives E_k itself. Features with a single bin
-    keep best_bin = -1.
+    (no cancellation for small r) or mass_k * r^2 / 2. Features with a single bin keep best_bin = -1.
     """
     n_outputs = histogram.shape[2]
     left = np.empty(n_outputs, dtype=np.int64)
@@ -38,8 +37,6 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                 r2 = r * r
                 if gain == EXPONENTIAL:
                     drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
-                elif gain == LARGEST:
-                    drop = max(drop, abs(r))
                 else:
                     drop += 0.5 * mass[k] * r2
             if drop > best * (1.0 + TIE):
@@ -47,6 +44,46 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                 where = b
         best_drop[c] = best
         best_bin[c] = where
+
+
+@kernel
+def scan_largest(histogram, features, n_bins, total, scale, best_drop, best_bin):
+    """Best split of each feature for LARGEST: |E_k| is the fixed-point edge times scale[k].
+
+    First the largest of each output over the bins, in whole numbers; then the bin, of features that are not behind an
+    earlier one (those that are, or have a single bin, keep best_bin = -1).
+    """
+    n_outputs = histogram.shape[2]
+    edge = np.empty(n_outputs, dtype=np.int64)
+    top = np.empty(n_outputs, dtype=np.int64)
+    ahead = 0.0
+    for c in range(features.shape[0]):
+        last = n_bins[features[c]] - 1
+        for k in range(n_outputs):
+            edge[k] = total[k]
+            top[k] = 0
+        for b in range(last):
+            for k in range(n_outputs):
+                edge[k] -= 2 * histogram[c, b, k]
+                top[k] = max(top[k], abs(edge[k]))
+        best = 0.0
+        for k in range(n_outputs):
+            best = max(best, top[k] * scale[k])
+        best_drop[c] = best
+        best_bin[c] = -1
+        if best == 0.0 or best < ahead * (1.0 - TIE):
+            continue
+        ahead = max(ahead, best)
+        for k in range(n_outputs):
+            edge[k] = total[k]
+        for b in range(last):
+            drop = 0.0
+            for k in range(n_outputs):
+                edge[k] -= 2 * histogram[c, b, k]
+                drop = max(drop, abs(edge[k]) * scale[k])
+            if drop >= best * (1.0 - TIE):
+                best_bin[c] = b
+                break
 
 
 @kernel

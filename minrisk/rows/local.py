@@ -21,7 +21,7 @@ from minrisk._kernels.scores import (
     split_leaves,
     tree_response,
 )
-from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_sides
+from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_largest, scan_sides
 from minrisk._memory import empty, give_back, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
@@ -356,8 +356,9 @@ class LocalRows:
                 for start, stop in self.blocks:
                     edge_histogram(self.X_binned, chunk, self.fixed, start, stop, histogram)
             drop, where = np.empty(len(chunk)), np.empty(len(chunk), dtype=np.int64)
-            if gain == SIDES:
-                scan_sides(histogram, chunk, self.n_bins, total, ratio, drop, where)
+            if gain in (SIDES, LARGEST):
+                scan = scan_sides if gain == SIDES else scan_largest
+                scan(histogram, chunk, self.n_bins, total, ratio, drop, where)
             else:
                 scan_edges(histogram, chunk, self.n_bins, total, ratio, mass, gain, drop, where)
             return drop, where
