@@ -168,7 +168,7 @@ def checkpoints(n_rounds: int) -> list[int]:
 
 
 class Member:
-    """One booster in training, and the scores of the rows that it does not see at every checkpoint.
+    """One booster in training, and the scores of the rows that it does not see, at every checkpoint.
 
     Parameters
     ----------
@@ -186,8 +186,9 @@ class Member:
     ) -> None:
         self.rows, self.weight, self.recipe, self.seed, self.watching = rows, weight, recipe, seed, watching
         self.progress: Progress | None = None
-        self.scores: list[FloatArray | None] = []  # of the left-out rows at round 0 and each checkpoint; None: given up
+        self.reached = -1  # the last checkpoint's round
         self.seconds = 0.0
+        self._scores: dict[int, FloatArray] = {}  # of the left-out rows by checkpoint, until they are asked for
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
@@ -201,13 +202,22 @@ class Member:
             left_out = self.rows.scores[slice(*self.rows.left_out)]
             kept = empty(left_out.shape, np.float32)  # half the memory
             kept[:] = left_out
-            self.scores.append(kept)
+            self._scores[n_rounds] = kept
+            self.reached = n_rounds
         assert last is not None
         if self.rows.scores.size > RESTING:
             last.totals = last.whole = None
             self.rows.rest(self.rows.scores.size > FORGETTING)
         self.progress = last
         self.seconds += time.perf_counter() - begun
+
+    def scores(self, n_rounds: int) -> np.ndarray:
+        """Of the left-out rows at a checkpoint, (m, D): handed over the first time, later made again by the trees."""
+        if n_rounds in self._scores:
+            return self._scores.pop(n_rounds)
+        made = self.result(n_rounds)
+        assert made.intercept is not None
+        return self.rows.left_out_scores(made.trees, made.vectors, made.intercept)
 
     def result(self, n_rounds: int) -> Progress:
         """The first rounds."""
@@ -268,35 +278,33 @@ def cross_fit(
     link, seen = candidate.link, np.flatnonzero(folds < len(members))
     fold, (table, row, all_weight, label) = folds[seen], candidate.costs
     row, stated, label = row[seen], all_weight[seen], label[seen]
-    weight, pooled = np.empty(len(seen)), empty((len(seen), table.shape[1]), np.float32)
+    weight = np.empty(len(seen))
     for number, member in enumerate(members):
         weight[fold == number] = member.weight
     best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
+    few = len(seen) * table.shape[1] <= TOGETHER
 
-    def pool(c: int) -> None:
+    def pooled(c: int) -> np.ndarray:
+        scores = empty((len(seen), table.shape[1]), np.float32)
         for number, member in enumerate(members):
-            pooled[fold == number] = member.scores[c]
+            scores[fold == number] = member.scores(rounds[c])
+        return scores
 
     for c in range(len(rounds)):
-        behind = [member for member in members if len(member.scores) <= c]
+        behind = [member for member in members if member.reached < rounds[c]]
         if behind:  # on to where it may be time to stop at the earliest, unless the scores on the way are too many
-            ahead = sum(at <= PATIENCE * rounds[chosen] + GRACE for at in rounds[c:]) if pooled.size <= TOGETHER else 0
+            ahead = sum(at <= PATIENCE * rounds[chosen] + GRACE for at in rounds[c:]) if few else 0
             workers.map(methodcaller("train", rounds[c : c + ahead + 1]), behind)
-        pool(c)
         if link is None:
-            judged = float(stated @ table[row, pooled.argmax(axis=1)])
+            judged = float(stated @ table[row, pooled(c).argmax(axis=1)])
         else:
-            running, judged = fit_temperature(link, pooled, label, weight, running)
+            running, judged = fit_temperature(link, pooled(c), label, weight, running)
         curve.append((rounds[c], judged / float((stated if link is None else weight).sum())))
         if judged < best * (1.0 - LEAST_FALL):
             best, chosen, temperature = judged, c, running
-        if len(members) > folds.max():  # all of them: nobody asks for earlier scores again but for the best ones
-            for member in members:
-                member.scores[: c + 1] = [member.scores[a] if a == chosen else None for a in range(c + 1)]
         if rounds[c] > PATIENCE * rounds[chosen] + GRACE:
             break
-    pool(chosen)
     progress = [member.result(rounds[chosen]) for member in members]
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
-    return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, pooled, curve, seconds)
+    return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, pooled(chosen), curve, seconds)

@@ -177,10 +177,13 @@ class ToldMember:
     """Member that gives these scores from the first checkpoint on."""
 
     def __init__(self, scores):
-        self.own, self.scores, self.weight, self.seconds = scores, [], np.ones(len(scores)), 1.0
+        self.own, self.weight, self.seconds, self.reached = scores, np.ones(len(scores)), 1.0, -1
 
     def train(self, rounds):
-        self.scores += [self.own if n_rounds else np.zeros_like(self.own) for n_rounds in rounds]
+        self.reached = rounds[-1]
+
+    def scores(self, n_rounds):
+        return self.own if n_rounds else np.zeros_like(self.own)
 
     def result(self, n_rounds):
         return Progress(intercept=np.zeros(self.own.shape[1]))

@@ -13,14 +13,7 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
 from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
-from minrisk._kernels.scores import (
-    add_leaf_vectors,
-    add_response,
-    add_trees,
-    decision_costs,
-    split_leaves,
-    tree_response,
-)
+from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response
 from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_largest, scan_sides
 from minrisk._memory import empty, give_back, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
@@ -44,6 +37,7 @@ from minrisk.rows.base import (
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.growth import Growth
 from minrisk.rows.leaf_search import best_leaf_splits
+from minrisk.rows.replay import add_learners
 from minrisk.rows.sparse_index import SparseIndex
 
 Result = TypeVar("Result")
@@ -135,10 +129,26 @@ class LocalRows:
     def wake(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """Bring back the scores that these learners made, bit for bit."""
         if len(self.scores) < self.n_samples:
-            self.scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)
-            self.shift(intercept)
-            self.over_blocks(lambda a, b: self._add(trees, vectors, a, b))
-            self.follow(trees, vectors)
+            self.scores = self._replayed(trees, vectors, intercept, [*self.blocks, self.left_out])
+
+    def left_out_scores(
+        self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray
+    ) -> FloatArray:
+        """Scores that these learners make in the rows left out, as `follow` made them."""
+        return self._replayed(trees, vectors, intercept, [self.left_out])[slice(*self.left_out)]
+
+    def _replayed(
+        self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray,
+        blocks: Sequence[tuple[int, int]],
+    ) -> FloatArray:  # fmt: skip
+        scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)  # rows of no block take no memory
+
+        def fill(block: tuple[int, int]) -> None:
+            scores[slice(*block)] += intercept
+            add_learners(self.X_binned, trees, vectors, *block, scores)
+
+        self.workers.map(fill, blocks)
+        return scores
 
     # -- sums per row block ------------------------------------------------------------------------------------
     def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
@@ -295,17 +305,7 @@ class LocalRows:
 
     def follow(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray]) -> None:
         """Add learners to the scores of the rows left out."""
-        self._add(trees, vectors, *self.left_out)
-
-    def _add(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], first: int, last: int) -> None:
-        if first == last or not trees:
-            return
-        columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in trees), strict=True)
-        add_trees(
-            self.X_binned, *map(np.concatenate, columns), np.array([len(tree.feature) for tree in trees]),
-            np.array([tree.depth for tree in trees]), np.concatenate(vectors), np.array([len(v) for v in vectors]),
-            first, last, self.scores,
-        )  # fmt: skip
+        add_learners(self.X_binned, trees, vectors, *self.left_out, self.scores)
 
     def risk(self) -> float:
         """Mean cost of the decisions with the largest scores."""
