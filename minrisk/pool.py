@@ -130,43 +130,53 @@ def blend(
     return (share, temperature) if worthwhile else (0.0, 1.0)
 
 
-def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: int) -> Pool:
+def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: int, stated: RowCosts) -> Pool:
     """Train the first candidate, then those of the others that left-out rows give a share.
 
     With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
+    `stated` are the costs that decisions are judged by.
     """
     plain, workers = trainers[0], trainers[0].workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
         fit = plain.alone(n_rounds, seed)
-        return Pool([fit], [1.0], fit.temperature, fit.scores, [])
+        return _alone(fit, stated, [])
 
     def members(trainer: Trainer, first: int, last: int) -> list[Member]:
         return [trainer.fold(fold, folds, seed + fold) for fold in range(first, last)]
 
-    fit = cross_fit(plain.candidate, members(plain, 0, n_folds), folds, n_rounds, workers)
-    pool = Pool([fit], [1.0], fit.temperature, fit.scores, [])
-
-    def trial(trainer: Trainer) -> tuple[Trainer, Member, CrossFit]:
+    def trial(trainer: Trainer) -> tuple[Member, CrossFit]:
         one = members(trainer, 0, 1)
-        return trainer, one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
+        return one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
 
+    def joined(pool: Pool, trainer: Trainer, one: Member, tried: CrossFit) -> Pool:
+        found = _join(pool, tried, stated)
+        if found is not None:
+            del found
+            trained = [one, *members(trainer, 1, n_folds)]
+            tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
+            found = _join(pool, tried, stated)
+        return found or pool._replace(dropped=[*pool.dropped, _judged(tried, stated, pool.link)])
+
+    pool = _alone(cross_fit(plain.candidate, members(plain, 0, n_folds), folds, n_rounds, workers), stated, [])
     challengers = trainers[1:] if pool.link is not None else []
     trials = workers.map(trial, challengers) if workers.n > 1 else []
-    for challenger in challengers:  # else one after another: what is tried holds memory
-        trainer, one, tried = trials.pop(0) if trials else trial(challenger)
-        joined, trained = None, [one]
-        del one
-        if _join(pool, tried) is not None:
-            trained += members(trainer, 1, n_folds)
-            tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
-            trained.clear()  # and free their rows
-            joined = _join(pool, tried)
-        pool = joined or pool._replace(dropped=[*pool.dropped, tried])
+    for trainer in challengers:  # else one after another: what is tried holds memory
+        pool = joined(pool, trainer, *(trials.pop(0) if trials else trial(trainer)))
     return pool
 
 
-def _join(pool: Pool, fit: CrossFit) -> Pool | None:
+def _alone(fit: CrossFit, stated: RowCosts, dropped: list[CrossFit]) -> Pool:
+    return Pool([_judged(fit, stated, fit.candidate.link)], [1.0], fit.temperature, fit.scores, dropped)
+
+
+def _judged(fit: CrossFit, stated: RowCosts, link: Link | None) -> CrossFit:
+    """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
+    costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
+    return fit._replace(risk=_risk(fit.scores, link, fit.temperature, costs), scores=fit.scores[:0].copy())
+
+
+def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     """The pool with the candidate in it, by the rows that its members left out; None if they give it no share."""
     assert pool.link is not None
     present, challenger = pool.scores[fit.seen], fit.scores / fit.temperature
@@ -175,14 +185,16 @@ def _join(pool: Pool, fit: CrossFit) -> Pool | None:
     if share == 0.0:
         return None
     if share == 1.0:
-        return Pool([fit], [1.0], fit.temperature * temperature, fit.scores, [*pool.dropped, *pool.fits])
+        alone = _alone(fit, stated, [*pool.dropped, *pool.fits])
+        return alone._replace(temperature=fit.temperature * temperature)
     factors = [s * (1.0 - share) / pool.temperature for s in pool.shares] + [share / fit.temperature]
     total = sum(factors)  # of scores that are divided by `temperature` afterwards
     challenger -= present
     challenger *= share
     challenger += present
     challenger /= total
-    return Pool([*pool.fits, fit], [f / total for f in factors], temperature / total, challenger, pool.dropped)
+    fits = [*pool.fits, _judged(fit, stated, pool.link)]
+    return Pool(fits, [f / total for f in factors], temperature / total, challenger, pool.dropped)
 
 
 def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
@@ -240,11 +252,10 @@ def report(pool: Pool, stated: RowCosts) -> list[dict[str, Any]]:
     pooled, lines = validated_risk(pool, stated), []
     shares = [*pool.weights, *([0.0] * len(pool.dropped))]
     for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
-        costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
-        own = _risk(fit.scores, pool.link, fit.temperature, costs)
         lines.append({
             "surrogate": fit.candidate.surrogate, "variant": fit.candidate.variant, "share": share,
-            "n_rounds": fit.n_rounds, "temperature": fit.temperature, "risk": own if np.isfinite(own) else None,
+            "n_rounds": fit.n_rounds, "temperature": fit.temperature,
+            "risk": fit.risk if np.isfinite(fit.risk) else None,
             "pooled_risk": pooled if np.isfinite(pooled) else None, "seconds": fit.seconds,
         })  # fmt: skip
     return lines

@@ -74,9 +74,10 @@ class CrossFit(NamedTuple):
     temperature: float
     seen: IntArray  # the left-out rows
     weight: FloatArray  # (m,) theirs; 0 where a member knew nothing of the class
-    scores: np.ndarray  # (m, D) float32, by the member that did not see the row
+    scores: np.ndarray  # (m, D) float32, by the member that did not see the row; none once a pool has judged them
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
+    risk: float = np.inf  # mean stated cost of the decisions about those rows, which a pool fills in
 
 
 # -- what suits a number of rows -------------------------------------------------------------------------------------

@@ -173,6 +173,11 @@ class Told:
         return CrossFit(self.candidate, [made], 0, 1.0, np.arange(0), none[:, 0], none, [], 1.0)
 
 
+def pool_of(told, folds, n_rounds, seed, stated=None):
+    """`fit_pool`, judged by 0/1 costs unless others are stated."""
+    return fit_pool(told, folds, n_rounds, seed, stated or told[0].candidate.costs)
+
+
 class ToldMember:
     """Member that gives these scores from the first checkpoint on."""
 
@@ -202,7 +207,7 @@ def test_challengers_are_tried_on_the_first_fold():
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
     plain = Told("plain", scores, codes)
     useless, wise = Told("small", -scores, codes), Told("linear", truth(codes, 3), codes)
-    found = fit_pool([plain, useless, wise], folds, 7, 100)
+    found = pool_of([plain, useless, wise], folds, 7, 100)
     assert sorted(plain.calls) == sorted(wise.calls) == [(0, 100), (1, 101), (2, 102)]
     assert useless.calls == [(0, 100)]
     assert [fit.candidate.variant for fit in found.fits] == ["plain", "linear"] and found.shares[1] > 0.5
@@ -216,7 +221,7 @@ def test_a_challenger_that_shines_on_the_first_fold_only_is_dropped():
     rng, codes, folds, scores = task(7)
     lucky = np.where((folds == 0)[:, None], truth(codes, 3), -truth(codes, 3))
     other = Told("small", lucky, codes)
-    found = fit_pool([Told("plain", scores, codes), other], folds, 7, 0)
+    found = pool_of([Told("plain", scores, codes), other], folds, 7, 0)
     assert len(other.calls) == 3 and found.shares == [1.0]
     assert [len(fit.members) for fit in found.dropped] == [3] and found.seconds == 6.0
 
@@ -228,7 +233,7 @@ def test_shares_and_scores_are_those_of_the_blends(seed):
     weight, spreads = np.ones(600), (4.0, 0.5, 9.0)
     told = [s * (truth(codes, 3, 2.0) + rng.normal(size=scores.shape)) for s in spreads]
     names = ("plain", "linear", "small")
-    found = fit_pool([Told(v, t, codes) for v, t in zip(names, told, strict=True)], folds, 9, 0)
+    found = pool_of([Told(v, t, codes) for v, t in zip(names, told, strict=True)], folds, 9, 0)
     assert [fit.candidate.variant for fit in found.fits] == list(names) and found.dropped == []
     assert sum(found.shares) == pytest.approx(1) and min(found.shares) > 0
     np.testing.assert_allclose(found.scores, sum(s * t for s, t in zip(found.shares, told, strict=True)), atol=1e-5)
@@ -252,7 +257,7 @@ def test_threads_do_not_change_a_pool():
     pools = []
     for n in (1, 3):
         with Workers(n) as workers:
-            pools.append(fit_pool([Told(str(i), t, codes, workers=workers) for i, t in enumerate(told)], folds, 9, 0))
+            pools.append(pool_of([Told(str(i), t, codes, workers=workers) for i, t in enumerate(told)], folds, 9, 0))
     one, other = pools
     assert one.shares == other.shares and one.temperature == other.temperature
     np.testing.assert_array_equal(one.scores, other.scores)
@@ -261,7 +266,7 @@ def test_threads_do_not_change_a_pool():
 def test_without_probabilities_there_is_one_candidate():
     _, codes, folds, scores = task(9)
     other = Told("small", truth(codes, 3), codes, None)
-    found = fit_pool([Told("plain", scores, codes, None), other], folds, 7, 0)
+    found = pool_of([Told("plain", scores, codes, None), other], folds, 7, 0)
     assert other.calls == [] and found.shares == [1.0] and found.dropped == [] and found.temperature == 1.0
     np.testing.assert_array_equal(found.scores, scores.astype(np.float32))
 
@@ -269,7 +274,7 @@ def test_without_probabilities_there_is_one_candidate():
 def test_one_fold_is_one_member_of_all_rows():
     _, codes, _, scores = task(10)
     plain, other = Told("plain", scores, codes), Told("small", truth(codes, 3), codes)
-    found = fit_pool([plain, other], np.zeros(300, dtype=int), 7, 5)
+    found = pool_of([plain, other], np.zeros(300, dtype=int), 7, 5)
     assert plain.calls == [("alone", 7, 5)] and other.calls == []
     assert found.shares == [1.0] and found.temperature == 1.0 and found.scores.shape == (0, 3)
 
@@ -286,9 +291,9 @@ def test_a_line_for_every_candidate():
     other = 3 * (truth(codes, 3, 2.0) + rng.normal(size=scores.shape))
     lucky = np.where((folds == 0)[:, None], truth(codes, 3), -truth(codes, 3))
     told = [Told("plain", scores, codes), Told("small", lucky, codes), Told("linear", other, codes)]
-    pool = fit_pool(told, folds, 7, 0)
     table, weight = random_costs(rng, 3), rng.uniform(0.5, 2, 300)
     stated = make_costs(table, codes, weight)
+    pool = pool_of(told, folds, 7, 0, stated)
     lines = report(pool, stated)
     assert [line["variant"] for line in lines] == ["plain", "linear", "small"]
     one, two = (own / fit.temperature for own, fit in zip((scores, other), pool.fits, strict=True))
@@ -307,9 +312,10 @@ def test_a_line_for_every_candidate():
 def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
     _, codes, _, scores = task(12, n=100)
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
-    pool = fit_pool([Told("plain", scores, codes), Told("small", 0.1 * scores - 5, codes)], folds, 7, 0)
     weight, table = np.random.default_rng(0).uniform(0.5, 2, 300), 1 - np.eye(3)
-    _, line = report(pool, make_costs(table, codes, weight))
+    stated = make_costs(table, codes, weight)
+    pool = pool_of([Told("plain", scores, codes), Told("small", 0.1 * scores - 5, codes)], folds, 7, 0, stated)
+    _, line = report(pool, stated)
     (dropped,) = pool.dropped
     expected = mean_cost(0.1 * scores[:100] - 5, dropped.temperature, codes[:100], weight[:100], table)
     assert line["risk"] == pytest.approx(expected)
@@ -317,7 +323,7 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
 
 def test_one_member_of_all_rows_has_no_risk():
     _, codes, _, scores = task(13)
-    pool = fit_pool([Told("plain", scores, codes)], np.zeros(300, dtype=int), 7, 0)
+    pool = pool_of([Told("plain", scores, codes)], np.zeros(300, dtype=int), 7, 0)
     stated = make_costs(1 - np.eye(3), codes, np.ones(300))
     assert validated_risk(pool, stated) == np.inf
     (line,) = report(pool, stated)
@@ -617,9 +623,9 @@ def test_a_pool_is_no_worse_than_plain_members_on_left_out_rows(monkeypatch):
         X, y = oblique(seed, 200, 3, 3)
         _, pool, _ = pooled_fit(X, y, monkeypatch)
         plain = next(fit for fit in (*pool.fits, *pool.dropped) if fit.candidate.variant == "plain")
-        y, ones = plain.candidate.costs.label, np.ones(200)  # in the members' order
-        alone = log_loss("softmax", plain.scores, y, ones, plain.temperature)
-        assert log_loss("softmax", pool.scores, y, ones, pool.temperature) < (1 - LEAST_GAIN) * alone
+        y = plain.candidate.costs.label  # in the members' order
+        alone = 200 * dict(plain.judged)[plain.n_rounds]
+        assert log_loss("softmax", pool.scores, y, np.ones(200), pool.temperature) < (1 - LEAST_GAIN) * alone
 
 
 @pytest.mark.parametrize("options", [{}, {"surrogate": "exponential", "subsample": 0.7}, {"binning": "uniform"}])

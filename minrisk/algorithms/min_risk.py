@@ -238,7 +238,7 @@ class MinRiskClassifier(BoostedClassifier):
             candidates = self._candidates(name, stated, X.shape[1], own)
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
                 trainers = [Trainer(c, columns, workers, [] if n else [bar]) for n, c in enumerate(candidates)]
-                found = fit_pool(trainers, folds, self.n_estimators, self._seed)
+                found = fit_pool(trainers, folds, self.n_estimators, self._seed, stated)
             self.selection_ += report(found, stated)
             if (risk := validated_risk(found, stated)) < least or best is None:
                 best, least = found, risk
