@@ -23,12 +23,23 @@ from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection, fit_moments
 from minrisk.rows.base import RowCosts
-from minrisk.selection import Codes, Columns, CrossFit, Member, Trainer, cross_fit, fit_temperature, least_cost
+from minrisk.selection import (
+    FORGETTING,
+    Codes,
+    Columns,
+    CrossFit,
+    Member,
+    Trainer,
+    cross_fit,
+    fit_temperature,
+    least_cost,
+)
 
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
 LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of them would be the peak of memory
+RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
 MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
@@ -149,20 +160,27 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
         one = members(trainer, 0, 1)
         return one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
 
-    def joined(pool: Pool, trainer: Trainer, one: Member, tried: CrossFit) -> Pool:
-        found = _join(pool, tried, stated)
-        if found is not None:
-            del found
-            trained = [one, *members(trainer, 1, n_folds)]
-            tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
-            found = _join(pool, tried, stated)
-        return found or pool._replace(dropped=[*pool.dropped, _judged(tried, stated, pool.link)])
+    def join(pool: Pool, fit: CrossFit) -> Pool | None:
+        found = _join(pool, fit, stated)
+        if pool.scores.size > FORGETTING:
+            give_back()  # what the blends were computed in
+        return found
+
+    def drop(pool: Pool, fit: CrossFit) -> Pool:
+        return pool._replace(dropped=[*pool.dropped, _judged(fit, stated, pool.link)])
+
+    def challenged(pool: Pool, trainer: Trainer, one: Member, tried: CrossFit) -> Pool:
+        if join(pool, tried) is None:
+            return drop(pool, tried)
+        trained = [one, *members(trainer, 1, n_folds)]
+        tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
+        return join(pool, tried) or drop(pool, tried)
 
     pool = _alone(cross_fit(plain.candidate, members(plain, 0, n_folds), folds, n_rounds, workers), stated, [])
     challengers = trainers[1:] if pool.link is not None else []
     trials = workers.map(trial, challengers) if workers.n > 1 else []
     for trainer in challengers:  # else one after another: what is tried holds memory
-        pool = joined(pool, trainer, *(trials.pop(0) if trials else trial(trainer)))
+        pool = challenged(pool, trainer, *(trials.pop(0) if trials else trial(trainer)))
     return pool
 
 
@@ -236,7 +254,8 @@ def validated_risk(pool: Pool, stated: RowCosts) -> float:
 def _risk(scores: np.ndarray, link: Link | None, temperature: float, costs: RowCosts) -> float:
     if not len(scores):
         return np.inf
-    decisions = least_cost(link, scores.astype(np.float64), temperature, costs.table)
+    parts = [slice(a, a + RISK_ROWS) for a in range(0, len(scores), RISK_ROWS)]
+    decisions = np.concatenate([least_cost(link, scores[p].astype(float), temperature, costs.table) for p in parts])
     return float(costs.weight @ costs.table[costs.row, decisions] / costs.weight.sum())
 
 
