@@ -189,7 +189,8 @@ class Member:
         self.progress: Progress | None = None
         self.reached = -1  # the last checkpoint's round
         self.seconds = 0.0
-        self._scores: dict[int, FloatArray] = {}  # of the left-out rows by checkpoint, until they are asked for
+        self._scores: dict[int, FloatArray] = {}  # of the left-out rows by checkpoint
+        self._forgets = rows.scores.size > FORGETTING
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
@@ -208,14 +209,14 @@ class Member:
         assert last is not None
         if self.rows.scores.size > RESTING:
             last.totals = last.whole = None
-            self.rows.rest(self.rows.scores.size > FORGETTING)
+            self.rows.rest(self._forgets)
         self.progress = last
         self.seconds += time.perf_counter() - begun
 
     def scores(self, n_rounds: int) -> np.ndarray:
-        """Of the left-out rows at a checkpoint, (m, D): handed over the first time, later made again by the trees."""
+        """Of the left-out rows at a checkpoint, (m, D); on large data they are made again when asked for again."""
         if n_rounds in self._scores:
-            return self._scores.pop(n_rounds)
+            return self._scores.pop(n_rounds) if self._forgets else self._scores[n_rounds]
         made = self.result(n_rounds)
         assert made.intercept is not None
         return self.rows.left_out_scores(made.trees, made.vectors, made.intercept)
