@@ -12,6 +12,7 @@ from sklearn.datasets import load_wine
 import minrisk
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
 from minrisk._kernels.pairwise import log1p
+from minrisk._kernels.split import scan_largest
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.boosting import boost
@@ -483,3 +484,24 @@ def test_early_stopping_and_degenerate_data(wine):
         StagewiseMCBoostClassifier(nu=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="step_size must be a number above 0, or None"):
         StagewiseMCBoostClassifier(step_size=0.0).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_largest_edge_of_histograms_with_ties(seed):
+    """Against all features, bins and outputs, one after another; small whole numbers tie often."""
+    rng = np.random.default_rng(seed)
+    histogram, n_bins = rng.integers(-3, 4, (6, 5, 3)), rng.integers(1, 6, 6)
+    histogram[np.arange(5) >= n_bins[:, None]] = 0
+    histogram[:, 0] -= histogram.sum(axis=1)
+    total, scale = rng.integers(-3, 4, 3), np.array([1.0, 0.5, 2.0])
+    histogram[:, 0] += total
+    drop, where = np.empty(6), np.empty(6, dtype=np.int64)
+    scan_largest(histogram, np.arange(6), n_bins, total, scale, drop, where)
+    edges = [[np.abs(total - 2 * h[: b + 1].sum(axis=0)) @ np.diag(scale) for b in range(n - 1)]
+             for h, n in zip(histogram, n_bins, strict=True)]  # fmt: skip
+    largest = [[edge.max() for edge in of_bins] for of_bins in edges]
+    expected = [max(values, default=0.0) for values in largest]
+    np.testing.assert_array_equal(drop, expected)
+    for c in range(6):
+        first = next((b for b, value in enumerate(largest[c]) if value == expected[c] > 0), -1)
+        assert where[c] == (first if expected[c] >= max(expected[:c], default=0.0) else -1)
