@@ -178,11 +178,15 @@ def keep(name: str, row: Mapping[str, Any], columns: Sequence[str] = ()) -> None
 
 def kept(name: str) -> list[dict[str, str]]:
     """Rows that earlier runs left in ``benchmarks/results/NAME.csv``, with the settings behind each."""
-    path = RESULTS / f"{name}.csv"
+    return lines_of(RESULTS / f"{name}.csv")
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    """The whole lines of a file of results: not one that was cut short; none where there is no file."""
     if not path.is_file():
         return []
     with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        return [row for row in csv.DictReader(file) if None not in row and None not in row.values()]
 
 
 def _plain(value: Any) -> Any:

@@ -385,7 +385,7 @@ def main() -> None:
     options.add_argument("--peer-limit", type=float, default=900.0,
                          help="seconds of a peer's long fit; CatBoost, with its lower target, has 8/3 of them")
     options.add_argument("--turns", type=int, default=0,
-                         help="more times that our fits and LightGBM's default are timed, in turns; their median counts")
+                         help="times that our fits and LightGBM's default are timed again, in turns; the median counts")
     options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "minrisk-benchmarks",
                          help="folder that keeps the SVD of news20")
     arguments = options.parse_args()

@@ -12,12 +12,13 @@ from sklearn.metrics import log_loss
 
 from minrisk._kernels._exponential import HIGHEST, LOWEST, exponential, logarithm
 from minrisk.losses.base import JOINT, SEPARABLE
-from minrisk.losses.guess_averse import KINDS, GuessAverseLoss
+from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.links import LINKS, log_probabilities, probabilities
 from minrisk.rows.base import EXPONENTIAL
 from minrisk.rows.local import fixed_factor
 from tests.helpers import make_costs, random_costs
 
+KINDS = GuessAverseLoss.KINDS
 N = 30
 
 

@@ -13,7 +13,7 @@ import time
 import traceback
 import warnings
 
-from benchmarks.common import parser
+from benchmarks.common import lines_of, parser
 from benchmarks.compare import report, run, tune
 from benchmarks.compare.data import SETS, TUNED
 from benchmarks.compare.methods import METHODS
@@ -48,7 +48,7 @@ def work(arguments: argparse.Namespace) -> None:
         for path in (run.path_of(name, mode), *([tune.path_of(name)] if arguments.tuned else [])):
             run.forget(path, arguments.sets, arguments.splits)
     methods = [METHODS[name] for name in arguments.methods]
-    done = {name: {(row["set"], row["split"], row["cost"], row["rule"]) for row in run.read(run.path_of(name, mode))}
+    done = {name: {(row["set"], row["split"], row["cost"], row["rule"]) for row in lines_of(run.path_of(name, mode))}
             for name in arguments.methods}
     absent: set[str] = set()
     run.deadline = time.monotonic() + arguments.time_limit

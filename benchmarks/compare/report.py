@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, wilcoxon
 
-from benchmarks.common import RESULTS, settings
+from benchmarks.common import RESULTS, lines_of, settings
 from benchmarks.compare.data import KINDS, SETS
 from benchmarks.compare.methods import METHODS
-from benchmarks.compare.run import path_of, read
+from benchmarks.compare.run import path_of
 
 TARGETS = {"lightgbm": 0.85, "catboost": 0.92}
 COMPLETE = 0.9  # share of our cells that a method must have to be ranked
@@ -28,7 +28,7 @@ def results(mode: str) -> dict[str, pd.DataFrame]:
     """What there is, by method."""
     made = {}
     for name in METHODS:
-        if rows := read(path_of(name, mode)):
+        if rows := lines_of(path_of(name, mode)):
             frame = pd.DataFrame(rows).drop_duplicates(["set", "split", "cost", "rule"], keep="last")
             numbers = ["split", "risk", "error", "logloss", "ece", "fit_s", "n_train"]
             made[name] = frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers})

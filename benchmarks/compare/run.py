@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.common import RESULTS, least_expected, mean_cost, settings
+from benchmarks.common import RESULTS, least_expected, lines_of, mean_cost, settings
 from benchmarks.compare.data import KINDS, SETS, WIDE, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, package_version
 
@@ -33,13 +33,6 @@ def path_of(method: str, mode: str) -> Path:
     return FOLDER / f"{method}.{mode}.csv"
 
 
-def read(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    with open(path, newline="", encoding="utf-8") as file:
-        return [row for row in csv.DictReader(file) if None not in row and None not in row.values()]  # whole lines
-
-
 def append(path: Path, rows: list[Row], fields: Iterable[str]) -> None:
     """Add lines in one write, with a header where the file is new."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +50,7 @@ def append(path: Path, rows: list[Row], fields: Iterable[str]) -> None:
 
 def forget(path: Path, sets: Iterable[str], splits: int) -> None:
     """Drop the lines of these sets and splits, to make them again."""
-    rows, gone = read(path), set(sets)
+    rows, gone = lines_of(path), set(sets)
     if not rows:
         return
     fields = list(rows[0])

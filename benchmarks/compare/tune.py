@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.common import mean_cost
+from benchmarks.common import lines_of, mean_cost
 from benchmarks.compare import run
 from benchmarks.compare.data import KINDS, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, draw
-from benchmarks.compare.run import FIELDS, FOLDER, Fit, Row, append, decisions_of, judged, read, rules
+from benchmarks.compare.run import FIELDS, FOLDER, Fit, Row, append, decisions_of, judged, rules
 
 TRIALS, FOLDS = 20, 3
 
@@ -42,7 +42,7 @@ def out_of_fold(method: Method, data: Split, cost: np.ndarray | None, seed: int,
 def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict[tuple[str, str], dict[int, float]]:
     """Cross-validated risk of every trial by (cost, rule), from the cache or made now."""
     known: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for row in read(path_of(method.name)):
+    for row in lines_of(path_of(method.name)):
         if row["set"] == name and row["split"] == str(seed):
             known[row["cost"], row["rule"]][int(row["trial"])] = float(row["risk"])
     tables = {kind: table(kind, data.n_classes, name, seed) for kind in KINDS}

@@ -39,7 +39,9 @@ def tree_response(X_binned, feature, bin_, left, value, vector, depth, start, st
 
 
 @kernel
-def add_trees(X_binned, feature, bin_, left, value, vector, n_nodes, depth, vectors, n_vectors, start, stop, scores):
+def add_binned_trees(
+    X_binned, feature, bin_, left, value, vector, n_nodes, depth, vectors, n_vectors, start, stop, scores
+):  # fmt: skip
     """scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
     `n_nodes` and `n_vectors` of each tree. A few rows at a time: their bins stay in the cache.

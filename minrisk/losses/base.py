@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -106,6 +106,22 @@ class Differences(ABC):
         """Log of the largest cost times the largest weight: the first exponentials are near 1."""
         top = float(np.max(costs.table, initial=0.0)) * float(np.max(costs.weight, initial=0.0))
         return float(np.log(top)) if top > 0 else 0.0
+
+
+class NamedDifferences(Differences):
+    """`Differences` of one of several kinds, by name; its heirs are dataclasses with a field `kind`."""
+
+    KINDS: ClassVar[tuple[str, ...]]
+    kind: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in self.KINDS:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, self.KINDS))}, got {self.kind!r}.")
+
+    @property
+    def base(self) -> str:
+        """Its kind."""
+        return self.kind
 
 
 Loss = SeparableLoss | JointLoss

@@ -21,6 +21,7 @@ constant that no score can change, and does not enter.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,15 +29,13 @@ from minrisk._kernels import along as lines
 from minrisk._kernels import grouped
 from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import Differences
+from minrisk.losses.base import NamedDifferences
 from minrisk.losses.links import Link
 from minrisk.rows.base import Groups, RowCosts
 
-KINDS = ("gel", "gll")
-
 
 @dataclass(frozen=True, eq=False)
-class GuessAverseLoss(Differences):
+class GuessAverseLoss(NamedDifferences):
     """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk exp(S_nk - S_ny)), gamma(v) = v (GEL) or log(1 + v) (GLL).
 
     Unlike the coupled losses it compares scores: outputs are not separable, the same constant added to all scores of a
@@ -48,16 +47,9 @@ class GuessAverseLoss(Differences):
         GLL with all costs 1 is softmax cross-entropy.
     """
 
+    KINDS: ClassVar[tuple[str, ...]] = ("gel", "gll")
+
     kind: str
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
-
-    @property
-    def base(self) -> str:
-        """Name of gamma."""
-        return self.kind
 
     def start_log_scale(self, costs: RowCosts) -> float:
         """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""

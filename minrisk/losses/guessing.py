@@ -7,6 +7,7 @@ ICML 2014, Eq. (12), (14) and Definition 3. Their text swaps the two numbers in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,17 +15,16 @@ from minrisk._kernels import along as lines
 from minrisk._kernels import grouped
 from minrisk._kernels import guessing as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import Differences
+from minrisk.losses.base import NamedDifferences
 from minrisk.losses.links import Link
 from minrisk.rows.base import DirectedRowLoss, Groups, RowCosts
 
-KINDS = ("ls", "lt")
 DRAWS = 400  # scores per class, radius and way of drawing
 RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)
 
 
 @dataclass(frozen=True, eq=False)
-class GuessingLoss(Differences):
+class GuessingLoss(NamedDifferences):
     """L_s = sum_k c_k e^(S_k), for scores that sum to 0, or L_t = sum_j sum_k c_j e^(S_j - S_k).
 
     The sums leave out the cost of the right decision, c_y, which the paper has 0.
@@ -34,16 +34,9 @@ class GuessingLoss(Differences):
     kind : {"ls", "lt"}
     """
 
+    KINDS: ClassVar[tuple[str, ...]] = ("ls", "lt")
+
     kind: str
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
-
-    @property
-    def base(self) -> str:
-        """Name of the loss."""
-        return self.kind
 
     def link(self, costs: RowCosts) -> Link | None:
         """None: the minimisers estimate expected costs, not probabilities."""

@@ -19,22 +19,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from minrisk._kernels import guess_averse
 from minrisk._kernels import pairwise as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import PAIRS, Differences
+from minrisk.losses.base import PAIRS, NamedDifferences
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.links import Link
 from minrisk.rows.base import RowCosts
 
-KINDS = ("exponential", "logistic")
-
 
 @dataclass(frozen=True, eq=False)
-class PairwiseLoss(Differences):
+class PairwiseLoss(NamedDifferences):
     """1 / W sum_n w_n sum_r c_nr phi(S_ny - S_nr), phi(rho) = e^-rho or log(1 + e^-rho).
 
     Parameters
@@ -42,21 +41,14 @@ class PairwiseLoss(Differences):
     kind : {"exponential", "logistic"}
     """
 
-    kind: str
+    KINDS: ClassVar[tuple[str, ...]] = ("exponential", "logistic")
 
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
+    kind: str
 
     @property
     def traits(self) -> frozenset[str]:
         """Facts that others may rely on."""
         return super().traits | {PAIRS}
-
-    @property
-    def base(self) -> str:
-        """Name of phi."""
-        return self.kind
 
     def own_terms(self, costs: RowCosts) -> FloatArray:
         """w_n c_ny phi(0) of each row (n,): the paper's terms r = y, with the mean of the row's costs for c_ny."""
