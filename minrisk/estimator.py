@@ -12,12 +12,12 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
-from minrisk.validation import Choice, Features, Flag, Number, Rule, check_parameters
+from minrisk.validation import Choice, Features, Flag, Number, Rule, check_numbers, check_parameters
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner
@@ -114,7 +114,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
-        X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite="allow-nan", reset=not goes_on)
+        X, y = check_numbers(self, X, y, reset=not goes_on)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
             self._train(X, y, sample_weight, cost, goes_on, workers)
         return self
@@ -226,7 +226,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"warm_start adds rounds: n_estimators={self.n_estimators} must be at least n_iter_={self.n_iter_}."
                 )
         elif len(classes) < 2:
-            raise ValueError(f"y must have at least two classes, got 1 class: {classes[0]!r}.")
+            raise ValueError(f"y must have at least two classes, got 1 class: {classes[:1].tolist()[0]!r}.")
         self.classes_ = classes
         return codes
 
@@ -268,7 +268,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if fits and not np.isinf(X).any():
                 return X
         check_is_fitted(self, "model_")
-        return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False))
+        return np.asarray(check_numbers(self, X, reset=False))
 
     def _scores(self, X: Any) -> FloatArray:
         X = self._check_X(X)

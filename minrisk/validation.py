@@ -1,4 +1,4 @@
-"""Checks of parameters, each a clear error; checks of data are scikit-learn's."""
+"""Checks of parameters, each a clear error; checks of data are scikit-learn's, text apart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.utils.validation import validate_data
 
 
 class Choice(NamedTuple):
@@ -100,3 +103,45 @@ def check_parameters(name: str, values: Mapping[str, Any], rules: Mapping[str, R
     for parameter, rule in rules.items():
         if not rule.accepts(values[parameter]):
             raise ValueError(f"{name}: {parameter} must be {rule}, got {values[parameter]!r}.")
+
+
+def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
+    """scikit-learn's check of X, and of y if given; NaN is allowed.
+
+    Raises
+    ------
+    ValueError
+        As scikit-learn's, but of text it says which column holds it.
+    """
+    try:
+        checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
+        values = checked[0] if y else checked
+        if values.dtype == object:  # as those of a frame with a column of categories still are
+            values = values.astype(np.float64)
+        return (values, checked[1]) if y else values
+    except ValueError as problem:
+        found = _first_text(X) if "convert string to float" in str(problem) else None
+        if found is None:
+            raise
+        raise ValueError(
+            f"X must hold numbers, got text in column {found[0]!r} ({found[1]!r}): leave the column out, or encode it, "
+            "for example with sklearn.preprocessing.OrdinalEncoder."
+        ) from problem
+
+
+def _first_text(X: Any) -> tuple[Any, str] | None:
+    """The first column of X with a text that is no number, and that text."""
+    cells = np.asarray(X, dtype=object)
+    for j, column in enumerate(cells.T):
+        for cell in column:
+            if isinstance(cell, str) and not _is_number(cell):
+                return (X.columns[j] if hasattr(X, "columns") else j), cell
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -347,8 +347,20 @@ def test_data_errors(wine):
         REBELClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(NotFittedError):
         REBELClassifier().predict(X)
-    with pytest.raises(ValueError, match="could not convert string"):
-        REBELClassifier().fit(np.array([["red"], ["blue"]], dtype=object), [0, 1])
+    with pytest.raises(ValueError, match=r"got text in column 1 \('blue'\): leave the column out, or encode it"):
+        REBELClassifier().fit(np.array([["1", "2"], [3, "blue"]], dtype=object), [0, 1])
+
+
+@pytest.mark.parametrize("dtype", [object, "category"])
+def test_a_column_of_text_is_named(dtype):
+    numbers = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "colour": ["1", "2", "1", "2"]})
+    words = numbers.assign(colour=pd.Series([None, "red", "2", "blue"], dtype=dtype))
+    with pytest.raises(ValueError, match=r"X must hold numbers, got text in column 'colour' \('red'\)"):
+        REBELClassifier().fit(words, [0, 1, 0, 1])
+    model = REBELClassifier(n_estimators=2).fit(numbers, [0, 1, 0, 1])  # numbers written as text are numbers
+    with pytest.raises(ValueError, match=r"X must hold numbers, got text in column 'colour' \('red'\)"):
+        model.predict(words)
+    assert (model.predict(numbers.astype({"colour": dtype})) == model.predict(numbers.astype(float))).all()
 
 
 def test_labelled_costs_are_aligned_by_label():
