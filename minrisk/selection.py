@@ -32,7 +32,8 @@ RESTING = 1 << 17  # scores, from which on members that wait for the others free
 FORGETTING = 1 << 19  # and their scores, which their trees bring back
 TOGETHER = 1 << 21  # scores, beyond which members train one after another, a checkpoint at a time: less memory
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
-LEAST_FALL = 0.02  # share by which a later checkpoint must be better: half the rounds for the same risk
+LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later checkpoint must be better
+FIRST_FALL, SLOW_START = 0.005, 40  # share of the loss for the first one, and rounds before giving up on the features
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
@@ -82,8 +83,8 @@ class CrossFit(NamedTuple):
 
 # -- what suits a number of rows -------------------------------------------------------------------------------------
 def usual_bins(n_rows: int) -> int:
-    """Of a feature: finer ones cost time and fit what will not come again."""
-    return min(256, max(16, n_rows // 64))
+    """Of a feature: finer ones cost time and on few rows fit what will not come again, coarser ones blur boundaries."""
+    return min(256, max(16, n_rows // 16))
 
 
 def usual_folds(n_rows: int) -> int:
@@ -275,7 +276,8 @@ def cross_fit(
     """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
-    of the last one that lowered it by `LEAST_FALL` are kept. Members may have been trained before.
+    of the last one that lowered it enough (`LEAST_FALL`, the first: `FIRST_FALL`) are kept: about half of those of least
+    log-loss, for the same risk. Members may have been trained before.
     """
     link, seen = candidate.link, np.flatnonzero(folds < len(members))
     fold, (table, row, all_weight, label) = folds[seen], candidate.costs
@@ -283,7 +285,7 @@ def cross_fit(
     weight = np.empty(len(seen))
     for number, member in enumerate(members):
         weight[fold == number] = member.weight
-    best, chosen, temperature, running = np.inf, 0, 1.0, 1.0
+    best, chosen, temperature, running, start = np.inf, 0, 1.0, 1.0, 0.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
     few = len(seen) * table.shape[1] <= TOGETHER
 
@@ -303,9 +305,11 @@ def cross_fit(
         else:
             running, judged = fit_temperature(link, pooled(c), label, weight, running)
         curve.append((rounds[c], judged / float((stated if link is None else weight).sum())))
-        if judged < best * (1.0 - LEAST_FALL):
+        start = judged if c == 0 else start
+        asked = LEAST_FALL * min(best, start - best) if chosen else FIRST_FALL * start
+        if c == 0 or judged < best - asked:
             best, chosen, temperature = judged, c, running
-        if rounds[c] > PATIENCE * rounds[chosen] + GRACE:
+        if rounds[c] > (PATIENCE * rounds[chosen] + GRACE if chosen else SLOW_START):
             break
     progress = [member.result(rounds[chosen]) for member in members]
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)

@@ -521,7 +521,7 @@ def test_training_in_parts_is_training():
 
 
 @pytest.mark.parametrize(
-    ("n", "bins", "folds"), [(10, 16, 4), (999, 16, 4), (1000, 16, 5), (6400, 100, 5), (16_384, 256, 5), (10**6, 256, 5)]
+    ("n", "bins", "folds"), [(10, 16, 4), (256, 16, 4), (999, 62, 4), (1000, 62, 5), (4096, 256, 5), (10**6, 256, 5)]
 )
 def test_bins_and_folds_follow_the_rows(n, bins, folds):
     assert (usual_bins(n), usual_folds(n)) == (bins, folds)

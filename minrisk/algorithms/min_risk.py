@@ -88,7 +88,7 @@ class MinRiskClassifier(BoostedClassifier):
     binning : {"quantile", "uniform"}, default="quantile"
         Thresholds that divide the rows evenly, or evenly spaced ones.
     max_bins : int, optional
-        2 to 256. Default: a 64th of the rows, between 16 and 256, which is faster and no worse; 201 if uniform.
+        2 to 256. Default: a 16th of the rows, between 16 and 256, which is faster and no worse; 201 if uniform.
     n_folds : int, optional
         Members; default 5, below 1000 rows 4. 1: one on all rows, for `n_estimators` rounds, uncalibrated (T = 1).
     pool : bool, default=True
