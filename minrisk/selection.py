@@ -276,8 +276,8 @@ def cross_fit(
     """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
-    of the last one that lowered it enough (`LEAST_FALL`, the first: `FIRST_FALL`) are kept: about half of those of least
-    log-loss, for the same risk. Members may have been trained before.
+    of the last one that lowered it enough (`LEAST_FALL`, the first: `FIRST_FALL`) are kept, about half of those of the
+    least log-loss, for the same risk. Members may have been trained before.
     """
     link, seen = candidate.link, np.flatnonzero(folds < len(members))
     fold, (table, row, all_weight, label) = folds[seen], candidate.costs
