@@ -34,6 +34,7 @@ TOGETHER = 1 << 21  # scores, beyond which members train one after another, a ch
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
 LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later checkpoint must be better
 FIRST_FALL, SLOW_START = 0.005, 40  # share of the loss for the first one, and rounds before giving up on the features
+ALL_BINS = 512  # of all features together, up to which a 16th of the rows is enough for one
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
@@ -82,9 +83,9 @@ class CrossFit(NamedTuple):
 
 
 # -- what suits a number of rows -------------------------------------------------------------------------------------
-def usual_bins(n_rows: int) -> int:
-    """Of a feature: finer ones cost time and on few rows fit what will not come again, coarser ones blur boundaries."""
-    return min(256, max(16, n_rows // 16))
+def usual_bins(n_rows: int, n_features: int) -> int:
+    """Of a feature: finer ones cost time; where features are few each must tell its boundaries alone."""
+    return min(256, max(16, n_rows // 64, min(n_rows // 16, ALL_BINS // n_features)))
 
 
 def usual_folds(n_rows: int) -> int:

@@ -521,10 +521,12 @@ def test_training_in_parts_is_training():
 
 
 @pytest.mark.parametrize(
-    ("n", "bins", "folds"), [(10, 16, 4), (256, 16, 4), (999, 62, 4), (1000, 62, 5), (4096, 256, 5), (10**6, 256, 5)]
-)
-def test_bins_and_folds_follow_the_rows(n, bins, folds):
-    assert (usual_bins(n), usual_folds(n)) == (bins, folds)
+    ("n", "d", "bins", "folds"),
+    [(10, 20, 16, 4), (999, 20, 25, 4), (999, 2, 62, 4), (1000, 100, 16, 5), (6400, 100, 100, 5), (4096, 2, 256, 5),
+     (4096, 8, 64, 5), (16_384, 100, 256, 5), (10**6, 1, 256, 5)],
+)  # fmt: skip
+def test_bins_and_folds_follow_the_data(n, d, bins, folds):
+    assert (usual_bins(n, d), usual_folds(n)) == (bins, folds)
 
 
 @pytest.mark.parametrize(
