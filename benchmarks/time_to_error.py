@@ -327,10 +327,12 @@ def large(name: str, arguments: Any) -> list[dict[str, Any]]:
         found = reach(method, data, enough, jobs, longer * limit, ours_rounds, peer_rounds)
         rows.append(row(method, data, jobs, found))
         print(f"{name}: {method} {rows[-1]['bound']}{found.seconds:.1f} s, {100 * found.error:.2f} %", flush=True)
-        if found.rounds is not None:
+        if method in OURS and found.rounds is not None:
             fits[method] = found
-        if arguments.turns and method == list(OURS)[-1]:
-            in_turns(rows, fits, data, arguments.turns)
+        compare(rows)
+        save(f"time_to_error_{name}", rows, quick=quick)
+    if arguments.turns:
+        in_turns(rows, fits, data, arguments.turns)
         compare(rows)
         save(f"time_to_error_{name}", rows, quick=quick)
     return rows
