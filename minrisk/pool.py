@@ -7,7 +7,6 @@ opinion pool of the members' probabilities.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,17 +15,15 @@ import numpy as np
 from minrisk._memory import give_back
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.binning import fit_binner
 from minrisk.boosting import Progress
+from minrisk.columns import Codes
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
-from minrisk.projection import Projection, fit_moments
+from minrisk.projection import Projection
 from minrisk.rows.base import RowCosts
 from minrisk.selection import (
     FORGETTING,
-    Codes,
-    Columns,
     CrossFit,
     Member,
     Trainer,
@@ -38,9 +35,7 @@ from minrisk.selection import (
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
-LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of them would be the peak of memory
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
-MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
 class Pool(NamedTuple):
@@ -67,56 +62,6 @@ class Pool(NamedTuple):
     def seconds(self) -> float:
         """Spent on training."""
         return sum(fit.seconds for fit in (*self.fits, *self.dropped))
-
-
-# -- columns -----------------------------------------------------------------------------------------------------------
-def linear_columns(
-    X: np.ndarray, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
-    max_bins: int | None, workers: Workers,
-) -> tuple[Columns, Projection | None, list[IntArray] | None]:
-    """The features with linear ones added in place, the projection, and the columns that each fold's member may see.
-
-    Principal components are shared; directions that part the classes are learnt without the fold's rows. Without linear
-    features (fewer than two features vary, or there are more than 2000) the last two are None.
-
-    Parameters
-    ----------
-    X : ndarray of shape (N, d)
-    rows : ndarray of int, (n,)
-        Rows of X that `codes`, `weight`, `folds` and `axis` are about.
-    """
-    d = X.shape[1]
-    if d > MOST_FEATURES:
-        return axis, None, None
-    of_all = np.zeros(len(X))
-    of_all[rows] = weight
-    moments = fit_moments(X, of_all, rows)
-    if moments.axes.shape[1] < 2:
-        return axis, None, None
-    directions = [moments.principal()]
-    sample = np.searchsorted(rows, moments.rows)
-    label, of_rows, fold = codes[sample], weight[sample], folds[sample]
-    for b in range(int(folds.max()) + 1):
-        directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
-    projection = moments.projection(np.concatenate(directions, axis=1))
-    del moments
-    everyone = None if len(rows) == len(X) else rows
-    counted = None if np.all(weight == 1.0) else weight
-    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, LINEAR_VALUES // len(X))
-    axis.binned.resize((d + projection.n_columns, len(rows)), refcheck=False)  # in place: a copy would be the peak
-    for left in range(0, projection.n_columns, width):
-        Z = projection.columns(X, workers, slice(left, left + width))
-        binner = fit_binner(Z if everyone is None else Z[rows], binning, max_bins, None, counted, workers)
-        axis.binned[d + left : d + left + width] = binner.transform(Z, everyone, workers)
-        n_bins.append(binner.n_bins)
-        thresholds += binner.thresholds
-    columns = Columns(axis.binned, np.concatenate(n_bins), thresholds)
-    first = d + np.cumsum([0, *(part.shape[1] for part in directions)])
-    shared = np.arange(first[1])
-    own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
-    if axis.binned.size > LINEAR_VALUES:
-        give_back()  # the pieces that the axes were computed in
-    return columns, projection, own
 
 
 # -- pooling -----------------------------------------------------------------------------------------------------------

@@ -15,15 +15,14 @@ import numpy as np
 
 from minrisk._kernels import links
 from minrisk._memory import empty
-from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
+from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
+from minrisk.columns import Codes, Columns
 from minrisk.losses.links import Link
 from minrisk.monitors import Monitor
 from minrisk.rows.base import RowCosts
 from minrisk.rows.local import LocalRows
-
-Codes = IntArray | Int32Array
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5
@@ -34,26 +33,12 @@ TOGETHER = 1 << 21  # scores, beyond which members train one after another, a ch
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
 LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later checkpoint must be better
 FIRST_FALL, SLOW_START = 0.005, 40  # share of the loss for the first one, and rounds before giving up on the features
-ALL_BINS = 512  # of all features together, up to which a 16th of the rows is enough for one
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
 FLOOR = float(np.log(1e-12))  # of a log-probability: one row must not decide
-
-
-class Columns(NamedTuple):
-    """Binned features."""
-
-    binned: Binned  # (d, n)
-    n_bins: IntArray
-    thresholds: tuple[FloatArray, ...]
-
-    def reorder(self, order: IntArray) -> None:
-        """Rows in another order, in place."""
-        for column in self.binned:
-            column[:] = column[order]
 
 
 class Candidate(NamedTuple):
@@ -83,11 +68,6 @@ class CrossFit(NamedTuple):
 
 
 # -- what suits a number of rows -------------------------------------------------------------------------------------
-def usual_bins(n_rows: int, n_features: int) -> int:
-    """Of a feature: finer ones cost time; where features are few each must tell its boundaries alone."""
-    return min(256, max(16, n_rows // 64, min(n_rows // 16, ALL_BINS // n_features)))
-
-
 def usual_folds(n_rows: int) -> int:
     """Of cross-fitting, and so members."""
     return 4 if n_rows < 1000 else 5

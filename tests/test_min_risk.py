@@ -207,11 +207,24 @@ def test_boundaries_are_sharp():
 
 def test_few_rows_have_few_bins_leaves_and_members():
     X, y = noisy()
-    usual = MinRiskClassifier(random_state=0, n_estimators=10).fit(X, y)
-    told = MinRiskClassifier(random_state=0, n_estimators=10, max_bins=18, n_folds=4, max_leaf_nodes=11).fit(X, y)
+    few = {"random_state": 0, "n_estimators": 10, "pool": False}
+    usual = MinRiskClassifier(**few).fit(X, y)
+    told = MinRiskClassifier(**few, max_bins=18, n_folds=4, max_leaf_nodes=11).fit(X, y)
     np.testing.assert_array_equal(usual.predict_proba(X), told.predict_proba(X))  # 225 rows for each member
-    more = MinRiskClassifier(random_state=0, n_estimators=10, max_bins=256).fit(X, y)
+    more = MinRiskClassifier(**few, max_bins=256).fit(X, y)
     assert not np.array_equal(usual.predict_proba(X), more.predict_proba(X))
+
+
+def test_small_trees_know_rules_exactly():
+    """Boundaries between two bins of 51: with those alone the error is 0.7 %."""
+    rng = np.random.default_rng(27)
+    X = rng.random((4000, 10))
+    y = np.where((X[:, 0] > 0.9) & (X[:, 1] > 0.7), 1, 0)
+    y[X[:, 2] < 0.05] = 2
+    model = MinRiskClassifier(random_state=0).fit(X[:2400], y[:2400])
+    assert model.score(X[2400:], y[2400:]) > 0.997
+    used = {line["variant"]: line["share"] for line in model.selection_}
+    assert used["small"] > 0.5
 
 
 def test_a_pool_has_the_rounds_of_the_longest_of_its_members():

@@ -11,16 +11,15 @@ from minrisk import pool as module
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.boosting import Progress
+from minrisk.columns import MOST_FEATURES, Columns, linear_columns
 from minrisk.learners.tree import CONSTANT, Tree
 from minrisk.losses.links import log_probabilities
 from minrisk.pool import (
     LEAST_GAIN,
-    MOST_FEATURES,
     SHARES,
     Pool,
     blend,
     fit_pool,
-    linear_columns,
     mean_losses,
     pooled_model,
     report,
@@ -29,7 +28,6 @@ from minrisk.pool import (
 from minrisk.projection import PRINCIPAL, Projection
 from minrisk.selection import (
     Candidate,
-    Columns,
     CrossFit,
     fit_temperature,
     fold_numbers,

@@ -12,6 +12,7 @@ from minrisk import selection
 from minrisk._kernels.links import log_loss as log_loss_kernel
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
+from minrisk.columns import Columns, n_bins
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
@@ -26,7 +27,6 @@ from minrisk.selection import (
     TEMPERATURE_STEP,
     TEMPERATURES,
     Candidate,
-    Columns,
     Trainer,
     checkpoints,
     cross_fit,
@@ -34,7 +34,6 @@ from minrisk.selection import (
     fold_numbers,
     least_cost,
     log_loss,
-    usual_bins,
     usual_folds,
     usual_leaves,
     usual_share,
@@ -521,12 +520,15 @@ def test_training_in_parts_is_training():
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "bins", "folds"),
-    [(10, 20, 16, 4), (999, 20, 25, 4), (999, 2, 62, 4), (1000, 100, 16, 5), (6400, 100, 100, 5), (4096, 2, 256, 5),
-     (4096, 8, 64, 5), (16_384, 100, 256, 5), (10**6, 1, 256, 5)],
+    ("n", "d", "bins", "fine", "folds"),
+    [(10, 20, 16, 16, 4), (999, 20, 25, 25, 4), (999, 2, 62, 62, 4), (1000, 100, 16, 250, 5),
+     (6400, 100, 100, 256, 5), (4096, 2, 256, 256, 5), (4096, 8, 64, 256, 5), (16_384, 100, 256, 256, 5),
+     (10**6, 1, 256, 256, 5)],
 )  # fmt: skip
-def test_bins_and_folds_follow_the_data(n, d, bins, folds):
-    assert (usual_bins(n, d), usual_folds(n)) == (bins, folds)
+def test_bins_and_folds_follow_the_data(n, d, bins, fine, folds):
+    assert (n_bins("quantile", None, n, d), usual_folds(n)) == ((bins, fine), folds)
+    assert n_bins("quantile", 7, n, d) == (7, 7)
+    assert n_bins("uniform", None, n, d) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -88,15 +89,15 @@ class MinRiskClassifier(BoostedClassifier):
     binning : {"quantile", "uniform"}, default="quantile"
         Thresholds that divide the rows evenly, or evenly spaced ones.
     max_bins : int, optional
-        2 to 256. Default: a 64th of the rows, of few features (512 bins in all) a 16th; 16 to 256. If uniform, 201.
+        2 to 256. Default: a 64th of the rows, of few features (512 bins in all) a 16th; 16 to 256; for small trees on
+        1000 rows or more a quarter. If uniform, 201.
     n_folds : int, optional
         Members; default 5, below 1000 rows 4. 1: one on all rows, for `n_estimators` rounds, uncalibrated (T = 1).
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
-        components and directions that part the classes beside the features (which makes the model depend on the
-        features' scales only through these columns; at most 2000 features), "small" ones have trees of 8 leaves chosen
-        among 20 features or more. Each is tried on one fold first. False: plain members only, at about a third of the
-        time.
+        components and directions that part the classes beside the features (only these columns depend on the features'
+        scales; at most 2000 features), "small" ones have trees of 8 leaves chosen among 20 features or more. Each is
+        tried on one fold first. False: plain members only, at about a third of the time.
     time_budget : float, optional
         Seconds that "auto" may spend. None: one surrogate only, which makes the fit reproducible; with a budget the
         further ones are tried as long as they are expected to end in time, so the result depends on the machine.
@@ -201,11 +202,11 @@ class MinRiskClassifier(BoostedClassifier):
     # -- training ------------------------------------------------------------------------------------------------
     def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
         """Cross-fit the candidates and keep the one of least validated risk."""
-        from minrisk.binning import fit_binner
+        from minrisk.columns import bin_columns, linear_columns, n_bins
         from minrisk.monitors import ProgressBar
-        from minrisk.pool import fit_pool, linear_columns, report, validated_risk
+        from minrisk.pool import fit_pool, report, validated_risk
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Columns, Trainer, fold_numbers, usual_bins, usual_folds
+        from minrisk.selection import Trainer, fold_numbers, usual_folds
 
         begun = time.perf_counter()
         codes = self._encode(y, False)
@@ -213,21 +214,22 @@ class MinRiskClassifier(BoostedClassifier):
         table, index = self._resolve_cost(cost, codes)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
-        max_bins = self.max_bins or (usual_bins(len(counted), X.shape[1]) if self.binning == "quantile" else None)
-        binner = fit_binner(X, self.binning, max_bins, None, None if sample_weight is None else weight, workers)
-        some = None if len(counted) == len(codes) else counted
-        columns = Columns(binner.transform(X, some, workers), binner.n_bins, binner.thresholds)
+        usual, fine = n_bins(self.binning, self.max_bins, len(counted), X.shape[1])
+        binned = partial(bin_columns, X, counted, weight, self.binning, workers)
+        columns = binned(usual)
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label)
         folds = fold_numbers(columns.binned, label, self.n_folds or usual_folds(len(counted)), self._seed)
-        projection, own = None, None
+        finer, projection, own = {}, None, None
         if self.pool and folds.max() > 0:
+            finer = {"small": binned(fine)} if fine != usual else {}
             columns, projection, own = linear_columns(
-                X, counted, label, stated.weight, folds, columns, self.binning, max_bins, workers
+                X, counted, label, stated.weight, folds, columns, self.binning, usual, workers
             )
         if folds.max() > 0:  # a fold's rows side by side: members leave them out without a copy of the others
             order = np.argsort(folds, kind="stable")
-            columns.reorder(order)
+            for part in (columns, *finer.values()):
+                part.reorder(order)
             folds, rows = folds[order], counted[order]
             stated = RowCosts(table, index[rows], weight[rows], label[order])
         self.selection_: list[dict[str, Any]] = []
@@ -235,9 +237,9 @@ class MinRiskClassifier(BoostedClassifier):
         for name in self._surrogates():
             if best and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
-            candidates = self._candidates(name, stated, X.shape[1], own)
+            tried = self._candidates(name, stated, X.shape[1], own)
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-                trainers = [Trainer(c, columns, workers, [] if n else [bar]) for n, c in enumerate(candidates)]
+                trainers = [Trainer(c, finer.get(c.variant, columns), workers, [bar][n:]) for n, c in enumerate(tried)]
                 found = fit_pool(trainers, folds, self.n_estimators, self._seed, stated)
             self.selection_ += report(found, stated)
             if (risk := validated_risk(found, stated)) < least or best is None:
@@ -253,9 +255,8 @@ class MinRiskClassifier(BoostedClassifier):
                 f"surrogate={self.surrogate!r} decides by a cost matrix, which costs per row do not give: use "
                 "surrogate='auto', 'coupled', 'gll' or 'gel'."
             )
-        if self.surrogate == "auto":
-            return COST_TRAINED if per_row else (*POSTERIOR, *COST_TRAINED)
-        return (self.surrogate,)
+        auto = COST_TRAINED if per_row else (*POSTERIOR, *COST_TRAINED)
+        return auto if self.surrogate == "auto" else (self.surrogate,)
 
     def _candidates(
         self, surrogate: str, stated: RowCosts, d: int, linear: list[IntArray] | None

@@ -1,0 +1,111 @@
+"""Binned columns that members split: the features, finer or coarser, and linear features beside them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from minrisk._memory import give_back
+from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
+from minrisk._workers import Workers
+from minrisk.binning import fit_binner
+from minrisk.projection import Projection, fit_moments
+
+Codes = IntArray | Int32Array
+
+ALL_BINS = 512  # of all features together, up to which a 16th of the rows is enough for one
+FEW_ROWS = 1000  # fewer have the usual bins only: finer ones bring nothing there and take a tenth more time
+LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of them would be the peak of memory
+MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
+
+
+class Columns(NamedTuple):
+    """Binned features."""
+
+    binned: Binned  # (d, n)
+    n_bins: IntArray
+    thresholds: tuple[FloatArray, ...]
+
+    def reorder(self, order: IntArray) -> None:
+        """Rows in another order, in place."""
+        for column in self.binned:
+            column[:] = column[order]
+
+
+def usual_bins(n_rows: int, n_features: int) -> int:
+    """Of a feature: finer ones cost time; where features are few each must tell its boundaries alone."""
+    return min(256, max(16, n_rows // 64, min(n_rows // 16, ALL_BINS // n_features)))
+
+
+def fine_bins(n_rows: int, n_features: int) -> int:
+    """Of a feature for small trees, which answer for rules that are sharper than the usual bins; few rows show none."""
+    usual = usual_bins(n_rows, n_features)
+    return usual if n_rows < FEW_ROWS else max(usual, min(256, n_rows // 4))
+
+
+def n_bins(binning: str, asked: int | None, n_rows: int, n_features: int) -> tuple[int | None, int | None]:
+    """The usual and the fine number: as asked for, else what suits the data; None: the default of `fit_binner`."""
+    if asked is not None or binning != "quantile":
+        return asked, asked
+    return usual_bins(n_rows, n_features), fine_bins(n_rows, n_features)
+
+
+def bin_columns(
+    X: np.ndarray, rows: IntArray, weight: FloatArray, binning: str, workers: Workers, max_bins: int | None
+) -> Columns:
+    """The features of these rows; thresholds count every row of X by its weight."""
+    binner = fit_binner(X, binning, max_bins, None, None if np.all(weight == 1.0) else weight, workers)
+    return Columns(
+        binner.transform(X, None if len(rows) == len(X) else rows, workers), binner.n_bins, binner.thresholds
+    )
+
+
+def linear_columns(
+    X: np.ndarray, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
+    max_bins: int | None, workers: Workers,
+) -> tuple[Columns, Projection | None, list[IntArray] | None]:
+    """The features with linear ones added in place, the projection, and the columns that each fold's member may see.
+
+    Principal components are shared; directions that part the classes are learnt without the fold's rows. Without linear
+    features (fewer than two features vary, or there are more than 2000) the last two are None.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, d)
+    rows : ndarray of int, (n,)
+        Rows of X that `codes`, `weight`, `folds` and `axis` are about.
+    """
+    d = X.shape[1]
+    if d > MOST_FEATURES:
+        return axis, None, None
+    of_all = np.zeros(len(X))
+    of_all[rows] = weight
+    moments = fit_moments(X, of_all, rows)
+    if moments.axes.shape[1] < 2:
+        return axis, None, None
+    directions = [moments.principal()]
+    sample = np.searchsorted(rows, moments.rows)
+    label, of_rows, fold = codes[sample], weight[sample], folds[sample]
+    for b in range(int(folds.max()) + 1):
+        directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
+    projection = moments.projection(np.concatenate(directions, axis=1))
+    del moments
+    everyone = None if len(rows) == len(X) else rows
+    counted = None if np.all(weight == 1.0) else weight
+    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, LINEAR_VALUES // len(X))
+    axis.binned.resize((d + projection.n_columns, len(rows)), refcheck=False)  # in place: a copy would be the peak
+    for left in range(0, projection.n_columns, width):
+        Z = projection.columns(X, workers, slice(left, left + width))
+        binner = fit_binner(Z if everyone is None else Z[rows], binning, max_bins, None, counted, workers)
+        axis.binned[d + left : d + left + width] = binner.transform(Z, everyone, workers)
+        n_bins.append(binner.n_bins)
+        thresholds += binner.thresholds
+    columns = Columns(axis.binned, np.concatenate(n_bins), thresholds)
+    first = d + np.cumsum([0, *(part.shape[1] for part in directions)])
+    shared = np.arange(first[1])
+    own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
+    if axis.binned.size > LINEAR_VALUES:
+        give_back()  # the pieces that the axes were computed in
+    return columns, projection, own
