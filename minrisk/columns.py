@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.projection import Projection, fit_moments
+from minrisk.rows.sparse_index import SparseIndex
 
 Codes = IntArray | Int32Array
 
@@ -21,12 +23,18 @@ LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of
 MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
-class Columns(NamedTuple):
+@dataclass(frozen=True)
+class Columns:
     """Binned features."""
 
     binned: Binned  # (d, n)
     n_bins: IntArray
     thresholds: tuple[FloatArray, ...]
+
+    @cached_property
+    def index(self) -> SparseIndex:
+        """Of the rows in their present order; all members read the same one."""
+        return SparseIndex.build(self.binned, self.n_bins, Workers())
 
     def reorder(self, order: IntArray) -> None:
         """Rows in another order, in place."""

@@ -230,10 +230,13 @@ class Trainer:
         weight = stated.copy()
         weight[first:last] = 0.0
         costs = RowCosts(table, row, weight, label)
-        rows = LocalRows(self.columns.binned, self.columns.n_bins, costs, workers, left_out=left_out)
+        columns = self.columns
+        rows = LocalRows(
+            columns.binned, columns.n_bins, costs, workers, left_out=left_out, index=lambda: columns.index
+        )
         known = np.bincount(label, weights=weight) > 0
         judging = np.where(known[label[first:last]], stated[first:last], 0.0)
-        recipe = self.candidate.recipe(rows, self.columns.thresholds, self.candidate.features(fold))
+        recipe = self.candidate.recipe(rows, columns.thresholds, self.candidate.features(fold))
         return Member(rows, judging, recipe, seed, self.watching if fold == 0 else [])
 
     def fold(self, fold: int, folds: IntArray, seed: int) -> Member:

@@ -17,6 +17,7 @@ from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows import growth
 from minrisk.rows.base import GrowthRule, Target
 from minrisk.rows.local import LocalRows
+from minrisk.rows.sparse_index import no_lists
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafClosedForm, LeafNewton
 from tests import naive
@@ -43,7 +44,7 @@ def random_bins(rng, n, d):
         elif kind == 2:
             X[j] = 255 - source
         elif kind == 3:
-            X[j] = np.where(rng.random(n) < 0.3, 7, 200)
+            X[j] = np.where(rng.random(n) < rng.choice([0.05, 0.3]), 7, 200)
         elif kind == 4:
             n_bins[j] = rng.integers(1, 12)
             X[j] = rng.integers(0, n_bins[j], n)
@@ -350,6 +351,27 @@ def test_kernels_histograms_and_subtraction_grow_the_same_tree(kind, n_bagged, m
         assert len(found[0][0].leaf_node) == 40
         for other in found[1:]:
             assert identical(other[0], found[0][0]) and identical(other[1:], found[0][1:])
+
+
+@pytest.mark.parametrize("kind", GAINS)
+@pytest.mark.parametrize("large", [4096, 60])
+def test_rows_outside_the_frequent_bin_tell_all_of_sparse_features(kind, large, monkeypatch):
+    _, _, edge, mass, in_bag, target = random_problem(2, kind, 1500, 0.8)
+    target = target._replace(ridge=np.full_like(target.ridge, 1e-9))
+    rng = np.random.default_rng(3)
+    density = np.array([0.0, 0.01, 0.01, 0.1, 0.1, 0.3, 0.5, 0.9, 0.9])[:, None]
+    X_binned = np.where(rng.random((9, 1500)) < density, rng.integers(0, 9, (9, 1500)), 4)
+    n_bins, rule = np.full(9, 9), GrowthRule(50, 64, 1, 5)
+    monkeypatch.setattr(growth, "LARGE", large)
+    found = []
+    for listed in (True, False):
+        rows = bare_rows(X_binned.astype(np.uint8), n_bins, edge, mass, in_bag)
+        assert len(rows.index.lists[2]) == np.count_nonzero(X_binned[rows.index.indexed] != 4) > 1000
+        if not listed:
+            monkeypatch.setattr(type(rows.index), "lists", no_lists(9))
+        found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
+    assert len(found[0][0].leaf_node) == 50
+    assert identical(found[0][0], found[1][0]) and identical(found[0][1:], found[1][1:])
 
 
 @pytest.mark.parametrize("kind", GAINS)

@@ -12,8 +12,12 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
 
 import numpy as np
 
+from minrisk._kernels import node as node_kernels
 from minrisk._kernels._dtypes import COUNT_BITS, MAX_BINS
 from minrisk._kernels._jit import kernel
+from minrisk._kernels.node import LISTED, everything, fill, fill_listed, fill_marked, gather
+
+grow_kernel = kernel(uses=(node_kernels,))
 
 SKETCH = 0
 EXACT = 1
@@ -111,67 +115,6 @@ def draw_directions(mass, ridge, q, seed):
 
 
 @kernel
-def gather(columns, order, start, end, out):
-    """out[i] = columns of the node's rows."""
-    for i in range(end - start):
-        row = order[start + i]
-        for c in range(columns.shape[1]):
-            out[i, c] = columns[row, c]
-
-
-@kernel
-def fill(column, order, start, end, gathered, histogram):
-    """histogram[b] += columns of the node's rows whose feature (`column`) is in bin b."""
-    n_columns = gathered.shape[1]
-    if n_columns == 2:
-        for i in range(end - start):
-            b = column[order[start + i]]
-            histogram[b, 0] += gathered[i, 0]
-            histogram[b, 1] += gathered[i, 1]
-    elif n_columns == 3:
-        for i in range(end - start):
-            b = column[order[start + i]]
-            histogram[b, 0] += gathered[i, 0]
-            histogram[b, 1] += gathered[i, 1]
-            histogram[b, 2] += gathered[i, 2]
-    else:
-        for i in range(end - start):
-            b = column[order[start + i]]
-            for c in range(n_columns):
-                histogram[b, c] += gathered[i, c]
-
-
-@kernel
-def fill_marked(column, order, start, end, gathered, histogram, words):
-    """`fill`, and bit b of the four words is set when a row of the node is in bin b."""
-    n_columns = gathered.shape[1]
-    for w in range(4):
-        words[w] = np.uint64(0)
-    if n_columns == 3:
-        for i in range(end - start):
-            b = np.int64(column[order[start + i]])
-            words[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
-            histogram[b, 0] += gathered[i, 0]
-            histogram[b, 1] += gathered[i, 1]
-            histogram[b, 2] += gathered[i, 2]
-    else:
-        for i in range(end - start):
-            b = np.int64(column[order[start + i]])
-            words[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
-            for c in range(n_columns):
-                histogram[b, c] += gathered[i, c]
-
-
-@kernel
-def everything(n_bins, words):
-    """All bits of bins below n_bins."""
-    for w in range(4):
-        words[w] = np.uint64(0)
-    for b in range(n_bins):
-        words[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
-
-
-@kernel
 def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, least, clear):
     """`best_threshold` for a sketch of one or two, spelt out; `clear` zeroes what it has read of the histogram."""
     m = total.shape[0] - 1
@@ -251,9 +194,10 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
     return best, where
 
 
-@kernel
+@grow_kernel
 def evaluate_rows(
-    X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, gathered, histogram
+    X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
+    gathered, histogram,
 ):  # fmt: skip
     """Best split of a node straight from its rows: merit, feature, bin. `histogram` is zero, and left so."""
     n_columns = columns.shape[1]
@@ -261,9 +205,13 @@ def evaluate_rows(
     words = np.empty(4, dtype=np.uint64)
     left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
     best, where, which = merit(total, factor, ridge, gain), -1, -1
+    listed, position, rows, frequent = lists
     for f in range(features.shape[0]):
         j = features[f]
-        if end - start < n_bins[j]:
+        if LISTED * listed[j] < end - start:
+            part = rows[position[j, 0] : position[j, 1]]
+            fill_listed(X_binned[j], part, member, leaf, columns, total, np.int64(frequent[j]), histogram, words)
+        elif end - start < n_bins[j]:
             fill_marked(X_binned[j], order, start, end, gathered, histogram, words)
         else:
             everything(n_bins[j], words)
@@ -274,15 +222,7 @@ def evaluate_rows(
     return best, which, where
 
 
-@kernel
-def node_histograms(X_binned, features, order, start, end, gathered, out):
-    """out[f] = histogram of the node for each feature, zeroed first."""
-    for f in range(features.shape[0]):
-        out[f] = 0
-        fill(X_binned[features[f]], order, start, end, gathered, out[f])
-
-
-@kernel
+@grow_kernel
 def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain, min_leaf):
     """Best split of a node from its histograms: merit of both sides, feature, bin (-1: none)."""
     n_columns = total.shape[0]
@@ -315,11 +255,11 @@ def partition(column, b, order, start, end, spare):
     return middle
 
 
-@kernel
+@grow_kernel
 def grow(
-    X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, max_depth, large, order, spare,
-    start, end, depth, total, drop, best_feature, best_bin, status, node, tree_feature, tree_bin, tree_left, tree_gain,
-    sizes,
+    X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, max_depth, large, lists, member,
+    order, spare, start, end, depth, total, drop, best_feature, best_bin, status, node, tree_feature, tree_bin,
+    tree_left, tree_gain, sizes,
 ):  # fmt: skip
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
@@ -340,7 +280,7 @@ def grow(
                 draw_features(features, n_drawn, seed, node[leaf], drawn)
                 value, j, b = evaluate_rows(
                     X_binned, drawn[:n_drawn], n_bins, columns, order, start[leaf], end[leaf], total[leaf], factor,
-                    ridge, gain, min_leaf, gathered, histogram,
+                    ridge, gain, min_leaf, lists, member, leaf, gathered, histogram,
                 )
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
@@ -359,6 +299,9 @@ def grow(
             tree_gain[first + child] = 0.0
         sizes[0], sizes[1] = new + 1, first + 2
         start[new], end[new], end[split] = middle, end[split], middle
+        if lists[2].shape[0] > 0:
+            for i in range(start[new], end[new]):
+                member[order[i]] = new
         node[split], node[new] = first, first + 1
         depth[split] += 1
         depth[new] = depth[split]

@@ -6,7 +6,7 @@ way from Python into fifteen kernels and back, which on a few hundred rows takes
 
 import numpy as np
 
-from minrisk._kernels import _exponential, fixed, grow, guess_averse, scores, steps
+from minrisk._kernels import _exponential, fixed, grow, guess_averse, node, scores, steps
 from minrisk._kernels._dtypes import COUNT_BITS, FLOAT_BITS, SUM_BITS
 from minrisk._kernels._jit import kernel
 from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, sum_rows, unfixed
@@ -16,7 +16,7 @@ from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
 from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, tree_columns
 from minrisk._kernels.steps import newton
 
-whole_kernel = kernel(uses=(_exponential, fixed, grow, guess_averse, scores, steps))
+whole_kernel = kernel(uses=(_exponential, fixed, grow, guess_averse, node, scores, steps))
 
 
 @whole_kernel
@@ -29,7 +29,8 @@ def raise_to(top, values):
 @whole_kernel
 def grow_one(
     X_binned, n_bins, edge, mass, whole_mass, ridge, features, n_drawn, q, seed, max_leaves, max_depth, min_leaf, first,
-    last, everyone, sum_bits, columns, sketch, order, spare, start, end, node, feature, bins, left, gain, sizes,
+    last, everyone, sum_bits, columns, sketch, lists, member, order, spare, start, end, node, feature, bins, left,
+    gain, sizes,
 ):  # fmt: skip
     """A tree on the sketch of this seed, as `rows.growth` grows it; fills start..sizes."""
     directions, weight, shared = draw_directions(whole_mass, ridge, q, seed)
@@ -39,6 +40,9 @@ def grow_one(
     factor = fix_sketch(sketch, top, sum_bits, COUNT_BITS, 0, first, columns)
     fix_sketch(sketch, top, sum_bits, COUNT_BITS, last, n, columns)
     order[:] = everyone
+    if lists[2].shape[0] > 0:
+        member[:] = 0
+        member[first:last] = -1
     depth, best_feature, best_bin, status = np.zeros((4, max_leaves), dtype=np.int64)
     total, drop = np.zeros((max_leaves, q + 1), dtype=np.int64), np.zeros(max_leaves)
     start[0], end[0], node[0], feature[0], bins[0], left[0], gain[0] = 0, order.shape[0], 0, 0, 255, 0, 0.0
@@ -47,8 +51,8 @@ def grow_one(
     status[0] = PENDING if order.shape[0] >= 2 * min_leaf and max_depth > 0 and max_leaves > 1 else CLOSED
     grow_tree(
         X_binned, n_bins, columns, features, n_drawn, seed, factor, shared, SKETCH, min_leaf, max_depth,
-        order.shape[0], order, spare, start, end, depth, total, drop, best_feature, best_bin, status, node, feature,
-        bins, left, gain, sizes,
+        order.shape[0], lists, member, order, spare, start, end, depth, total, drop, best_feature, best_bin, status,
+        node, feature, bins, left, gain, sizes,
     )  # fmt: skip
 
 
@@ -74,8 +78,8 @@ def logistic_totals(
 def logistic_round(
     X_binned, n_bins, cost, index, label, weight, in_bag, first, last, everyone, sum_bits, scores, edge, mass, leaf,
     top, value, whole_mass, next_log_scale, smoothing, features, n_drawn, q, seed, trials, max_leaves, max_depth,
-    min_leaf, columns, sketch, order, spare, thresholds, first_threshold, newton_smoothing, largest, stalled,
-    learning_rate,
+    min_leaf, columns, sketch, lists, member, order, spare, thresholds, first_threshold, newton_smoothing, largest,
+    stalled, learning_rate,
 ):  # fmt: skip
     """Grow a tree, move the scores along its leaf vectors, and fill edge, mass and their sums at the new scores.
 
@@ -93,8 +97,8 @@ def logistic_round(
     for trial in range(trials if total > 0.0 else 0):
         grow_one(
             X_binned, n_bins, edge, mass, whole_mass, 2.0 * ridge, features, n_drawn, q, seed + trial, max_leaves,
-            max_depth, min_leaf, first, last, everyone, sum_bits, columns, sketch, order, spare, start, end, node,
-            feature, bins, left, gain, sizes,
+            max_depth, min_leaf, first, last, everyone, sum_bits, columns, sketch, lists, member, order, spare, start,
+            end, node, feature, bins, left, gain, sizes,
         )  # fmt: skip
         if sizes[0] > 1:
             break

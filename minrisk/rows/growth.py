@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SUM_BITS
+from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS
 from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project, sum_rows
 from minrisk._kernels.grow import (
     CLOSED,
@@ -17,17 +17,17 @@ from minrisk._kernels.grow import (
     TIE,
     draw_features,
     evaluate_histograms,
-    gather,
     grow,
     merit,
-    node_histograms,
 )
+from minrisk._kernels.node import gather, node_histograms
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._memory import empty
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.rows.fixed_point import divide, largest
+from minrisk.rows.sparse_index import no_lists
 
 if TYPE_CHECKING:
     from minrisk.rows.local import LocalRows
@@ -83,6 +83,8 @@ class Growth:
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
+        self._no_lists = no_lists(rows.n_features)
+        self._lists, self._member = self._no_lists, np.empty(0, dtype=LEAF)
         self._kept: dict[int, np.ndarray] = {}
         self._tree: _Growing | None = None
         self.start, self.end = np.array([0]), np.array([rows.n_trained])
@@ -108,6 +110,11 @@ class Growth:
             self._columns = empty((rows.n_samples, n_columns), FIXED)
             self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
         self.order[:n], self._bins = in_bag, rows.X_binned
+        packed = target.directions is not None and n_rows is not None and n_rows < n
+        self._lists = self._no_lists if packed else rows.index.lists  # which number all rows
+        if len(self._lists[2]):
+            self._member = np.full(rows.n_samples, -1, dtype=LEAF)
+            self._member[in_bag] = 0
         if target.directions is None:
             factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
@@ -115,7 +122,8 @@ class Growth:
         tops = rows.over_blocks(
             lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
         )
-        if n_rows is not None and n_rows < n:
+        if packed:
+            assert n_rows is not None
             m, top = draw_rows(self._sketch, in_bag, n_rows, np.random.default_rng(seed).random(), self._spare)
             self._pack(features, self._spare[:m])
             return fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns), m
@@ -160,14 +168,14 @@ class Growth:
         while True:
             split = grow(
                 self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
-                target.gain, rule.min_leaf, rule.max_depth, LARGE, order, self._spare, start, end, depth, total, drop,
-                best_feature, best_bin, status, node, feature, bins, left, gain, sizes,
+                target.gain, rule.min_leaf, rule.max_depth, LARGE, self._lists, self._member, order, self._spare,
+                start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain, sizes,
             )  # fmt: skip
             if split < 0:
                 break
             leaves = [split] if sizes[0] == 1 else [split, int(sizes[0]) - 1]
             waiting = [leaf for leaf in leaves if status[leaf] == PENDING]
-            histograms = self._histograms(leaves, waiting, rule, features, seed, node, start, end)
+            histograms = self._histograms(leaves, waiting, rule, features, seed)
             for leaf in waiting:
                 best, which, where = self._best(*histograms[leaf], total[leaf], factor, target, rule)
                 drop[leaf] = best - merit(total[leaf], factor, target.ridge, target.gain)
@@ -188,16 +196,16 @@ class Growth:
         )  # fmt: skip
 
     def _histograms(
-        self, leaves: list[int], waiting: list[int], rule: GrowthRule, features: IntArray, seed: int, node: IntArray,
-        start: IntArray, end: IntArray,
+        self, leaves: list[int], waiting: list[int], rule: GrowthRule, features: IntArray, seed: int
     ) -> dict[int, tuple[IntArray, np.ndarray]]:
         """Features and histograms (f, MAX_BINS, C) of the leaves that wait; kept where their children may subtract."""
-        found = {}
+        assert self._tree is not None
+        found, (start, end, node) = {}, (self._tree.start, self._tree.end, self._tree.node)
         everything = rule.n_drawn == len(features)
         parent = self._kept.pop(leaves[0], None)
         if parent is not None and len(leaves) == 2:
             smaller, larger = sorted(leaves, key=lambda leaf: (end[leaf] - start[leaf], leaf))
-            own = self._by_rows(features, int(start[smaller]), int(end[smaller]))
+            own = self._by_rows(features, smaller)
             self._over_features(len(features), own.size, lambda a, b: np.subtract(parent[a:b], own[a:b], parent[a:b]))
             found = {smaller: (features, own), larger: (features, parent)}
         else:
@@ -205,21 +213,26 @@ class Growth:
                 drawn = np.empty(len(features), dtype=np.int64)
                 draw_features(features, rule.n_drawn, seed, node[leaf], drawn)
                 drawn = drawn[: rule.n_drawn]
-                found[leaf] = (drawn, self._by_rows(drawn, int(start[leaf]), int(end[leaf])))
+                found[leaf] = (drawn, self._by_rows(drawn, leaf))
         for leaf in waiting if everything else ():
             histograms = found[leaf][1]
             if end[leaf] - start[leaf] > LARGE and histograms.nbytes * (len(self._kept) + 1) <= KEPT_BYTES:
                 self._kept[leaf] = histograms
         return found
 
-    def _by_rows(self, features: IntArray, start: int, end: int) -> np.ndarray:
-        """Histograms of a node from its rows."""
+    def _by_rows(self, features: IntArray, leaf: int) -> np.ndarray:
+        """Histograms of a leaf from its rows."""
+        assert self._tree is not None
+        start, end, total = int(self._tree.start[leaf]), int(self._tree.end[leaf]), self._tree.total[leaf]
         gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
         gather(self._columns, self.order, start, end, gathered)
         out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
         self._over_features(
             len(features), gathered.size * len(features),
-            lambda a, b: node_histograms(self._bins, features[a:b], self.order, start, end, gathered, out[a:b]),
+            lambda a, b: node_histograms(
+                self._bins, features[a:b], self._columns, self.order, start, end, total, self._lists, self._member,
+                leaf, gathered, out[a:b],
+            ),
         )  # fmt: skip
         return out
 

@@ -65,6 +65,8 @@ class LocalRows:
     left_out : pair of int
         Rows start..stop that nothing is learnt from: only `follow` and `shift` change their scores. Their weights in
         `costs` must be 0.
+    index : callable, optional
+        Of no arguments, gives the index of sparse features; default: it is built when it is needed.
     """
 
     def __init__(
@@ -76,11 +78,11 @@ class LocalRows:
         blocks: Sequence[int] | None = None,
         trainable: bool = True,
         left_out: tuple[int, int] = (0, 0),
+        index: Callable[[], SparseIndex] | None = None,
     ) -> None:
-        self.n_features, self.n_samples = X_binned.shape
-        self.n_outputs = costs.table.shape[1]
+        (self.n_features, self.n_samples), self.n_outputs = X_binned.shape, costs.table.shape[1]
         self.X_binned = np.ascontiguousarray(X_binned)  # kernels run along features
-        self.n_bins, self.costs, self.workers = n_bins, costs, workers
+        self.n_bins, self.costs, self.workers, self._shared = n_bins, costs, workers, index
         n, D = self.n_samples, self.n_outputs
         if blocks is None:
             parts = 1 if n * D < INLINE_WORK else workers.n
@@ -108,7 +110,7 @@ class LocalRows:
 
     @cached_property
     def index(self) -> SparseIndex:
-        return SparseIndex.build(self.X_binned, self.n_bins, self.workers)
+        return self._shared() if self._shared else SparseIndex.build(self.X_binned, self.n_bins, self.workers)
 
     @cached_property
     def _growth(self) -> Growth:
@@ -183,12 +185,10 @@ class LocalRows:
         parts = self.over_blocks(
             lambda a, b: loss.value_sums(self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b)
         )
-        sums: FloatArray = unfixed(added(parts), self.top_value, self.sum_bits)
-        return sums
+        return np.asarray(unfixed(added(parts), self.top_value, self.sum_bits))
 
     def _mass_sums(self) -> FloatArray:
-        sums: FloatArray = unfixed(self._column_sums(self.mass, self.top_mass), self.top_mass, self.sum_bits)
-        return sums
+        return np.asarray(unfixed(self._column_sums(self.mass, self.top_mass), self.top_mass, self.sum_bits))
 
     def _column_sums(self, values: FloatArray, top: FloatArray, spare: int = 0) -> IntArray:
         bits = self.sum_bits - spare

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,9 @@ DENSITY = 0.6  # with more rows than this outside the frequent bin, passing over
 SAMPLE = 4096  # rows that the frequent bin is guessed from; a poor guess costs time, never correctness
 BUDGET_SHARE = 0.2  # of the binned data's bytes,
 BUDGET_BYTES = 24 << 20  # plus this
+NO_LIST = 1 << 40  # more rows than any node has
+
+Lists = tuple[IntArray, IntArray, np.ndarray, np.ndarray]  # for growing trees: see `minrisk._kernels.node`
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,22 @@ class SparseIndex:
         workers.map(write, np.flatnonzero(indexed).tolist())
         return cls(indexed, frequent, offsets, rows)
 
+    @cached_property
+    def lists(self) -> Lists:
+        """For growing trees, of up to 65 536 rows."""
+        d, n_blocks = len(self.frequent), self.offsets.shape[1] - 1
+        if n_blocks != 1 or not self.indexed.any():
+            return no_lists(d)
+        outside = np.where(self.indexed, self.offsets[:, 1] - self.offsets[:, 0], NO_LIST)
+        return outside, self.offsets, self.rows, self.frequent
+
     def chunks(self, features: IntArray, width: int) -> list[IntArray]:
         """The features in groups of at most `width`, each all indexed or all not; longest work first."""
         kinds = (features[~self.indexed[features]], features[self.indexed[features]])
         return [kind[i : i + width] for kind in kinds for i in range(0, len(kind), width)]
+
+
+def no_lists(n_features: int) -> Lists:
+    """Of features that have none."""
+    nowhere = np.zeros((n_features, 2), dtype=np.int64)
+    return np.full(n_features, NO_LIST), nowhere, np.empty(0, dtype=ROW), np.zeros(n_features, dtype=np.uint8)
