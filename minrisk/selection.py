@@ -73,10 +73,11 @@ def usual_folds(n_rows: int) -> int:
     return 4 if n_rows < 1000 else 5
 
 
-def usual_leaves(n_rows: int, n_outputs: int) -> int:
-    """Of a tree that is grown on so many rows."""
+def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
+    """Of a tree that is grown on so many rows; weak signals in many features take more splits to add up."""
     most = max(64, min(8 * n_outputs, LEAF_NUMBERS // n_outputs))
-    return max(min(24, max(8, n_rows // 20)), min(most, n_rows // 40))
+    least = 16 if n_features > n_rows else 8
+    return max(min(24, max(least, n_rows // 20)), min(most, n_rows // 40))
 
 
 def usual_share(n_features: int) -> float:

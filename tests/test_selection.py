@@ -545,4 +545,5 @@ def test_features_looked_at(stated, d, share):
     ("n", "K", "leaves"), [(50, 3, 8), (300, 3, 15), (480, 3, 24), (2000, 3, 50), (10**5, 3, 64), (10**5, 26, 208)]
 )
 def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
-    assert usual_leaves(n, K) == leaves
+    assert usual_leaves(n, K, 20) == leaves
+    assert usual_leaves(n, K, 10 * n) == max(leaves, 16)

@@ -67,8 +67,8 @@ class MinRiskClassifier(BoostedClassifier):
     learning_rate : float, default=0.5
         Factor on every leaf vector.
     max_leaf_nodes : int, optional
-        Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8) and at most
-        64, or 8 for each class where the vectors of a tree hold at most 8192 numbers then.
+        Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8, with more
+        features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1
@@ -295,7 +295,7 @@ class MinRiskClassifier(BoostedClassifier):
 
         exponential = surrogate in ("exponential", "coupled")
         share = share_of(self.max_features or usual_share(len(seen)), len(seen))
-        leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs)
+        leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs, len(seen))
         if variant == "small":
             leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(seen))
         elif variant == "linear":
