@@ -40,6 +40,7 @@ class Columns:
         """Rows in another order, in place."""
         for column in self.binned:
             column[:] = column[order]
+        self.__dict__.pop("index", None)
 
 
 def usual_bins(n_rows: int, n_features: int) -> int:

@@ -531,6 +531,15 @@ def test_bins_and_folds_follow_the_data(n, d, bins, fine, folds):
     assert n_bins("uniform", None, n, d) == (None, None)
 
 
+def test_columns_index_their_rows_as_they_stand():
+    binned = np.zeros((2, 40), dtype=np.uint8)
+    binned[0, [3, 8]] = 1
+    columns = Columns(binned, np.array([2, 1]), (np.array([0.5]), np.empty(0)))
+    assert columns.index.rows.tolist() == [3, 8] and columns.index is columns.index
+    columns.reorder(np.arange(40)[::-1])
+    assert columns.index.rows.tolist() == [31, 36]
+
+
 @pytest.mark.parametrize(
     ("stated", "d", "share"),
     [(None, 5, 0.4), (None, 400, 0.4), (None, 800, 0.2), (0.7, 800, 0.7), (40, 800, 0.05), (np.int64(40), 800, 0.05)],
