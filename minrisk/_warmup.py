@@ -51,7 +51,7 @@ def _vector_trees() -> None:
         model.fit(X[few], y[few])
         if surrogate not in ("exponential", "softmax"):
             model.fit(X[few], y[few], cost=_each(y[few]))
-        model.set_params(n_folds=1, subsample=1.0, max_leaf_nodes=4).fit(X, y)  # histograms of large nodes
+        model.set_params(n_folds=1, subsample=1.0, max_leaf_nodes=4, max_features=1.0).fit(X, y)  # histograms, kept
         model.set_params(search_rows=10).fit(X[few], y[few])
     MinRiskClassifier(n_estimators=2, n_folds=2).fit(X[few], y[few])  # whole rounds
     model = MinRiskClassifier(n_estimators=2, n_folds=1, random_state=0).fit(X[few], y[few])  # enough trees for codes

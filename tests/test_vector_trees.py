@@ -132,8 +132,9 @@ def test_nodes_see_the_features_that_are_drawn_for_them(seed, monkeypatch):
     features = np.flatnonzero(np.random.default_rng(seed).random(len(X_binned)) < 0.8)
     n_drawn = max(1, len(features) // 2)
     monkeypatch.setattr(growth, "LARGE", 4096 if seed % 2 else 15)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
-    grown = grow(rows, target, GrowthRule(12, 64, 1, n_drawn), features, seed=99)
+    with Workers(2) as workers:
+        rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers)
+        grown = grow(rows, target, GrowthRule(12, 64, 1, n_drawn), features, seed=99)
     kind = {v: k for k, v in GAINS.items()}[target.gain]
     tree = naive.grow_leafwise(
         kind, X_binned, *seen_by(target, edge, mass), target.ridge, in_bag, 12,
@@ -346,8 +347,10 @@ def test_kernels_histograms_and_subtraction_grow_the_same_tree(kind, n_bagged, m
         for large, kept in ((4096, 1 << 30), (1, 1 << 30), (50, 1 << 30), (50, 0), (1000, 1 << 30), (2999, 1 << 30)):
             monkeypatch.setattr(growth, "LARGE", large)
             monkeypatch.setattr(growth, "KEPT_BYTES", kept)
-            rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
-            found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
+            for n_threads in (1, 2):
+                with Workers(n_threads) as workers:
+                    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers)
+                    found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
         assert len(found[0][0].leaf_node) == 40
         for other in found[1:]:
             assert identical(other[0], found[0][0]) and identical(other[1:], found[0][1:])
@@ -364,12 +367,13 @@ def test_rows_outside_the_frequent_bin_tell_all_of_sparse_features(kind, large, 
     n_bins, rule = np.full(9, 9), GrowthRule(50, 64, 1, 5)
     monkeypatch.setattr(growth, "LARGE", large)
     found = []
-    for listed in (True, False):
-        rows = bare_rows(X_binned.astype(np.uint8), n_bins, edge, mass, in_bag)
-        assert len(rows.index.lists[2]) == np.count_nonzero(X_binned[rows.index.indexed] != 4) > 1000
-        if not listed:
-            monkeypatch.setattr(type(rows.index), "lists", no_lists(9))
-        found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
+    with Workers(2) as workers:
+        for listed in (True, False):
+            rows = bare_rows(X_binned.astype(np.uint8), n_bins, edge, mass, in_bag, workers)
+            assert len(rows.index.lists[2]) == np.count_nonzero(X_binned[rows.index.indexed] != 4) > 1000
+            if not listed:
+                monkeypatch.setattr(type(rows.index), "lists", no_lists(9))
+            found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
     assert len(found[0][0].leaf_node) == 50
     assert identical(found[0][0], found[1][0]) and identical(found[0][1:], found[1][1:])
 

@@ -165,10 +165,12 @@ class Growth:
         sum_rows(self._columns, order, total[0])
         status[0] = PENDING if len(order) >= 2 * rule.min_leaf and rule.max_depth > 0 and L > 1 else CLOSED
         self._kept.clear()
+        apart = rows.workers.n > 1 or rule.n_drawn == len(features)  # pays: threads, or a parent less a sibling
+        large = LARGE if apart else len(order)
         while True:
             split = grow(
                 self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
-                target.gain, rule.min_leaf, rule.max_depth, LARGE, self._lists, self._member, order, self._spare,
+                target.gain, rule.min_leaf, rule.max_depth, large, self._lists, self._member, order, self._spare,
                 start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain, sizes,
             )  # fmt: skip
             if split < 0:
