@@ -26,7 +26,6 @@ training rows. After all choices the test set is used once for every line of the
 
 from __future__ import annotations
 
-import csv
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -35,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import DATA, RESULTS, least_expected, load, mean_cost, parser, save, show
+from benchmarks.common import DATA, kept, least_expected, load, mean_cost, parser, save, show
 
 WINNER = 0.2331
 NEW_TYPES = 14 / 38
@@ -350,8 +349,9 @@ def by_type(found: list[Line], data: Contest) -> list[dict[str, Any]]:
 # -- what made the difference, after the fact ------------------------------------------------------------------------
 def kept_choices(quick: bool) -> dict[str, tuple[Fitting, Deciding]]:
     """The choices of the last run."""
-    with open(RESULTS / f"kddcup{'.quick' if quick else ''}.csv", newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["preparation"] == "chosen"]
+    rows = [row for row in kept(f"kddcup{'.quick' if quick else ''}") if row["preparation"] == "chosen"]
+    if not rows:
+        raise SystemExit("There are no choices to explain: run python -m benchmarks.kddcup first.")
     return {
         row["learner"]: (Fitting(float(row["exponent"]), row["features"], row["setting"] != "defaults"),
                          Deciding(float(row["temperature"]), float(row["mixed_in"])))

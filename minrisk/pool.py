@@ -211,16 +211,15 @@ def mean_losses(pool: Pool) -> FloatArray:
     return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
 
 
-def report(pool: Pool, stated: RowCosts) -> list[dict[str, Any]]:
-    """A line per candidate: plain values."""
-    pooled, lines = validated_risk(pool, stated), []
-    shares = [*pool.weights, *([0.0] * len(pool.dropped))]
+def report(pool: Pool, risk: float) -> list[dict[str, Any]]:
+    """A line per candidate: plain values; `risk` is the pool's, as validated."""
+    lines, shares = [], [*pool.weights, *([0.0] * len(pool.dropped))]
     for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
         lines.append({
             "surrogate": fit.candidate.surrogate, "variant": fit.candidate.variant, "share": share,
             "n_rounds": fit.n_rounds, "temperature": fit.temperature,
             "risk": fit.risk if np.isfinite(fit.risk) else None,
-            "pooled_risk": pooled if np.isfinite(pooled) else None, "seconds": fit.seconds,
+            "pooled_risk": risk if np.isfinite(risk) else None, "seconds": fit.seconds,
         })  # fmt: skip
     return lines
 

@@ -241,8 +241,8 @@ class MinRiskClassifier(BoostedClassifier):
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
                 trainers = [Trainer(c, finer.get(c.variant, columns), workers, [bar][n:]) for n, c in enumerate(tried)]
                 found = fit_pool(trainers, folds, self.n_estimators, self._seed, stated)
-            self.selection_ += report(found, stated)
-            if (risk := validated_risk(found, stated)) < least or best is None:
+            self.selection_ += report(found, risk := validated_risk(found, stated))
+            if risk < least or best is None:
                 best, least = found, risk
         assert best is not None
         self._keep(best, projection)
