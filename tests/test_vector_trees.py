@@ -17,7 +17,7 @@ from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows import growth
 from minrisk.rows.base import GrowthRule, Target
 from minrisk.rows.local import LocalRows
-from minrisk.rows.sparse_index import no_lists
+from minrisk.rows.sparse_index import SparseIndex, no_lists
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafClosedForm, LeafNewton
 from tests import naive
@@ -376,6 +376,18 @@ def test_rows_outside_the_frequent_bin_tell_all_of_sparse_features(kind, large, 
             found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
     assert len(found[0][0].leaf_node) == 50
     assert identical(found[0][0], found[1][0]) and identical(found[0][1:], found[1][1:])
+
+
+@pytest.mark.parametrize(("n", "listed"), [(65_536, 200), (65_537, 0)])
+def test_two_bytes_number_the_rows_that_are_listed(n, listed):
+    X_binned = np.zeros((3, n), dtype=np.uint8)
+    X_binned[1, -200:], X_binned[2] = 1, np.arange(n) % 7
+    index = SparseIndex.build(X_binned, np.array([1, 2, 7]), Workers())
+    visited, position, rows, frequent = index.lists
+    assert len(rows) == listed and list(visited < n) == [listed > 0, listed > 0, False]
+    if listed:
+        np.testing.assert_array_equal(rows[slice(*position[1])], np.arange(n - 200, n))
+        assert frequent[1] == 0 and visited[0] == 0
 
 
 @pytest.mark.parametrize("kind", GAINS)

@@ -20,6 +20,7 @@ from minrisk._kernels.grow import (
     grow,
     merit,
 )
+from minrisk._kernels.histogram import BLOCK
 from minrisk._kernels.node import gather, node_histograms
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
@@ -111,7 +112,8 @@ class Growth:
             self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
         self.order[:n], self._bins = in_bag, rows.X_binned
         packed = target.directions is not None and n_rows is not None and n_rows < n
-        self._lists = self._no_lists if packed else rows.index.lists  # which number all rows
+        unlisted = packed or rows.n_samples > BLOCK  # lists number all rows, in two bytes
+        self._lists = self._no_lists if unlisted else rows.index.lists
         if len(self._lists[2]):
             self._member = np.full(rows.n_samples, -1, dtype=LEAF)
             self._member[in_bag] = 0
