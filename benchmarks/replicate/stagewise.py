@@ -6,7 +6,7 @@ and draws Figure 3 from Table V's fits.
 
 Tables I to IV: 50 random rows per class (all of a smaller one), split 75 / 25, 500 rounds; nu = 1e-9 and eta = 0.5
 where not varied; news by tf-idf, news and sector by the principal components of 90 % of the variance of the rows drawn
-(a fit of sector takes some 350 seconds: ``--sets sector`` asks for it). Table III:
+(a fit of sector takes 185 to 350 seconds: ``--sets sector`` asks for it). Table III:
 letter, the first classes of the alphabet or rows per class, in training. Table V: 1000 rounds; its sampling is not
 stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, `NU` for all sets (the
 paper's by cross-validation). Fixed seeds: repeat r draws the same rows for all methods.
