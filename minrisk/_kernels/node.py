@@ -2,7 +2,7 @@
 
 `lists` are of features whose most frequent bin holds most rows: (rows outside it, (d,) int64; where their numbers
 begin and end in the third, (d, 2) int64; the row numbers, uint16; that bin, (d,) uint8). Only those rows are visited
-where they are fewer than the node's; the frequent bin is the node's total less the rest, exact because sums are
+where they are fewer than half the node's; the frequent bin is the node's total less the rest, exact because sums are
 integers. `member` (n,) int32 is the leaf of each row, -1 outside the tree; without row numbers it is not kept.
 """
 
