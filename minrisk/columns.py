@@ -43,22 +43,16 @@ class Columns:
         self.__dict__.pop("index", None)
 
 
-def usual_bins(n_rows: int, n_features: int) -> int:
-    """Of a feature: finer ones cost time; where features are few each must tell its boundaries alone."""
-    return min(256, max(16, n_rows // 64, min(n_rows // 16, ALL_BINS // n_features)))
+def usual_bins(binning: str, asked: int | None, n_rows: int, n_features: int) -> tuple[int | None, int | None]:
+    """Of a feature, and of one for small trees: as asked for, else by the data; None: the default of `fit_binner`.
 
-
-def fine_bins(n_rows: int, n_features: int) -> int:
-    """Of a feature for small trees, which answer for rules that are sharper than the usual bins; few rows show none."""
-    usual = usual_bins(n_rows, n_features)
-    return usual if n_rows < FEW_ROWS else max(usual, min(256, n_rows // 4))
-
-
-def n_bins(binning: str, asked: int | None, n_rows: int, n_features: int) -> tuple[int | None, int | None]:
-    """The usual and the fine number: as asked for, else what suits the data; None: the default of `fit_binner`."""
+    Finer bins cost time; where features are few each must tell its boundaries alone. Small trees answer for rules that
+    are sharper than the usual bins; few rows show none.
+    """
     if asked is not None or binning != "quantile":
         return asked, asked
-    return usual_bins(n_rows, n_features), fine_bins(n_rows, n_features)
+    usual = min(256, max(16, n_rows // 64, min(n_rows // 16, ALL_BINS // n_features)))
+    return usual, usual if n_rows < FEW_ROWS else max(usual, min(256, n_rows // 4))
 
 
 def bin_columns(
@@ -101,18 +95,16 @@ def linear_columns(
         directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
     projection = moments.projection(np.concatenate(directions, axis=1))
     del moments
-    everyone = None if len(rows) == len(X) else rows
-    counted = None if np.all(weight == 1.0) else weight
     n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, LINEAR_VALUES // len(X))
     axis.binned.resize((d + projection.n_columns, len(rows)), refcheck=False)  # in place: a copy would be the peak
     for left in range(0, projection.n_columns, width):
         Z = projection.columns(X, workers, slice(left, left + width))
-        binner = fit_binner(Z if everyone is None else Z[rows], binning, max_bins, None, counted, workers)
-        axis.binned[d + left : d + left + width] = binner.transform(Z, everyone, workers)
-        n_bins.append(binner.n_bins)
-        thresholds += binner.thresholds
+        part = bin_columns(Z, rows, of_all, binning, workers, max_bins)
+        axis.binned[d + left : d + left + width] = part.binned
+        n_bins.append(part.n_bins)
+        thresholds += part.thresholds
     columns = Columns(axis.binned, np.concatenate(n_bins), thresholds)
-    first = d + np.cumsum([0, *(part.shape[1] for part in directions)])
+    first = d + np.cumsum([0, *(kind.shape[1] for kind in directions)])
     shared = np.arange(first[1])
     own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
     if axis.binned.size > LINEAR_VALUES:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FIXED, LEAF
+from minrisk._kernels._dtypes import FIXED
 from minrisk._kernels.whole_round import logistic_round
 from minrisk._typing import IntArray
 from minrisk.learners.base import LearnerFamily, Term
@@ -80,8 +80,8 @@ def whole_round(
     after = (
         TRIALS, family.max_leaf_nodes, family.max_depth, family.min_samples_leaf,
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
-        np.empty(rows.n_samples, dtype=LEAF), everyone.copy(), np.empty_like(everyone), *family.flat_thresholds,
-        solver.smoothing, LARGEST_NEWTON, stalled, learning_rate,
+        everyone.copy(), np.empty_like(everyone), *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled,
+        learning_rate,
     )  # fmt: skip
 
     def run(totals: Totals, seed: int) -> Made | None:

@@ -12,7 +12,7 @@ from minrisk import selection
 from minrisk._kernels.links import log_loss as log_loss_kernel
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
-from minrisk.columns import Columns, n_bins
+from minrisk.columns import Columns, usual_bins
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
@@ -526,9 +526,9 @@ def test_training_in_parts_is_training():
      (10**6, 1, 256, 256, 5)],
 )  # fmt: skip
 def test_bins_and_folds_follow_the_data(n, d, bins, fine, folds):
-    assert (n_bins("quantile", None, n, d), usual_folds(n)) == ((bins, fine), folds)
-    assert n_bins("quantile", 7, n, d) == (7, 7)
-    assert n_bins("uniform", None, n, d) == (None, None)
+    assert (usual_bins("quantile", None, n, d), usual_folds(n)) == ((bins, fine), folds)
+    assert usual_bins("quantile", 7, n, d) == (7, 7)
+    assert usual_bins("uniform", None, n, d) == (None, None)
 
 
 def test_columns_index_their_rows_as_they_stand():

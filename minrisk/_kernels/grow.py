@@ -15,7 +15,7 @@ import numpy as np
 from minrisk._kernels import node as node_kernels
 from minrisk._kernels._dtypes import COUNT_BITS, MAX_BINS
 from minrisk._kernels._jit import kernel
-from minrisk._kernels.node import LISTED, everything, fill, fill_listed, fill_marked, gather
+from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, gather, is_listed
 
 grow_kernel = kernel(uses=(node_kernels,))
 
@@ -205,12 +205,10 @@ def evaluate_rows(
     words = np.empty(4, dtype=np.uint64)
     left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
     best, where, which = merit(total, factor, ridge, gain), -1, -1
-    listed, position, rows, frequent = lists
     for f in range(features.shape[0]):
         j = features[f]
-        if LISTED * listed[j] < end - start:
-            part = rows[position[j, 0] : position[j, 1]]
-            fill_listed(X_binned[j], part, member, leaf, columns, total, np.int64(frequent[j]), histogram, words)
+        if is_listed(lists, j, end - start):
+            fill_listed(X_binned[j], j, lists, member, leaf, columns, total, histogram, words)
         elif end - start < n_bins[j]:
             fill_marked(X_binned[j], order, start, end, gathered, histogram, words)
         else:

@@ -3,7 +3,7 @@
 `lists` are of features whose most frequent bin holds most rows: (rows outside it, (d,) int64; where their numbers
 begin and end in the third, (d, 2) int64; the row numbers, uint16; that bin, (d,) uint8). Only those rows are visited
 where they are fewer than half the node's; the frequent bin is the node's total less the rest, exact because sums are
-integers. `member` (n,) int32 is the leaf of each row, -1 outside the tree; without row numbers it is not kept.
+integers. `member` (n,) int32 is the leaf of each row, -1 outside the tree; without row numbers it is not looked at.
 """
 
 import numpy as np
@@ -66,9 +66,16 @@ def fill_marked(column, order, start, end, gathered, histogram, words):
 
 
 @kernel
-def fill_listed(column, rows, member, leaf, columns, total, frequent, histogram, words):
+def is_listed(lists, j, n_rows):
+    """Whether a node of so many rows is told sooner by the list of feature j."""
+    return LISTED * lists[0][j] < n_rows
+
+
+@kernel
+def fill_listed(column, j, lists, member, leaf, columns, total, histogram, words):
     """`fill_marked` from the listed rows, those outside the frequent bin, which is what is left of the total."""
-    n_columns = columns.shape[1]
+    _, position, numbers, most_frequent = lists
+    rows, frequent, n_columns = numbers[position[j, 0] : position[j, 1]], np.int64(most_frequent[j]), columns.shape[1]
     for w in range(4):
         words[w] = np.uint64(0)
     words[frequent >> 6] |= np.uint64(1) << np.uint64(frequent & 63)
@@ -112,12 +119,10 @@ def everything(n_bins, words):
 def node_histograms(X_binned, features, columns, order, start, end, total, lists, member, leaf, gathered, out):
     """out[f] = histogram of the node for each feature, zeroed first."""
     words = np.empty(4, dtype=np.uint64)
-    listed, position, rows, frequent = lists
     for f in range(features.shape[0]):
         j = features[f]
         out[f] = 0
-        if LISTED * listed[j] < end - start:
-            part = rows[position[j, 0] : position[j, 1]]
-            fill_listed(X_binned[j], part, member, leaf, columns, total, np.int64(frequent[j]), out[f], words)
+        if is_listed(lists, j, end - start):
+            fill_listed(X_binned[j], j, lists, member, leaf, columns, total, out[f], words)
         else:
             fill(X_binned[j], order, start, end, gathered, out[f])

@@ -78,8 +78,8 @@ def logistic_totals(
 def logistic_round(
     X_binned, n_bins, cost, index, label, weight, in_bag, first, last, everyone, sum_bits, scores, edge, mass, leaf,
     top, value, whole_mass, next_log_scale, smoothing, features, n_drawn, q, seed, trials, max_leaves, max_depth,
-    min_leaf, columns, sketch, lists, member, order, spare, thresholds, first_threshold, newton_smoothing, largest,
-    stalled, learning_rate,
+    min_leaf, columns, sketch, lists, order, spare, thresholds, first_threshold, newton_smoothing, largest, stalled,
+    learning_rate,
 ):  # fmt: skip
     """Grow a tree, move the scores along its leaf vectors, and fill edge, mass and their sums at the new scores.
 
@@ -97,7 +97,7 @@ def logistic_round(
     for trial in range(trials if total > 0.0 else 0):
         grow_one(
             X_binned, n_bins, edge, mass, whole_mass, 2.0 * ridge, features, n_drawn, q, seed + trial, max_leaves,
-            max_depth, min_leaf, first, last, everyone, sum_bits, columns, sketch, lists, member, order, spare, start,
+            max_depth, min_leaf, first, last, everyone, sum_bits, columns, sketch, lists, leaf, order, spare, start,
             end, node, feature, bins, left, gain, sizes,
         )  # fmt: skip
         if sizes[0] > 1:

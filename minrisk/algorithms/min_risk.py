@@ -202,7 +202,7 @@ class MinRiskClassifier(BoostedClassifier):
     # -- training ------------------------------------------------------------------------------------------------
     def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
         """Cross-fit the candidates and keep the one of least validated risk."""
-        from minrisk.columns import bin_columns, linear_columns, n_bins
+        from minrisk.columns import bin_columns, linear_columns, usual_bins
         from minrisk.monitors import ProgressBar
         from minrisk.pool import fit_pool, report, validated_risk
         from minrisk.rows.base import RowCosts
@@ -214,7 +214,7 @@ class MinRiskClassifier(BoostedClassifier):
         table, index = self._resolve_cost(cost, codes)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
-        usual, fine = n_bins(self.binning, self.max_bins, len(counted), X.shape[1])
+        usual, fine = usual_bins(self.binning, self.max_bins, len(counted), X.shape[1])
         binned = partial(bin_columns, X, counted, weight, self.binning, workers)
         columns = binned(usual)
         label = codes[counted].astype(np.int32)

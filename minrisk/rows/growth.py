@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS
+from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SUM_BITS
 from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project, sum_rows
 from minrisk._kernels.grow import (
     CLOSED,
@@ -84,8 +84,7 @@ class Growth:
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
-        self._no_lists = no_lists(rows.n_features)
-        self._lists, self._member = self._no_lists, np.empty(0, dtype=LEAF)
+        self._lists = self._no_lists = no_lists(rows.n_features)
         self._kept: dict[int, np.ndarray] = {}
         self._tree: _Growing | None = None
         self.start, self.end = np.array([0]), np.array([rows.n_trained])
@@ -115,8 +114,8 @@ class Growth:
         unlisted = packed or rows.n_samples > BLOCK  # lists number all rows, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
         if len(self._lists[2]):
-            self._member = np.full(rows.n_samples, -1, dtype=LEAF)
-            self._member[in_bag] = 0
+            rows.leaf[:] = -1
+            rows.leaf[in_bag] = 0
         if target.directions is None:
             factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
@@ -172,7 +171,7 @@ class Growth:
         while True:
             split = grow(
                 self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
-                target.gain, rule.min_leaf, rule.max_depth, large, self._lists, self._member, order, self._spare,
+                target.gain, rule.min_leaf, rule.max_depth, large, self._lists, rows.leaf, order, self._spare,
                 start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain, sizes,
             )  # fmt: skip
             if split < 0:
@@ -234,7 +233,7 @@ class Growth:
         self._over_features(
             len(features), gathered.size * len(features),
             lambda a, b: node_histograms(
-                self._bins, features[a:b], self._columns, self.order, start, end, total, self._lists, self._member,
+                self._bins, features[a:b], self._columns, self.order, start, end, total, self._lists, self.rows.leaf,
                 leaf, gathered, out[a:b],
             ),
         )  # fmt: skip
