@@ -190,9 +190,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for part in (rows, data.validation):
                 if part is not None:
                     start.replay(part)
-        history = RiskHistory(self.train_risk_.tolist() if goes_on else ())
-        monitors: list[Any] = [history]
-        stopping = None
+        history: Any = RiskHistory(self.train_risk_.tolist() if goes_on else ())
+        monitors, stopping = [history], None
         if data.validation is not None:
             known = self.validation_risk_.tolist() if goes_on and self.validation_risk_ is not None else ()
             stopping = EarlyStopping(data.validation, self.n_iter_no_change, known)
@@ -235,8 +234,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = len(codes)
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
-            self.cost_ = None
-            self.decisions_ = as_labels(decisions)
+            self.cost_, self.decisions_ = None, as_labels(decisions)
             return table, np.arange(n, dtype=np.int32)
         self.cost_ = as_cost(self.cost if cost is None else cost, self.classes_)
         self.decisions_ = as_labels(self.cost_.decisions)
@@ -335,6 +333,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _predict_proba(self, X: Any) -> FloatArray:
         scores = self._scores(X)  # first: it says so if there was no fit
         return self.model_.probabilities(scores)
+
+    _predict_proba.__name__ = "predict_proba"  # scikit-learn's stacking takes a method's own name for the attribute's
 
     def _staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         yield from map(self.model_.probabilities, self.model_.staged_scores(self._check_X(X)))

@@ -7,8 +7,10 @@ import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
+from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -209,6 +211,17 @@ def test_probabilities_where_there_is_a_link(wine):
     with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
         aware.predict_proba(X)
     assert CalibratedClassifierCV(aware, cv=3).fit(X, y).predict_proba(X).shape == (178, 3)
+
+
+@pytest.mark.parametrize("cost", [None, COST], ids=["0/1", "costs"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_stacking_finds_the_method_that_there_is(wine, algorithm, cost):
+    X, y = wine
+    base = algorithm(cost, n_estimators=5)
+    stack = StackingClassifier([("boosted", base)], final_estimator=GaussianNB(), cv=3).fit(X, y)
+    method = "predict_proba" if hasattr(base, "predict_proba") else "decision_function"
+    assert stack.stack_method_ == [method]
+    assert stack.score(X, y) > 0.8
 
 
 def test_stages(wine):
