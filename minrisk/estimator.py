@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
-from minrisk.validation import Choice, Features, Flag, Number, Rule, check_numbers, check_parameters
+from minrisk.validation import Choice, Features, Flag, Number, Rule, check_numbers, check_parameters, label_array
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner
@@ -234,10 +234,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = len(codes)
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
-            self.cost_, self.decisions_ = None, as_labels(decisions)
+            self.cost_, self.decisions_ = None, label_array(decisions)
             return table, np.arange(n, dtype=np.int32)
         self.cost_ = as_cost(self.cost if cost is None else cost, self.classes_)
-        self.decisions_ = as_labels(self.cost_.decisions)
+        self.decisions_ = label_array(self.cost_.decisions)
         return np.ascontiguousarray(self.cost_.values), codes.astype(np.int32)
 
     def _split_rows(self, codes: IntArray) -> tuple[IntArray, IntArray]:
@@ -355,6 +355,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         judged_by = self.cost_ if cost is None else cost
         if judged_by is None:
             raise ValueError("The fit had costs per row: pass cost= to score, (n, D) or a matrix.")
+        if cost is None and np.array_equal(self.decisions_, self.classes_):
+            mistakes = 1.0 - np.eye(len(self.classes_))
+            if np.array_equal(judged_by.values, mistakes):  # each costs 1, also in a class that the fit has not seen
+                return 1.0 - float(expected_cost(y, decisions, sample_weight=sample_weight))
         return 1.0 - float(expected_cost(y, decisions, judged_by, self.classes_, sample_weight))
 
     @property
@@ -387,14 +391,3 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def as_labels(decisions: Any) -> Labels:
-    """Decision names as an array: of the classes' own dtype, or of objects where kinds are mixed."""
-    decisions = list(decisions)
-    kinds = {np.asarray(decision).dtype.kind for decision in decisions}
-    if len(kinds) == 1:
-        return np.asarray(decisions)
-    labels = np.empty(len(decisions), dtype=object)
-    labels[:] = decisions
-    return labels

@@ -1,4 +1,4 @@
-"""Checks of parameters, each a clear error; checks of data are scikit-learn's, text apart."""
+"""Checks of parameters, each a clear error; checks of data are scikit-learn's, text apart; arrays of labels."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils.validation import validate_data
+
+from minrisk._typing import Labels
 
 
 class Choice(NamedTuple):
@@ -145,3 +147,14 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def label_array(decisions: Any) -> Labels:
+    """Decision names as an array: of the classes' own dtype, or of objects where kinds are mixed."""
+    decisions = list(decisions)
+    kinds = {np.asarray(decision).dtype.kind for decision in decisions}
+    if len(kinds) == 1:
+        return np.asarray(decisions)
+    labels = np.empty(len(decisions), dtype=object)
+    labels[:] = decisions
+    return labels

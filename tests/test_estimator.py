@@ -112,6 +112,20 @@ def test_costs_by_constructor_and_by_fit_agree(wine):
         c.score(X, y)
 
 
+def test_an_unseen_class_is_a_mistake_where_mistakes_cost_1(wine):
+    """A fold may hold the only row of a class, as cross-validation of rare classes has it."""
+    X, y = wine
+    known = y < 2
+    model = REBELClassifier(n_estimators=5).fit(X[known], y[known])
+    assert model.score(X, y) == pytest.approx(np.mean(model.predict(X) == y))
+    assert model.score(X[~known], y[~known]) == 0.0
+    assert model.score(X[:10], y[:10].astype(str)) == model.score(X[:10], y[:10])  # one class, written otherwise
+    assert model.score(X, y, sample_weight=known) == model.score(X[known], y[known])
+    stated = REBELClassifier([[0, 2], [1, 0]], n_estimators=5).fit(X[known], y[known])
+    with pytest.raises(ValueError, match="expected some of"):
+        stated.score(X, y)
+
+
 def test_costs_change_the_decisions(wine):
     X, y = wine
     X = X[:, :2]

@@ -20,8 +20,8 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost
 from minrisk.costs.reading import row_matrices
-from minrisk.estimator import BoostedClassifier, as_labels
-from minrisk.validation import Choice, Features, Flag, Number, Rule, share_of
+from minrisk.estimator import BoostedClassifier
+from minrisk.validation import Choice, Features, Flag, Number, Rule, label_array, share_of
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
@@ -386,7 +386,7 @@ class MinRiskClassifier(BoostedClassifier):
             decisions = self.decisions_ if cost.shape[2] == len(self.decisions_) else self.classes_
         else:
             matrix = as_cost(cost, self.classes_)
-            cost, decisions = matrix.values, as_labels(matrix.decisions)
+            cost, decisions = matrix.values, label_array(matrix.decisions)
         return np.asarray(decisions[self._decide(scores, cost)])
 
 
