@@ -113,10 +113,11 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
         )
     values = parse(cost).values if matrix is None else matrix.values
     if len(values) != len(labels):
+        way = "give the missing rows" if len(values) < len(labels) else "leave out those of other classes"
         raise ValueError(
             f"cost must have one row per class: expected {len(labels)} rows for the classes "
-            f"{listed(labels)}, got shape {values.shape}; give the missing rows, or a DataFrame or dict with "
-            "labels."
+            f"{listed(labels)}, got shape {values.shape}; {way}, or give a DataFrame, dict or CostMatrix with "
+            "labels, of which those of other classes are not used."
         )
     return CostMatrix(values, labels, allow_diagonal=allow_diagonal or matrix is not None)
 
