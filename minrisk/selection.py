@@ -180,16 +180,16 @@ class Member:
         begun, last = time.perf_counter(), self.progress
         if last is not None and last.intercept is not None:
             self.rows.wake(last.trees, last.vectors, last.intercept)
+        done = 0 if last is None else len(last.trees)
+        last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
         for n_rounds in rounds:
-            done = 0 if last is None else len(last.trees)
-            last = boost(self.rows, self.recipe, n_rounds, self.seed, self.watching, last)
-            self.rows.follow(last.trees[done:], last.vectors[done:])
+            self.rows.follow(last.trees[done:n_rounds], last.vectors[done:n_rounds])
+            done = n_rounds
             left_out = self.rows.scores[slice(*self.rows.left_out)]
             kept = empty(left_out.shape, np.float32)  # half the memory
             kept[:] = left_out
             self._scores[n_rounds] = kept
-            self.reached = n_rounds
-        assert last is not None
+        self.reached = rounds[-1]
         if self.rows.scores.size > RESTING:
             last.totals = last.whole = None
             self.rows.rest(self._forgets)
