@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -145,20 +146,25 @@ def boost(
         for monitor in monitors:
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe)
+    unwatched, ahead = not monitors and recipe.target_loss == -math.inf, deque[Made]()
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         if progress.losses[-1] < recipe.target_loss:
             break
-        made = whole(totals, _mixed(seed, t)) if whole else _round(rows, recipe, progress, totals, floors, seed)
-        if made is None:
+        if not ahead and whole:
+            ahead.extend(whole(totals, [_mixed(seed, later) for later in range(t, n_rounds if unwatched else t + 1)]))
+        elif not ahead:
+            ahead.extend(_round(rows, recipe, progress, totals, floors, seed))
+        if not ahead:
             break
-        terms, corrections, totals = made
+        terms, corrections, totals = ahead.popleft()
         progress.trees += [term.learner for term in terms]
         progress.vectors += [term.vectors for term in terms]
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
-        if any([monitor.after_round(info) for monitor in monitors]):
-            break
+        if monitors:
+            info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
+            if any([monitor.after_round(info) for monitor in monitors]):
+                break
     progress.totals, progress.whole = totals, whole
     return progress
 
@@ -176,8 +182,8 @@ def _compiled(rows: Rows, recipe: Recipe) -> WholeRound | None:
 
 def _round(
     rows: Rows, recipe: Recipe, progress: Progress, totals: Totals, floors: FloatArray | None, seed: int
-) -> Made | None:
-    """The next round; None if no step lowers the loss."""
+) -> list[Made]:
+    """The next round; nothing if no step lowers the loss."""
     t = len(progress.trees) // recipe.learners_per_round
     in_bag, features = _draw(rows, recipe, seed, t)
     terms: list[Term] = []
@@ -194,7 +200,7 @@ def _round(
         corrections += _correct(rows, progress, found.step.changes)
         terms += _advance(rows, found, recipe.learning_rate)
         totals = rows.gradients(recipe.loss, totals.next_log_scale)
-    return Made(tuple(terms), tuple(corrections), totals) if moved else None
+    return [Made(tuple(terms), tuple(corrections), totals)] if moved else []
 
 
 def _total(values: FloatArray) -> float:

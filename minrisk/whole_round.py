@@ -1,4 +1,4 @@
-"""A round of vector trees on few rows in one kernel call; the same bits as its parts give one after another.
+"""Rounds of vector trees on few rows in one kernel call; the same bits as their parts give one after another.
 
 On a few hundred rows the kernels take less time than Python takes to call them, and Python's lock lets one thread
 through at a time. `boost` asks here whether the round of its recipe is compiled whole: GLL's (softmax's) is.
@@ -6,14 +6,13 @@ through at a time. `boost` asks here whether the round of its recipe is compiled
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
-from minrisk._kernels.whole_round import logistic_round
+from minrisk._kernels.whole_round import logistic_rounds
 from minrisk._typing import IntArray
 from minrisk.learners.base import LearnerFamily, Term
 from minrisk.learners.tree import Tree
@@ -35,14 +34,15 @@ class Made(NamedTuple):
     totals: Totals  # after it
 
 
-WholeRound = Callable[[Totals, int], Made | None]
+WholeRound = Callable[[Totals, Sequence[int]], list[Made]]
+AT_ONCE = 1 << 18  # numbers in the leaf vectors of the rounds of one call
 
 
 def whole_round(
     rows: Rows, loss: Loss, family: LearnerFamily, solver: StepSolver, features: IntArray, smoothing: float,
     learning_rate: float, stalled: float,
 ) -> WholeRound | None:
-    """The round in one call; None if it is not one of those that are compiled whole.
+    """Rounds in one call; None if they are not of those that are compiled whole.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ def whole_round(
     Returns
     -------
     callable
-        Of the totals before a round and its seed; None if nothing lowers the loss.
+        Of the totals before a round, and the seeds of this and of those that may be made at once. What the first of
+        them made, perhaps not all; nothing if nothing lowers the loss.
     """
     if not (
         type(rows) is LocalRows and rows.n_trained <= LARGE and isinstance(solver, LeafNewton)
@@ -84,15 +85,19 @@ def whole_round(
         learning_rate,
     )  # fmt: skip
 
-    def run(totals: Totals, seed: int) -> Made | None:
+    most = max(1, AT_ONCE // (family.max_leaf_nodes * rows.n_outputs))
+
+    def run(totals: Totals, seeds: Sequence[int]) -> list[Made]:
         value[:] = totals.value
-        *made, vectors = logistic_round(*before, totals.next_log_scale, *drawn, seed, *after)
-        if not len(vectors):
-            return None
-        log_scale, highest = totals.next_log_scale, max(top[1].tolist())
-        following = log_scale + math.log(highest) if highest > 0 else log_scale
-        term = Term(Tree._make([*made, None, None]), vectors)
-        return Made((term,), (), Totals(value.copy(), log_scale, following))
+        *columns, depth, vectors, nodes, leaves, values, scales = logistic_rounds(
+            *before, totals.next_log_scale, *drawn, np.array(seeds[:most]), *after
+        )
+        node, leaf, scale, made = nodes.tolist(), leaves.tolist(), scales.tolist(), []
+        for t, deepest in enumerate(depth.tolist()):
+            tree = Tree._make([*[column[node[t] : node[t + 1]] for column in columns], deepest, None, None])
+            term = Term(tree, vectors[leaf[t] : leaf[t + 1]])
+            made.append(Made((term,), (), Totals(values[t], scale[t], scale[t + 1])))
+        return made
 
     return run
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from minrisk import boosting
 from minrisk._kernels import _jit, grow
+from minrisk._kernels.whole_round import logistic_rounds
 from minrisk._workers import Workers
 from minrisk.boosting import Recipe, boost
 from minrisk.learners.vector_tree import VectorTrees
@@ -74,6 +75,39 @@ def test_the_same_bits_as_the_parts(seed, n, K, per_row, sketch, min_leaf, depth
     np.testing.assert_array_equal(rows.scores, other.scores)
     np.testing.assert_array_equal(rows.edge[outside], other.edge[outside])
     np.testing.assert_array_equal(rows.mass[outside], other.mass[outside])
+
+
+def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
+    class Watching:
+        """Sees the rows as each round leaves them."""
+
+        def before_rounds(self, info):
+            self.scores = [info.rows.scores.copy()]
+
+        def after_round(self, info):
+            self.scores.append(info.rows.scores.copy())
+            return False
+
+    calls = []
+
+    def counted(*arguments):
+        calls.append(len(arguments[23]))
+        return logistic_rounds(*arguments)
+
+    monkeypatch.setattr("minrisk.whole_round.logistic_rounds", counted)
+    rows, recipe = rows_and_recipe(3, 90, 4)
+    at_once = boost(rows, recipe, 12, 5)
+    assert calls == [12]
+    other, recipe = rows_and_recipe(3, 90, 4)
+    watching = Watching()
+    assert_same(at_once, boost(other, recipe, 12, 5, [watching]))
+    assert calls[1:] == [1] * 12
+    assert not np.array_equal(watching.scores[-2], watching.scores[-1])
+    np.testing.assert_array_equal(watching.scores[-1], rows.scores)
+    monkeypatch.setattr("minrisk.whole_round.AT_ONCE", 5 * 7 * 4)
+    other, recipe = rows_and_recipe(3, 90, 4)
+    assert_same(at_once, boost(other, recipe, 12, 5))
+    assert calls[13:] == [5, 5, 2]
 
 
 @pytest.mark.parametrize("columns", ["constant", "separable"])

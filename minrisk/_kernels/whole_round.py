@@ -1,8 +1,10 @@
-"""A whole round on few rows: sketch, tree, Newton's leaf vectors, new scores, new gradients, all in one call.
+"""Whole rounds on few rows: sketch, tree, Newton's leaf vectors, new scores, new gradients, several rounds in one call.
 
-It calls the kernels that the parts of a round call, in their order, so it makes the same numbers; what it saves is the
-way from Python into fifteen kernels and back, which on a few hundred rows takes longer than the kernels do.
+They call the kernels that the parts of a round call, in their order, so they make the same numbers; what is saved is
+the way from Python into fifteen kernels and back, which on a few hundred rows takes longer than the kernels do.
 """
+
+import math
 
 import numpy as np
 
@@ -129,3 +131,42 @@ def logistic_round(
             whole_mass,
         )  # fmt: skip
     return feature, bins, threshold, left, response, vector, share, deepest, vectors
+
+
+@whole_kernel
+def logistic_rounds(
+    X_binned, n_bins, cost, index, label, weight, in_bag, first, last, everyone, sum_bits, scores, edge, mass, leaf,
+    top, value, whole_mass, next_log_scale, smoothing, features, n_drawn, q, seeds, trials, max_leaves, max_depth,
+    min_leaf, columns, sketch, lists, order, spare, thresholds, first_threshold, newton_smoothing, largest, stalled,
+    learning_rate,
+):  # fmt: skip
+    """`logistic_round` of each seed, until one of them makes nothing.
+
+    Returns the columns of the trees, one after another; their depths; their vectors; where the nodes and the vectors of
+    each begin; the value after each round, and the log_scale before the first and after each.
+    """
+    D, most_nodes, most_leaves = scores.shape[1], seeds.shape[0] * 2 * max_leaves, seeds.shape[0] * max_leaves
+    feature, bins, left, vector = np.empty((4, most_nodes), dtype=np.int32)
+    threshold, response, share = np.empty((3, most_nodes))
+    depth, vectors = np.empty(seeds.shape[0], dtype=np.int64), np.empty((most_leaves, D))
+    nodes, leaves = np.zeros((2, seeds.shape[0] + 1), dtype=np.int64)
+    values, scales = np.empty((seeds.shape[0], D)), np.full(seeds.shape[0] + 1, next_log_scale)
+    made = 0
+    for seed in seeds:
+        j, b, above, child, f, number, part, deepest, moved = logistic_round(
+            X_binned, n_bins, cost, index, label, weight, in_bag, first, last, everyone, sum_bits, scores, edge, mass,
+            leaf, top, value, whole_mass, scales[made], smoothing, features, n_drawn, q, seed, trials, max_leaves,
+            max_depth, min_leaf, columns, sketch, lists, order, spare, thresholds, first_threshold, newton_smoothing,
+            largest, stalled, learning_rate,
+        )  # fmt: skip
+        if moved.shape[0] == 0:
+            break
+        node, after = nodes[made], nodes[made] + j.shape[0]
+        feature[node:after], bins[node:after], threshold[node:after], left[node:after] = j, b, above, child
+        response[node:after], vector[node:after], share[node:after], depth[made] = f, number, part, deepest
+        nodes[made + 1], leaves[made + 1] = after, leaves[made] + moved.shape[0]
+        vectors[leaves[made] : leaves[made + 1]], values[made] = moved, value
+        highest = top[1].max()
+        scales[made + 1] = scales[made] + math.log(highest) if highest > 0.0 else scales[made]
+        made += 1
+    return feature, bins, threshold, left, response, vector, share, depth[:made], vectors, nodes, leaves, values, scales

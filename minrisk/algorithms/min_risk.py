@@ -239,7 +239,8 @@ class MinRiskClassifier(BoostedClassifier):
                 break
             tried = self._candidates(name, stated, X.shape[1], own)
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-                trainers = [Trainer(c, finer.get(c.variant, columns), workers, [bar][n:]) for n, c in enumerate(tried)]
+                bars = [bar] if self.verbose else []  # nobody watching, rounds may be made ahead
+                trainers = [Trainer(c, finer.get(c.variant, columns), workers, bars[n:]) for n, c in enumerate(tried)]
                 found = fit_pool(trainers, folds, self.n_estimators, self._seed, stated)
             self.selection_ += report(found, risk := validated_risk(found, stated))
             if risk < least or best is None:
@@ -279,10 +280,8 @@ class MinRiskClassifier(BoostedClassifier):
 
             return Candidate(surrogate, variant, costs, link, recipe, features)
 
-        variants = ["plain"]
-        if self.pool and posterior:
-            variants += ["small"] if linear is None else ["linear", "small"]
-        return [candidate(variant) for variant in variants]
+        challengers = ("small",) if linear is None else ("linear", "small")
+        return [candidate(variant) for variant in ("plain", *(challengers if self.pool and posterior else ()))]
 
     def _make_recipe(
         self, surrogate: str, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray
