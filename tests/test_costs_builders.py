@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.utils.class_weight import compute_class_weight
 
 from minrisk.costs import (
     CostMatrix,
+    balanced,
     from_taxonomy,
     ordinal,
     random_normal,
@@ -18,6 +21,7 @@ from minrisk.costs import (
     uniform,
     with_reject,
 )
+from minrisk.metrics import expected_cost
 from tests.cost_examples import ABC, VALUES
 
 
@@ -27,6 +31,39 @@ def test_uniform_and_ordinal():
     assert ordinal(4).values[0].tolist() == [0, 1, 2, 3]
     assert ordinal(4, p=2).values[3].tolist() == [9, 4, 1, 0]
     assert ordinal(["low", "high"], p=0.5).decisions == ("low", "high")
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5), weighted=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_balanced_costs_are_the_balanced_error_and_scikit_learns_weights(seed, k, weighted):
+    rng = np.random.default_rng(seed)
+    y = np.array(list("edcba"))[np.r_[np.arange(k), rng.integers(0, k, 30)]]
+    weight = rng.uniform(0.5, 3, len(y)) if weighted else None
+    cost = balanced(y, weight)
+    assert cost.classes == tuple(sorted(set(y)))
+    decided = rng.permutation(y)
+    right = balanced_accuracy_score(y, decided, sample_weight=weight)
+    assert expected_cost(y, decided, cost, sample_weight=weight) == pytest.approx(1 - right)
+    if not weighted:
+        assert cost.values.max(axis=1) == pytest.approx(
+            compute_class_weight("balanced", classes=np.array(cost.classes), y=y)
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 1, 1],), "two or more"),
+        (([[1, 2], [2, 1]],), "1d array"),
+        (([0, 0, 1], [1, 1]), "inconsistent numbers"),
+        (([0, 0, 1], [1, 1, 0]), "above 0, got 0 in all for 1"),
+        (([0, 0, 1], [1, 1, -2]), "above 0, got -2 in all for 1"),
+        (([0, 0, 1], [1, np.nan, 1]), "above 0, got nan"),
+    ],
+)
+def test_balanced_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        balanced(*arguments)
 
 
 @given(k=st.integers(2, 8), seed=st.integers(0, 2**32 - 1), low=st.floats(0, 5), width=st.floats(0.1, 5))

@@ -12,6 +12,7 @@ truth is ``i``. K is the number of classes and D the number of decisions, usuall
 :func:`is_per_row`        which of the two kinds a table is
 :func:`uniform`           0/1 costs
 :func:`ordinal`           ``|i - j| ** p``
+:func:`balanced`          every class counts alike, however many rows it has
 :func:`from_taxonomy`     the distance to the lowest common ancestor
 :func:`random_symmetric`  the random costs of the guess-averse paper
 :func:`random_normal`     the random costs of the REBEL paper
@@ -24,7 +25,7 @@ finds the row ``"1"`` of a CSV file.
 
 from __future__ import annotations
 
-from minrisk.costs.builders import ordinal, random_normal, random_symmetric, uniform, with_reject
+from minrisk.costs.builders import balanced, ordinal, random_normal, random_symmetric, uniform, with_reject
 from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import as_cost, is_per_row, read_cost, row_costs
 from minrisk.costs.taxonomy import from_taxonomy
@@ -32,6 +33,7 @@ from minrisk.costs.taxonomy import from_taxonomy
 __all__ = [
     "CostMatrix",
     "as_cost",
+    "balanced",
     "from_taxonomy",
     "is_per_row",
     "ordinal",

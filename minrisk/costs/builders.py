@@ -86,6 +86,49 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
     return CostMatrix(np.abs(rank[:, None] - rank[None, :]) ** p, labels)
 
 
+def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
+    """C_ij = n / (K n_i) if i != j else 0: all classes count alike, however many rows they have.
+
+    The mean cost of decisions about y is then 1 less their balanced accuracy, the mean of the recalls. These are the
+    weights of ``class_weight="balanced"`` in scikit-learn.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The true classes of the training rows; n_i of them are i.
+    sample_weight : array-like of shape (n,), optional
+        How often each row counts, >= 0.
+
+    Returns
+    -------
+    CostMatrix
+        Of shape (K, K), for the sorted labels of y.
+
+    Raises
+    ------
+    ValueError
+        If y is not one label per row, has fewer than two classes, or one without any weight.
+
+    Examples
+    --------
+    >>> balanced(["ill", "well", "well", "well"])
+    CostMatrix: 2 true classes (rows) x 2 decisions (columns)
+               ill  well
+    ill          0     2
+    well  0.666667     0
+    """
+    from sklearn.utils import check_consistent_length, column_or_1d  # slow to import; the other costs do without
+
+    check_consistent_length(y, sample_weight)
+    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    count, names = _count(classes)
+    rows = np.bincount(codes, None if sample_weight is None else column_or_1d(sample_weight), count)
+    if not np.all(np.isfinite(rows)) or rows.min() <= 0:
+        worst = classes.tolist()[int(np.argmin(rows))]
+        raise ValueError(f"every class must have rows of a weight above 0, got {rows.min():g} in all for {worst!r}.")
+    return CostMatrix((rows.sum() / (count * rows))[:, None] * (1.0 - np.eye(count)), names)
+
+
 def random_symmetric(
     classes: Any, low: float = 1.0, high: float = 10.0, random_state: Any = None
 ) -> CostMatrix:
