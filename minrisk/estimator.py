@@ -190,8 +190,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for part in (rows, data.validation):
                 if part is not None:
                     start.replay(part)
-        history: Any = RiskHistory(self.train_risk_.tolist() if goes_on else ())
-        monitors, stopping = [history], None
+        history = RiskHistory(self.train_risk_.tolist() if goes_on else ())
+        monitors: list[Any] = [history]
+        stopping = None
         if data.validation is not None:
             known = self.validation_risk_.tolist() if goes_on and self.validation_risk_ is not None else ()
             stopping = EarlyStopping(data.validation, self.n_iter_no_change, known)
@@ -234,7 +235,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = len(codes)
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
-            self.cost_, self.decisions_ = None, label_array(decisions)
+            self.cost_ = None
+            self.decisions_ = label_array(decisions)
             return table, np.arange(n, dtype=np.int32)
         self.cost_ = as_cost(self.cost if cost is None else cost, self.classes_)
         self.decisions_ = label_array(self.cost_.decisions)
