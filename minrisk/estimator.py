@@ -357,10 +357,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         judged_by = self.cost_ if cost is None else cost
         if judged_by is None:
             raise ValueError("The fit had costs per row: pass cost= to score, (n, D) or a matrix.")
-        if cost is None and np.array_equal(self.decisions_, self.classes_):
-            mistakes = 1.0 - np.eye(len(self.classes_))
-            if np.array_equal(judged_by.values, mistakes):  # each costs 1, also in a class that the fit has not seen
-                return 1.0 - float(expected_cost(y, decisions, sample_weight=sample_weight))
+        if cost is None and judged_by == as_cost(None, self.classes_):  # mistakes cost 1, in classes not seen too
+            return 1.0 - float(expected_cost(y, decisions, sample_weight=sample_weight))
         return 1.0 - float(expected_cost(y, decisions, judged_by, self.classes_, sample_weight))
 
     @property
