@@ -19,6 +19,7 @@ from minrisk.boosting import boost
 from minrisk.learners.step_tables import StepTables
 from minrisk.losses.gamma_phi import GammaPhiLoss
 from minrisk.losses.pairwise import PairwiseLoss
+from minrisk.rows.joint_responses import FEW_GROUPS, JointResponses
 from minrisk.rows.pairs import CorrectiveRows, PairRows
 from minrisk.steps.penalised import Objective, PairwiseStep, Tolerances, most_violated
 from tests.helpers import make_costs
@@ -330,8 +331,35 @@ def test_correction_beats_stages_and_keeps_signs():
     rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=CorrectiveRows)
     model = MultiBoostClassifier(loss="logistic")
     progress = boost(rows, model._recipe(rows.costs, binner.thresholds), 20, 0)
-    assert rows._kept.dtype == np.int8 and rows.n_kept == len(progress.trees)
+    assert rows.n_kept == len(progress.trees)
     np.testing.assert_array_equal(rows.kept_vectors, np.concatenate(progress.vectors))
+
+
+@pytest.mark.parametrize("stumps", [True, False])
+def test_joint_responses_are_the_products(stumps):
+    """Against the matrix of all responses, bit for bit: stumps on three features, and learners that agree in nothing."""
+    rng = np.random.default_rng(0)
+    n, T, D = 1500, 700, 4
+    X = rng.normal(size=(n, 3))
+    kept, all_ = JointResponses(n), np.zeros((n, 0))
+    in_bag, factor = rng.random(n) < 0.8, np.full(D, 2.0**20)
+    for t in range(T):
+        signs = X[:, t % 3] > rng.normal() if stumps else rng.random(n) < 0.5
+        response = np.where(signs, 1, -1).astype(np.int8)
+        kept.append(response)
+        all_ = np.column_stack([all_, response])
+        if t not in (0, 6, 7, 80, T - 1):
+            continue
+        vectors, values = np.rint(rng.random((t + 1, D)) * 2.0**32) / 2.0**32, rng.normal(size=(n, D))
+        scores = np.ones((n, D))
+        kept.add(kept.tables(vectors), 0, 100, scores)
+        kept.add(kept.tables(vectors), 100, n, scores)
+        np.testing.assert_array_equal(scores, 1.0 + all_ @ vectors)
+        sums = kept.sums(values, in_bag, factor, 0, 600) + kept.sums(values, in_bag, factor, 600, n)
+        np.testing.assert_array_equal(kept.products(sums), all_.T @ np.where(in_bag[:, None], np.rint(values * factor), 0.0))
+    assert len(kept) == T
+    assert len(kept._codes) == 3 if stumps else len(kept._codes) > FEW_GROUPS
+    assert kept._n_joint.max() <= 256 and (kept._n_joint > 100).any()
 
 
 def test_validation_rows_follow_corrections():

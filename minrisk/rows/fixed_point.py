@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from minrisk._kernels.fixed import fixed_factors
 from minrisk._typing import FloatArray, IntArray
+
+Sums = TypeVar("Sums", IntArray, FloatArray)
 
 
 def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
@@ -31,6 +34,6 @@ def largest(tops: Sequence[FloatArray]) -> FloatArray:
     return tops[0] if len(tops) == 1 else np.asarray(np.max(tops, axis=0))
 
 
-def added(parts: Sequence[IntArray]) -> IntArray:
+def added(parts: Sequence[Sums]) -> Sums:
     """Sum over blocks."""
     return parts[0] if len(parts) == 1 else np.asarray(np.sum(parts, axis=0))

@@ -6,15 +6,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FLOAT_BITS, RESPONSE, SCORE
-from minrisk._kernels.fixed import unfixed
+from minrisk._kernels._dtypes import FLOAT_BITS, SCORE
+from minrisk._kernels.fixed import response_sums, unfixed
 from minrisk._kernels.pairwise import fill_odds, pair_slopes, pair_sums
+from minrisk._kernels.scores import add_response
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import JointRowLoss, RowCosts
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.joint_responses import JointResponses
 from minrisk.rows.local import LocalRows
-
-BLOCK = 4096  # rows whose responses are floating-point numbers at a time
 
 
 class PairRowLoss(JointRowLoss, Protocol):
@@ -83,20 +83,23 @@ class PairRows(LocalRows):
 
 
 class CorrectiveRows(PairRows):
-    """`PairRows` that keep the responses of all learners, as signs of one byte, and the vectors they go with.
+    """`PairRows` that keep the responses of all learners, as joint ones, and the vectors they go with.
 
-    Matrix products with responses are exact, hence independent of order, blocks and threads: vectors are multiples of
+    Sums over learners and over rows are exact, hence independent of order, blocks and threads: vectors are multiples of
     2^-32 (`minrisk.learners.step_tables`), and edges are whole numbers in them.
     """
 
-    n_kept = 0
-
     def __init__(self, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
-        self._kept = np.empty((self.n_samples, 16), dtype=RESPONSE)
+        self._kept = JointResponses(self.n_samples)
         self._vectors = np.empty((16, self.n_outputs))
         self._origin = np.zeros(self.n_outputs)
         self._tried = np.empty((3, 0, self.n_outputs))
+
+    @property
+    def n_kept(self) -> int:
+        """Number of learners so far, T."""
+        return len(self._kept)
 
     @property
     def kept_vectors(self) -> FloatArray:
@@ -111,54 +114,45 @@ class CorrectiveRows(PairRows):
     def advance(self, vectors: FloatArray) -> None:
         """Add response * vectors[0], and keep both."""
         super().advance(vectors)
-        self._hold()
+        if self.n_kept == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.empty_like(self._vectors)])
         self._vectors[self.n_kept] = vectors[0]
-        self.n_kept += 1
+        self._kept.append(self.response)
 
     def correct(self, changes: FloatArray) -> None:
         """Add changes (T, D) to the vectors of the first T learners."""
         n = len(changes)
         self._vectors[:n] += changes
-        for a in range(0, self.n_samples, BLOCK):
-            self.scores[a : a + BLOCK] += self._responses(a, n) @ changes
-
-    def _hold(self) -> None:
-        """The present response behind those kept."""
-        if self.n_kept == len(self._vectors):
-            self._kept = np.concatenate([self._kept, np.empty_like(self._kept)], axis=1)
-            self._vectors = np.concatenate([self._vectors, np.empty_like(self._vectors)])
-        self._kept[:, self.n_kept] = self.response
-
-    def _responses(self, start: int, n: int) -> FloatArray:
-        """Responses of the first n learners on a block of rows."""
-        return np.asarray(self._kept[start : start + BLOCK, :n], dtype=SCORE)
+        tables = self._kept.tables(np.concatenate([changes, np.zeros((self.n_kept - n, self.n_outputs))]))
+        self.over_blocks(lambda a, b: self._kept.add(tables, a, b, self.scores))
 
     def start_vectors(self) -> FloatArray:
         """The vectors so far and one of 0 for the present response, (T + 1, D)."""
-        self._hold()
         if self._tried.shape[1] == 0:
             self._tried = np.empty((3, self.n_samples, self.n_outputs))
         return np.concatenate([self.kept_vectors, np.zeros((1, self.n_outputs))])
 
     def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
         """Value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
-        n, (scores, edge, mass) = len(vectors), self._tried
-        for a in range(0, self.n_samples, BLOCK):
-            np.add(self._responses(a, n) @ vectors, self._origin, out=scores[a : a + BLOCK])
-        tops = self.over_blocks(
-            lambda a, b: loss.gradients(self.costs, scores, self._log_scale, a, b, edge, mass)
-        )
-        top_edge, _, top_value = largest(tops)
-        factor = self.fixed_factor(top_value)
-        parts = self.over_blocks(
-            lambda a, b: loss.value_sums(self.costs, scores, self._log_scale, edge, self.in_bag, factor, a, b)
-        )
-        value = float(unfixed(added(parts), top_value, self.sum_bits).sum())
-        whole = fixed_factor(top_edge, FLOAT_BITS - self.n_samples.bit_length())
-        slope = np.zeros((n, self.n_outputs))
-        for a in range(0, self.n_samples, BLOCK):
-            counted = np.where(self.in_bag[a : a + BLOCK, None], edge[a : a + BLOCK], 0.0)
-            slope -= self._responses(a, n).T @ np.rint(counted * whole)
+        (scores, edge, mass), tables = self._tried, self._kept.tables(vectors[:-1])
+
+        def gradients(a: int, b: int) -> FloatArray:
+            scores[a:b] = self._origin
+            add_response(scores, self.response, vectors[-1], a, b)
+            self._kept.add(tables, a, b, scores)
+            return loss.gradients(self.costs, scores, self._log_scale, a, b, edge, mass)
+
+        top_edge, _, top_value = largest(self.over_blocks(gradients))
+        factor, whole = self.fixed_factor(top_value), fixed_factor(top_edge, FLOAT_BITS - self.n_samples.bit_length())
+
+        def sums(a: int, b: int) -> tuple[IntArray, FloatArray, IntArray]:
+            value = loss.value_sums(self.costs, scores, self._log_scale, edge, self.in_bag, factor, a, b)
+            before = self._kept.sums(edge, self.in_bag, whole, a, b)
+            return value, before, response_sums(edge, self.response, self.in_bag, whole, a, b)
+
+        values, before, last = zip(*self.over_blocks(sums), strict=True)
+        slope = -np.concatenate([self._kept.products(added(before)), added(last)[None]])
+        value = float(unfixed(added(values), top_value, self.sum_bits).sum())
         return value, divide(slope, np.broadcast_to(whole, slope.shape))
 
 
