@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+from scipy.optimize import minimize
 
 from minrisk._kernels.split import LARGEST
 from minrisk._typing import FloatArray
@@ -194,7 +194,7 @@ def _lowered(vectors: FloatArray) -> FloatArray:
 
 def _minimise(function: Function, start: FloatArray, tolerances: Tolerances) -> FloatArray:
     """The minimiser in [0, 18] of a function that gives its value and slope."""
-    bounds = Bounds(np.zeros(len(start)), np.full(len(start), LARGEST_STEP))
+    bounds = [(0.0, LARGEST_STEP)] * len(start)  # as it wants them: `Bounds` would be turned into this
     options = {"maxiter": tolerances.iterations, "gtol": tolerances.gradient, "ftol": tolerances.change}
     found = minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return np.asarray(found.x, dtype=np.float64)
