@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
-from minrisk._kernels.whole_round import logistic_rounds
+from minrisk._kernels.whole_round import Given, Rule, Space, State, logistic_rounds
 from minrisk._typing import IntArray
 from minrisk.learners.base import LearnerFamily, Term
 from minrisk.learners.tree import Tree
@@ -72,25 +72,26 @@ def whole_round(
     costs, everyone = rows.costs, np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
     mass, value = rows.weigh(None, solver.columns).copy(), np.empty(rows.n_outputs)
     top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), family.sketch + 1
-    given = rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight
-    before = (
-        *(_read_only(array) for array in given), rows.in_bag, *rows.left_out, everyone, rows.sum_bits, rows.scores,
-        rows.edge, rows.mass, rows.leaf, top, value, mass,
-    )  # fmt: skip
-    drawn = (smoothing, _read_only(features), family.n_drawn(len(features)), family.sketch)
-    after = (
-        TRIALS, family.max_leaf_nodes, family.max_depth, family.min_samples_leaf,
-        np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
-        everyone.copy(), np.empty_like(everyone), *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled,
+    X, n_bins, table, row, label, weight = (
+        _read_only(array) for array in (rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight)
+    )
+    given = Given(X, n_bins, table, row, label, weight, rows.in_bag, *rows.left_out, everyone, rows.sum_bits)
+    state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass)
+    rule = Rule(
+        smoothing, _read_only(features), family.n_drawn(len(features)), family.sketch, TRIALS, family.max_leaf_nodes,
+        family.max_depth, family.min_samples_leaf, *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled,
         learning_rate,
     )  # fmt: skip
-
+    space = Space(
+        np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
+        everyone.copy(), np.empty_like(everyone),
+    )  # fmt: skip
     most = max(1, AT_ONCE // (family.max_leaf_nodes * rows.n_outputs))
 
     def run(totals: Totals, seeds: Sequence[int]) -> list[Made]:
         value[:] = totals.value
         *columns, depth, vectors, nodes, leaves, values, scales = logistic_rounds(
-            *before, totals.next_log_scale, *drawn, np.array(seeds[:most]), *after
+            given, state, rule, space, totals.next_log_scale, np.array(seeds[:most])
         )
         node, leaf, scale, made = nodes.tolist(), leaves.tolist(), scales.tolist(), []
         for t, deepest in enumerate(depth.tolist()):

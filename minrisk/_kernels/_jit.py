@@ -1,7 +1,7 @@
 """How kernels are compiled: ``kernel`` is ``numba.njit(cache=True, nogil=True)``, cache folder or not.
 
-Rules for the files beside this one: module-level functions on arrays and scalars only; no jitclass, no closures, no
-function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
+Rules for the files beside this one: module-level functions on arrays, scalars and named tuples of them; no jitclass, no
+closures, no function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
 vectorised); no kernel starts threads: it is given a range of rows or features and releases the GIL, so the caller
 decides what runs side by side. Helpers that a kernel calls stand in the same file, because Numba's cache only
 watches the file of the function itself, or in files named by ``kernel(uses=...)`` (the one exception is

@@ -5,6 +5,7 @@ the way from Python into fifteen kernels and back, which on a few hundred rows t
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,76 @@ from minrisk._kernels.steps import newton
 whole_kernel = kernel(uses=(_exponential, fixed, grow, guess_averse, node, scores, steps))
 
 
+class Given(NamedTuple):
+    """The rows, and which of them are learnt from."""
+
+    X_binned: np.ndarray
+    n_bins: np.ndarray
+    cost: np.ndarray
+    row: np.ndarray  # of the cost table
+    label: np.ndarray
+    weight: np.ndarray
+    in_bag: np.ndarray
+    first: int  # rows first..last are left out
+    last: int
+    everyone: np.ndarray  # the others
+    sum_bits: int
+
+
+class State(NamedTuple):
+    """What follows the rounds: the rows' scores, gradients and leaves, and the columns' maxima and sums."""
+
+    scores: np.ndarray
+    edge: np.ndarray
+    mass: np.ndarray
+    leaf: np.ndarray
+    top: np.ndarray  # (3, D): of |edge|, mass and value
+    value: np.ndarray
+    whole_mass: np.ndarray
+
+
+class Rule(NamedTuple):
+    """How a tree is grown and how far a step goes."""
+
+    smoothing: float
+    features: np.ndarray
+    n_drawn: int
+    q: int  # combinations in a sketch
+    trials: int
+    max_leaves: int
+    max_depth: int
+    min_leaf: int
+    thresholds: np.ndarray
+    first_threshold: np.ndarray
+    newton_smoothing: float
+    largest: float
+    stalled: float
+    learning_rate: float
+
+
+class Space(NamedTuple):
+    """Memory that every round fills anew, and the index of sparse features."""
+
+    columns: np.ndarray
+    sketch: np.ndarray
+    lists: tuple[np.ndarray, ...]
+    order: np.ndarray
+    spare: np.ndarray
+
+
+class Grown(NamedTuple):
+    """A tree's leaves: rows start..end of the order, and their node; its nodes; how many leaves, nodes and levels."""
+
+    start: np.ndarray
+    end: np.ndarray
+    node: np.ndarray
+    feature: np.ndarray
+    bins: np.ndarray
+    left: np.ndarray
+    gain: np.ndarray
+    sizes: np.ndarray
+
+
 @whole_kernel
 def raise_to(top, values):
     """top = max(top, values), elementwise."""
@@ -29,79 +100,71 @@ def raise_to(top, values):
 
 
 @whole_kernel
-def grow_one(
-    X_binned, n_bins, edge, mass, whole_mass, ridge, features, n_drawn, q, seed, max_leaves, max_depth, min_leaf, first,
-    last, everyone, sum_bits, columns, sketch, lists, member, order, spare, start, end, node, feature, bins, left,
-    gain, sizes,
-):  # fmt: skip
-    """A tree on the sketch of this seed, as `rows.growth` grows it; fills start..sizes."""
-    directions, weight, shared = draw_directions(whole_mass, ridge, q, seed)
-    n = edge.shape[0]
-    top = project(edge, mass, directions, weight, 0, first, sketch)
-    raise_to(top, project(edge, mass, directions, weight, last, n, sketch))
-    factor = fix_sketch(sketch, top, sum_bits, COUNT_BITS, 0, first, columns)
-    fix_sketch(sketch, top, sum_bits, COUNT_BITS, last, n, columns)
-    order[:] = everyone
-    if lists[2].shape[0] > 0:
-        member[:] = 0
-        member[first:last] = -1
+def grow_one(given, state, rule, space, ridge, seed, grown):
+    """A tree on the sketch of this seed, as `rows.growth` grows it; fills `grown`."""
+    q, max_leaves, first, last, n = rule.q, rule.max_leaves, given.first, given.last, state.edge.shape[0]
+    columns, sketch, order, sizes = space.columns, space.sketch, space.order, grown.sizes
+    directions, weight, shared = draw_directions(state.whole_mass, ridge, q, seed)
+    top = project(state.edge, state.mass, directions, weight, 0, first, sketch)
+    raise_to(top, project(state.edge, state.mass, directions, weight, last, n, sketch))
+    factor = fix_sketch(sketch, top, given.sum_bits, COUNT_BITS, 0, first, columns)
+    fix_sketch(sketch, top, given.sum_bits, COUNT_BITS, last, n, columns)
+    order[:] = given.everyone
+    if space.lists[2].shape[0] > 0:
+        state.leaf[:] = 0
+        state.leaf[first:last] = -1
     depth, best_feature, best_bin, status = np.zeros((4, max_leaves), dtype=np.int64)
     total, drop = np.zeros((max_leaves, q + 1), dtype=np.int64), np.zeros(max_leaves)
-    start[0], end[0], node[0], feature[0], bins[0], left[0], gain[0] = 0, order.shape[0], 0, 0, 255, 0, 0.0
+    grown.start[0], grown.end[0], grown.node[0] = 0, order.shape[0], 0
+    grown.feature[0], grown.bins[0], grown.left[0], grown.gain[0] = 0, 255, 0, 0.0
     sizes[0], sizes[1], sizes[2] = 1, 1, 0
     sum_rows(columns, order, total[0])
-    status[0] = PENDING if order.shape[0] >= 2 * min_leaf and max_depth > 0 and max_leaves > 1 else CLOSED
+    splits = order.shape[0] >= 2 * rule.min_leaf and rule.max_depth > 0 and max_leaves > 1
+    status[0] = PENDING if splits else CLOSED
     grow_tree(
-        X_binned, n_bins, columns, features, n_drawn, seed, factor, shared, SKETCH, min_leaf, max_depth,
-        order.shape[0], lists, member, order, spare, start, end, depth, total, drop, best_feature, best_bin, status,
-        node, feature, bins, left, gain, sizes,
+        given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, seed, factor, shared, SKETCH, rule.min_leaf,
+        rule.max_depth, order.shape[0], space.lists, state.leaf, order, space.spare, grown.start, grown.end, depth,
+        total, drop, best_feature, best_bin, status, grown.node, grown.feature, grown.bins, grown.left, grown.gain,
+        sizes,
     )  # fmt: skip
 
 
 @whole_kernel
-def logistic_totals(
-    cost, index, label, weight, scores, log_scale, first, last, in_bag, sum_bits, edge, mass, top, value, whole_mass
-):  # fmt: skip
-    """Gradients of GLL for the rows outside first..last; their maxima, the value and the mass are filled."""
-    n = scores.shape[0]
+def logistic_totals(given, state, log_scale):
+    """Gradients of GLL; their maxima, the value and the mass are filled."""
+    first, last, n, bits = given.first, given.last, state.scores.shape[0], given.sum_bits
+    cost, index, label, weight, in_bag = given.cost, given.row, given.label, given.weight, given.in_bag
+    scores, edge, mass, top = state.scores, state.edge, state.mass, state.top
     top[:] = logistic_gradients(cost, index, label, weight, scores, log_scale, 0, first, edge, mass)
     others = logistic_gradients(cost, index, label, weight, scores, log_scale, last, n, edge, mass)
     for kind in range(3):
         raise_to(top[kind], others[kind])
-    factor = fixed_factors(top[2], sum_bits)
+    factor = fixed_factors(top[2], bits)
     sums = logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, 0, first)
     sums += logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, last, n)
-    value[:] = unfixed(sums, top[2], sum_bits)
-    sums = column_sums(mass, in_bag, top[1], sum_bits, 0, first) + column_sums(mass, in_bag, top[1], sum_bits, last, n)
-    whole_mass[:] = unfixed(sums, top[1], sum_bits)
+    state.value[:] = unfixed(sums, top[2], bits)
+    sums = column_sums(mass, in_bag, top[1], bits, 0, first) + column_sums(mass, in_bag, top[1], bits, last, n)
+    state.whole_mass[:] = unfixed(sums, top[1], bits)
 
 
 @whole_kernel
-def logistic_round(
-    X_binned, n_bins, cost, index, label, weight, in_bag, first, last, everyone, sum_bits, scores, edge, mass, leaf,
-    top, value, whole_mass, next_log_scale, smoothing, features, n_drawn, q, seed, trials, max_leaves, max_depth,
-    min_leaf, columns, sketch, lists, order, spare, thresholds, first_threshold, newton_smoothing, largest, stalled,
-    learning_rate,
-):  # fmt: skip
-    """Grow a tree, move the scores along its leaf vectors, and fill edge, mass and their sums at the new scores.
+def logistic_round(given, state, rule, space, next_log_scale, seed):
+    """Grow a tree, move the scores along its leaf vectors, and fill the state at the new scores.
 
     Returns the columns of the tree and its vectors times the learning rate; no node and no change where no split is
-    found or the loss cannot fall. Rows first..last are left out.
+    found or the loss cannot fall.
     """
-    D = scores.shape[1]
-    start, end, node = np.zeros((3, max_leaves), dtype=np.int64)
-    feature, bins, left = np.zeros((3, 2 * max_leaves), dtype=np.int32)
-    gain, sizes = np.zeros(2 * max_leaves), np.zeros(3, dtype=np.int64)
+    D = state.scores.shape[1]
+    start, end, node = np.zeros((3, rule.max_leaves), dtype=np.int64)
+    feature, bins, left = np.zeros((3, 2 * rule.max_leaves), dtype=np.int32)
+    gain, sizes = np.zeros(2 * rule.max_leaves), np.zeros(3, dtype=np.int64)
+    grown = Grown(start, end, node, feature, bins, left, gain, sizes)
     total = 0.0
     for k in range(D):
-        total += value[k]
-    ridge = smoothing * value
-    for trial in range(trials if total > 0.0 else 0):
-        grow_one(
-            X_binned, n_bins, edge, mass, whole_mass, 2.0 * ridge, features, n_drawn, q, seed + trial, max_leaves,
-            max_depth, min_leaf, first, last, everyone, sum_bits, columns, sketch, lists, leaf, order, spare, start,
-            end, node, feature, bins, left, gain, sizes,
-        )  # fmt: skip
+        total += state.value[k]
+    ridge = rule.smoothing * state.value
+    for trial in range(rule.trials if total > 0.0 else 0):
+        grow_one(given, state, rule, space, 2.0 * ridge, seed + trial, grown)
         if sizes[0] > 1:
             break
     n_leaves, n_nodes, deepest = sizes[0], sizes[1], sizes[2]
@@ -109,64 +172,56 @@ def logistic_round(
     vectors, fall = edge_sums, 0.0
     if n_leaves > 1:
         leaf_column_sums(
-            edge, mass, top[0], top[1], sum_bits - (SUM_BITS - FLOAT_BITS), order, start[:n_leaves], end[:n_leaves],
-            edge_sums, mass_sums,
+            state.edge, state.mass, state.top[0], state.top[1], given.sum_bits - (SUM_BITS - FLOAT_BITS), space.order,
+            start[:n_leaves], end[:n_leaves], edge_sums, mass_sums,
         )  # fmt: skip
-        vectors, fall = newton(edge_sums, mass_sums, whole_mass, newton_smoothing, 1.0 - 1.0 / D, largest)
+        vectors, fall = newton(
+            edge_sums, mass_sums, state.whole_mass, rule.newton_smoothing, 1.0 - 1.0 / D, rule.largest
+        )
     after = total - fall
-    if n_leaves <= 1 or not after < total * (1.0 - stalled):
+    if n_leaves <= 1 or not after < total * (1.0 - rule.stalled):
         n_nodes, n_leaves = 0, 0
     feature, bins, left = feature[:n_nodes].copy(), bins[:n_nodes].copy(), left[:n_nodes].copy()
     threshold, response, vector, share = tree_columns(
-        feature, bins, left, gain[:n_nodes], node[:n_leaves], first_threshold, thresholds,
+        feature, bins, left, gain[:n_nodes], node[:n_leaves], rule.first_threshold, rule.thresholds,
         max(0.0, 1.0 - after / total) if total > 0.0 else 0.0,
     )
-    vectors = learning_rate * vectors[:n_leaves]
+    vectors = rule.learning_rate * vectors[:n_leaves]
     if n_nodes > 0:
-        leaf_numbers(order, start[:n_leaves], end[:n_leaves], leaf)
-        add_leaf_vectors(scores, leaf, vectors, 0, first)
-        add_leaf_vectors(scores, leaf, vectors, last, scores.shape[0])
-        logistic_totals(
-            cost, index, label, weight, scores, next_log_scale, first, last, in_bag, sum_bits, edge, mass, top, value,
-            whole_mass,
-        )  # fmt: skip
+        leaf_numbers(space.order, start[:n_leaves], end[:n_leaves], state.leaf)
+        add_leaf_vectors(state.scores, state.leaf, vectors, 0, given.first)
+        add_leaf_vectors(state.scores, state.leaf, vectors, given.last, state.scores.shape[0])
+        logistic_totals(given, state, next_log_scale)
     return feature, bins, threshold, left, response, vector, share, deepest, vectors
 
 
 @whole_kernel
-def logistic_rounds(
-    X_binned, n_bins, cost, index, label, weight, in_bag, first, last, everyone, sum_bits, scores, edge, mass, leaf,
-    top, value, whole_mass, next_log_scale, smoothing, features, n_drawn, q, seeds, trials, max_leaves, max_depth,
-    min_leaf, columns, sketch, lists, order, spare, thresholds, first_threshold, newton_smoothing, largest, stalled,
-    learning_rate,
-):  # fmt: skip
+def logistic_rounds(given, state, rule, space, next_log_scale, seeds):
     """`logistic_round` of each seed, until one of them makes nothing.
 
     Returns the columns of the trees, one after another; their depths; their vectors; where the nodes and the vectors of
     each begin; the value after each round, and the log_scale before the first and after each.
     """
-    D, most_nodes, most_leaves = scores.shape[1], seeds.shape[0] * 2 * max_leaves, seeds.shape[0] * max_leaves
+    n_rounds, D = seeds.shape[0], state.scores.shape[1]
+    most_nodes, most_leaves = n_rounds * 2 * rule.max_leaves, n_rounds * rule.max_leaves
     feature, bins, left, vector = np.empty((4, most_nodes), dtype=np.int32)
     threshold, response, share = np.empty((3, most_nodes))
-    depth, vectors = np.empty(seeds.shape[0], dtype=np.int64), np.empty((most_leaves, D))
-    nodes, leaves = np.zeros((2, seeds.shape[0] + 1), dtype=np.int64)
-    values, scales = np.empty((seeds.shape[0], D)), np.full(seeds.shape[0] + 1, next_log_scale)
+    depth, vectors = np.empty(n_rounds, dtype=np.int64), np.empty((most_leaves, D))
+    nodes, leaves = np.zeros((2, n_rounds + 1), dtype=np.int64)
+    values, scales = np.empty((n_rounds, D)), np.full(n_rounds + 1, next_log_scale)
     made = 0
     for seed in seeds:
         j, b, above, child, f, number, part, deepest, moved = logistic_round(
-            X_binned, n_bins, cost, index, label, weight, in_bag, first, last, everyone, sum_bits, scores, edge, mass,
-            leaf, top, value, whole_mass, scales[made], smoothing, features, n_drawn, q, seed, trials, max_leaves,
-            max_depth, min_leaf, columns, sketch, lists, order, spare, thresholds, first_threshold, newton_smoothing,
-            largest, stalled, learning_rate,
-        )  # fmt: skip
+            given, state, rule, space, scales[made], seed
+        )
         if moved.shape[0] == 0:
             break
         node, after = nodes[made], nodes[made] + j.shape[0]
         feature[node:after], bins[node:after], threshold[node:after], left[node:after] = j, b, above, child
         response[node:after], vector[node:after], share[node:after], depth[made] = f, number, part, deepest
         nodes[made + 1], leaves[made + 1] = after, leaves[made] + moved.shape[0]
-        vectors[leaves[made] : leaves[made + 1]], values[made] = moved, value
-        highest = top[1].max()
+        vectors[leaves[made] : leaves[made + 1]], values[made] = moved, state.value
+        highest = state.top[1].max()
         scales[made + 1] = scales[made] + math.log(highest) if highest > 0.0 else scales[made]
         made += 1
     return feature, bins, threshold, left, response, vector, share, depth[:made], vectors, nodes, leaves, values, scales
