@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels.grow import Growing
 from minrisk._kernels.whole_round import Given, Rule, Space, State, logistic_rounds
 from minrisk._typing import IntArray
 from minrisk.learners.base import LearnerFamily, Term
@@ -84,7 +85,7 @@ def whole_round(
     )  # fmt: skip
     space = Space(
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
-        everyone.copy(), np.empty_like(everyone),
+        everyone.copy(), np.empty_like(everyone), Growing.empty(family.max_leaf_nodes, width),
     )  # fmt: skip
     most = max(1, AT_ONCE // (family.max_leaf_nodes * rows.n_outputs))
 

@@ -156,13 +156,3 @@ def response_sums(values, response, in_bag, factor, start, stop):
             for k in range(n_columns):
                 total[k] += f * np.int64(np.rint(values[i, k] * factor[k]))
     return total
-
-
-@kernel
-def sum_rows(columns, order, out):
-    """out = sum of the columns over the rows in `order`."""
-    for c in range(columns.shape[1]):
-        out[c] = 0
-    for i in range(order.shape[0]):
-        for c in range(columns.shape[1]):
-            out[c] += columns[order[i], c]

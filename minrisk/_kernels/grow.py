@@ -10,10 +10,14 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
     NEWTON  the same columns: sum_k E_k^2 / (M_k + ridge_k)
 """
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 import numpy as np
 
 from minrisk._kernels import node as node_kernels
-from minrisk._kernels._dtypes import COUNT_BITS, MAX_BINS
+from minrisk._kernels._dtypes import COUNT_BITS, FIXED, MAX_BINS
 from minrisk._kernels._jit import kernel
 from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, gather, is_listed
 
@@ -31,6 +35,36 @@ _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _POSITION = np.zeros(64, dtype=np.int64)
 for _i in range(64):
     _POSITION[((1 << _i) * int(_DE_BRUIJN) & (2**64 - 1)) >> 58] = _i
+
+
+class Growing(NamedTuple):
+    """A tree that is being grown, first its leaves, then its nodes; `plant` and `grow` fill what is in use."""
+
+    start: np.ndarray  # rows start..end of the order are the leaf's
+    end: np.ndarray
+    depth: np.ndarray
+    total: np.ndarray  # (L, C)
+    drop: np.ndarray
+    best_feature: np.ndarray
+    best_bin: np.ndarray
+    status: np.ndarray
+    node: np.ndarray  # of the leaf
+    feature: np.ndarray
+    bin: np.ndarray
+    left: np.ndarray
+    gain: np.ndarray
+    sizes: np.ndarray  # leaves, nodes, splits above the deepest leaf
+
+    @classmethod
+    def empty(cls, L: int, C: int) -> Growing:
+        """For up to L leaves, whose totals have C columns."""
+        start, end, depth, best_feature, best_bin, status, node = np.zeros((7, L), dtype=np.int64)
+        feature, bins, left = np.zeros((3, 2 * L), dtype=np.int32)
+        total, drop, gain = np.zeros((L, C), dtype=FIXED), np.zeros(L), np.zeros(2 * L)
+        return cls(
+            start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain,
+            np.zeros(3, dtype=np.int64),
+        )  # fmt: skip
 
 
 @kernel
@@ -254,17 +288,34 @@ def partition(column, b, order, start, end, spare):
 
 
 @grow_kernel
+def plant(tree, columns, order, min_leaf, max_depth):
+    """All rows of `order` in one leaf, the root."""
+    n = order.shape[0]
+    tree.start[0], tree.end[0], tree.depth[0], tree.node[0] = 0, n, 0, 0
+    tree.feature[0], tree.bin[0], tree.left[0], tree.gain[0] = 0, 255, 0, 0.0
+    tree.sizes[0], tree.sizes[1], tree.sizes[2] = 1, 1, 0
+    tree.total[0] = 0
+    for i in range(n):
+        for c in range(columns.shape[1]):
+            tree.total[0, c] += columns[order[i], c]
+    grows = n >= 2 * min_leaf and max_depth > 0 and tree.start.shape[0] > 1
+    tree.status[0] = PENDING if grows else CLOSED
+
+
+@grow_kernel
 def grow(
-    X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, max_depth, large, lists, member,
-    order, spare, start, end, depth, total, drop, best_feature, best_bin, status, node, tree_feature, tree_bin,
-    tree_left, tree_gain, sizes,
+    tree, X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, max_depth, large, lists,
+    member, order, spare,
 ):  # fmt: skip
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
     Then the return value is the leaf that was split (0 before the first split) and its new sibling is the last leaf;
-    both are PENDING unless CLOSED, and the caller fills drop, best_feature, best_bin and status. sizes: leaves, nodes,
-    splits above the deepest leaf.
+    both are PENDING unless CLOSED, and the caller fills drop, best_feature, best_bin and status.
     """
+    start, end, depth, total, drop, node, sizes = (
+        tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
+    )  # fmt: skip
+    best_feature, best_bin, status = tree.best_feature, tree.best_bin, tree.status
     max_leaves, n_columns = start.shape[0], columns.shape[1]
     drawn = np.empty(features.shape[0], dtype=np.int64)
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
@@ -290,11 +341,9 @@ def grow(
             return -1
         j, b, parent, first, new = best_feature[split], best_bin[split], node[split], sizes[1], sizes[0]
         middle = partition(X_binned[j], b, order, start[split], end[split], spare)
-        tree_feature[parent], tree_bin[parent], tree_left[parent] = j, b, first
-        tree_gain[parent] = drop[split]
-        for child in range(2):
-            tree_feature[first + child], tree_bin[first + child], tree_left[first + child] = 0, 255, first + child
-            tree_gain[first + child] = 0.0
+        tree.feature[parent], tree.bin[parent], tree.left[parent], tree.gain[parent] = j, b, first, drop[split]
+        for child in range(first, first + 2):
+            tree.feature[child], tree.bin[child], tree.left[child], tree.gain[child] = 0, 255, child, 0.0
         sizes[0], sizes[1] = new + 1, first + 2
         start[new], end[new], end[split] = middle, end[split], middle
         if lists[2].shape[0] > 0:

@@ -12,8 +12,8 @@ import numpy as np
 from minrisk._kernels import _exponential, fixed, grow, guess_averse, node, scores, steps
 from minrisk._kernels._dtypes import COUNT_BITS, FLOAT_BITS, SUM_BITS
 from minrisk._kernels._jit import kernel
-from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, sum_rows, unfixed
-from minrisk._kernels.grow import CLOSED, PENDING, SKETCH, draw_directions
+from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, unfixed
+from minrisk._kernels.grow import SKETCH, Growing, draw_directions, plant
 from minrisk._kernels.grow import grow as grow_tree
 from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
 from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, tree_columns
@@ -77,19 +77,7 @@ class Space(NamedTuple):
     lists: tuple[np.ndarray, ...]
     order: np.ndarray
     spare: np.ndarray
-
-
-class Grown(NamedTuple):
-    """A tree's leaves: rows start..end of the order, and their node; its nodes; how many leaves, nodes and levels."""
-
-    start: np.ndarray
-    end: np.ndarray
-    node: np.ndarray
-    feature: np.ndarray
-    bins: np.ndarray
-    left: np.ndarray
-    gain: np.ndarray
-    sizes: np.ndarray
+    tree: Growing
 
 
 @whole_kernel
@@ -100,11 +88,11 @@ def raise_to(top, values):
 
 
 @whole_kernel
-def grow_one(given, state, rule, space, ridge, seed, grown):
-    """A tree on the sketch of this seed, as `rows.growth` grows it; fills `grown`."""
-    q, max_leaves, first, last, n = rule.q, rule.max_leaves, given.first, given.last, state.edge.shape[0]
-    columns, sketch, order, sizes = space.columns, space.sketch, space.order, grown.sizes
-    directions, weight, shared = draw_directions(state.whole_mass, ridge, q, seed)
+def grow_one(given, state, rule, space, ridge, seed):
+    """A tree on the sketch of this seed, as `rows.growth` grows it."""
+    first, last, n = given.first, given.last, state.edge.shape[0]
+    tree, columns, sketch, order = space.tree, space.columns, space.sketch, space.order
+    directions, weight, shared = draw_directions(state.whole_mass, ridge, rule.q, seed)
     top = project(state.edge, state.mass, directions, weight, 0, first, sketch)
     raise_to(top, project(state.edge, state.mass, directions, weight, last, n, sketch))
     factor = fix_sketch(sketch, top, given.sum_bits, COUNT_BITS, 0, first, columns)
@@ -113,19 +101,10 @@ def grow_one(given, state, rule, space, ridge, seed, grown):
     if space.lists[2].shape[0] > 0:
         state.leaf[:] = 0
         state.leaf[first:last] = -1
-    depth, best_feature, best_bin, status = np.zeros((4, max_leaves), dtype=np.int64)
-    total, drop = np.zeros((max_leaves, q + 1), dtype=np.int64), np.zeros(max_leaves)
-    grown.start[0], grown.end[0], grown.node[0] = 0, order.shape[0], 0
-    grown.feature[0], grown.bins[0], grown.left[0], grown.gain[0] = 0, 255, 0, 0.0
-    sizes[0], sizes[1], sizes[2] = 1, 1, 0
-    sum_rows(columns, order, total[0])
-    splits = order.shape[0] >= 2 * rule.min_leaf and rule.max_depth > 0 and max_leaves > 1
-    status[0] = PENDING if splits else CLOSED
+    plant(tree, columns, order, rule.min_leaf, rule.max_depth)
     grow_tree(
-        given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, seed, factor, shared, SKETCH, rule.min_leaf,
-        rule.max_depth, order.shape[0], space.lists, state.leaf, order, space.spare, grown.start, grown.end, depth,
-        total, drop, best_feature, best_bin, status, grown.node, grown.feature, grown.bins, grown.left, grown.gain,
-        sizes,
+        tree, given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, seed, factor, shared, SKETCH,
+        rule.min_leaf, rule.max_depth, order.shape[0], space.lists, state.leaf, order, space.spare,
     )  # fmt: skip
 
 
@@ -155,25 +134,23 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     found or the loss cannot fall.
     """
     D = state.scores.shape[1]
-    start, end, node = np.zeros((3, rule.max_leaves), dtype=np.int64)
-    feature, bins, left = np.zeros((3, 2 * rule.max_leaves), dtype=np.int32)
-    gain, sizes = np.zeros(2 * rule.max_leaves), np.zeros(3, dtype=np.int64)
-    grown = Grown(start, end, node, feature, bins, left, gain, sizes)
+    tree = space.tree
     total = 0.0
     for k in range(D):
         total += state.value[k]
     ridge = rule.smoothing * state.value
     for trial in range(rule.trials if total > 0.0 else 0):
-        grow_one(given, state, rule, space, 2.0 * ridge, seed + trial, grown)
-        if sizes[0] > 1:
+        grow_one(given, state, rule, space, 2.0 * ridge, seed + trial)
+        if tree.sizes[0] > 1:
             break
-    n_leaves, n_nodes, deepest = sizes[0], sizes[1], sizes[2]
+    n_leaves, n_nodes, deepest = tree.sizes[0], tree.sizes[1], tree.sizes[2]
+    start, end = tree.start[:n_leaves], tree.end[:n_leaves]
     edge_sums, mass_sums = np.empty((2, n_leaves, D))
     vectors, fall = edge_sums, 0.0
     if n_leaves > 1:
         leaf_column_sums(
             state.edge, state.mass, state.top[0], state.top[1], given.sum_bits - (SUM_BITS - FLOAT_BITS), space.order,
-            start[:n_leaves], end[:n_leaves], edge_sums, mass_sums,
+            start, end, edge_sums, mass_sums,
         )  # fmt: skip
         vectors, fall = newton(
             edge_sums, mass_sums, state.whole_mass, rule.newton_smoothing, 1.0 - 1.0 / D, rule.largest
@@ -181,14 +158,14 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     after = total - fall
     if n_leaves <= 1 or not after < total * (1.0 - rule.stalled):
         n_nodes, n_leaves = 0, 0
-    feature, bins, left = feature[:n_nodes].copy(), bins[:n_nodes].copy(), left[:n_nodes].copy()
+    feature, bins, left = tree.feature[:n_nodes].copy(), tree.bin[:n_nodes].copy(), tree.left[:n_nodes].copy()
     threshold, response, vector, share = tree_columns(
-        feature, bins, left, gain[:n_nodes], node[:n_leaves], rule.first_threshold, rule.thresholds,
+        feature, bins, left, tree.gain[:n_nodes], tree.node[:n_leaves], rule.first_threshold, rule.thresholds,
         max(0.0, 1.0 - after / total) if total > 0.0 else 0.0,
     )
     vectors = rule.learning_rate * vectors[:n_leaves]
     if n_nodes > 0:
-        leaf_numbers(space.order, start[:n_leaves], end[:n_leaves], state.leaf)
+        leaf_numbers(space.order, start, end, state.leaf)
         add_leaf_vectors(state.scores, state.leaf, vectors, 0, given.first)
         add_leaf_vectors(state.scores, state.leaf, vectors, given.last, state.scores.shape[0])
         logistic_totals(given, state, next_log_scale)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import ref
 
 import numpy as np
 
 from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SUM_BITS
-from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project, sum_rows
+from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
     EVALUATED,
     PENDING,
     TIE,
+    Growing,
     draw_features,
     evaluate_histograms,
     grow,
     merit,
+    plant,
 )
 from minrisk._kernels.histogram import BLOCK
 from minrisk._kernels.node import gather, node_histograms
@@ -40,36 +42,6 @@ KEPT_BYTES = 64 << 20  # of such histograms
 Result = TypeVar("Result")
 
 
-class _Growing(NamedTuple):
-    """Memory of a tree that is being grown, first its leaves, then its nodes; what is in use, the kernel fills."""
-
-    start: IntArray
-    end: IntArray
-    depth: IntArray
-    total: IntArray  # (L, C)
-    drop: FloatArray
-    best_feature: IntArray
-    best_bin: IntArray
-    status: IntArray
-    node: IntArray
-    feature: Int32Array
-    bin: Int32Array
-    left: Int32Array
-    gain: FloatArray
-    sizes: IntArray
-
-    @classmethod
-    def empty(cls, L: int, C: int) -> _Growing:
-        """For up to L leaves, whose totals have C columns."""
-        start, end, depth, best_feature, best_bin, status, node = np.zeros((7, L), dtype=np.int64)
-        feature, bins, left = np.zeros((3, 2 * L), dtype=np.int32)
-        total, drop, gain = np.zeros((L, C), dtype=FIXED), np.zeros(L), np.zeros(2 * L)
-        return cls(
-            start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain,
-            np.zeros(3, dtype=np.int64),
-        )  # fmt: skip
-
-
 class Growth:
     """The columns and scratch memory of leaf-wise growth on one `LocalRows`; reused from round to round."""
 
@@ -86,7 +58,7 @@ class Growth:
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
         self._lists = self._no_lists = no_lists(rows.n_features)
         self._kept: dict[int, np.ndarray] = {}
-        self._tree: _Growing | None = None
+        self._tree: Growing | None = None
         self.start, self.end = np.array([0]), np.array([rows.n_trained])
 
     @property
@@ -158,45 +130,40 @@ class Growth:
         order = self.order[:n_searched]
         L, C = rule.max_leaves, self._columns.shape[1]
         if self._tree is None or self._tree.total.shape != (L, C):
-            self._tree = _Growing.empty(L, C)
-        grown = self._tree
-        start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain, sizes = grown
-        start[0] = depth[0] = node[0] = feature[0] = left[0] = gain[0] = 0
-        end[0], bins[0], sizes[:] = len(order), 255, (1, 1, 0)
-        sum_rows(self._columns, order, total[0])
-        status[0] = PENDING if len(order) >= 2 * rule.min_leaf and rule.max_depth > 0 and L > 1 else CLOSED
+            self._tree = Growing.empty(L, C)
+        tree = self._tree
+        plant(tree, self._columns, order, rule.min_leaf, rule.max_depth)
         self._kept.clear()
         apart = rows.workers.n > 1 or rule.n_drawn == len(features)  # pays: threads, or a parent less a sibling
         large = LARGE if apart else len(order)
         while True:
             split = grow(
-                self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
+                tree, self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
                 target.gain, rule.min_leaf, rule.max_depth, large, self._lists, rows.leaf, order, self._spare,
-                start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain, sizes,
             )  # fmt: skip
             if split < 0:
                 break
-            leaves = [split] if sizes[0] == 1 else [split, int(sizes[0]) - 1]
-            waiting = [leaf for leaf in leaves if status[leaf] == PENDING]
+            leaves = [split] if tree.sizes[0] == 1 else [split, int(tree.sizes[0]) - 1]
+            waiting = [leaf for leaf in leaves if tree.status[leaf] == PENDING]
             histograms = self._histograms(leaves, waiting, rule, features, seed)
             for leaf in waiting:
-                best, which, where = self._best(*histograms[leaf], total[leaf], factor, target, rule)
-                drop[leaf] = best - merit(total[leaf], factor, target.ridge, target.gain)
-                best_feature[leaf], best_bin[leaf] = which, where
-                status[leaf] = EVALUATED if which >= 0 else CLOSED
-        n_leaves, n_nodes, deepest = sizes.tolist()
+                best, which, where = self._best(*histograms[leaf], tree.total[leaf], factor, target, rule)
+                tree.drop[leaf] = best - merit(tree.total[leaf], factor, target.ridge, target.gain)
+                tree.best_feature[leaf], tree.best_bin[leaf] = which, where
+                tree.status[leaf] = EVALUATED if which >= 0 else CLOSED
+        n_leaves, n_nodes, deepest = tree.sizes.tolist()
         self._kept.clear()
-        self.start, self.end = start[:n_leaves], end[:n_leaves]
+        self.start, self.end, node = tree.start[:n_leaves], tree.end[:n_leaves], tree.node[:n_leaves].copy()
+        feature, bins, left, gain = (
+            column[:n_nodes].copy() for column in (tree.feature, tree.bin, tree.left, tree.gain)
+        )  # fmt: skip
         if len(order) < rows.n_trained:
-            self._number_all(feature, bins, left, node[:n_leaves], deepest)
+            self._number_all(feature, bins, left, node, deepest)
         else:
             leaf_numbers(order, self.start, self.end, rows.leaf)
         if len(order) < len(in_bag):  # vectors are of all rows
             order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
-        return GrownTree(
-            feature[:n_nodes].copy(), bins[:n_nodes].copy(), left[:n_nodes].copy(), gain[:n_nodes].copy(),
-            node[:n_leaves].copy(), deepest,
-        )  # fmt: skip
+        return GrownTree(feature, bins, left, gain, node, deepest)
 
     def _histograms(
         self, leaves: list[int], waiting: list[int], rule: GrowthRule, features: IntArray, seed: int
