@@ -358,8 +358,8 @@ def test_joint_responses_are_the_products(stumps):
         sums = kept.sums(values, in_bag, factor, 0, 600) + kept.sums(values, in_bag, factor, 600, n)
         np.testing.assert_array_equal(kept.products(sums), all_.T @ np.where(in_bag[:, None], np.rint(values * factor), 0.0))
     assert len(kept) == T
-    assert len(kept._codes) == 3 if stumps else len(kept._codes) > FEW_GROUPS
-    assert kept._n_joint.max() <= 256 and (kept._n_joint > 100).any()
+    assert len(kept._codes) < FEW_GROUPS if stumps else len(kept._codes) > T // 8
+    assert kept._n_joint.max() == 128  # some are full
 
 
 def test_validation_rows_follow_corrections():

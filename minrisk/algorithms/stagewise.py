@@ -258,8 +258,8 @@ class MultiBoostClassifier(BoostedClassifier):
 
     Notes
     -----
-    Training keeps the responses of all learners, a byte for each row and group of them (stumps on one feature, eight
-    others). The model holds the last W only: what
+    Training keeps the responses of all learners, a byte for each row and group of them (the stumps on a feature, seven
+    others at least). The model holds the last W only: what
     `staged_predict` and its kin show are its first t learners, not what was the model after t rounds.
 
     References

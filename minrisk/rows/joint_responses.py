@@ -1,7 +1,7 @@
 """The responses of all learners, -1 or +1, and products with them that take one look-up for several learners.
 
 Learners are kept in groups of few *joint responses*: those of stumps on one feature have one more than thresholds, any
-eight learners 256 at most. A row has a byte for each group, which of them it has. Sums over learners are made once for
+seven learners 128 at most. A row has a byte for each group, which of them it has. Sums over learners are made once for
 each joint response of a group, and added up over the groups of each row; sums over rows go the way back.
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 from minrisk._kernels.joint import add_joint, joint_counts, sum_joint
 from minrisk._typing import Bag, FloatArray, IntArray
 
-MOST = 256  # joint responses of a group: codes are bytes
+MOST = 128  # joint responses of a group: its sums should stay within the cache (and codes are bytes)
 LEARNERS = 8  # each group has so many on average,
-FEW_GROUPS = 64  # unless there are no more groups than this, before learners join others that they have to split
+FEW_GROUPS = 16  # unless there are no more groups than this, before learners join others that they have to split
 
 
 class JointResponses:
