@@ -110,6 +110,18 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
     assert calls[13:] == [5, 5, 2]
 
 
+def test_a_round_with_nothing_to_lose_makes_nothing():
+    """Whatever the round before has left in the memory of the tree."""
+    rows, recipe = rows_and_recipe(3, 90, 4)
+    totals = rows.gradients(recipe.loss, 0.0)
+    run = boosting._compiled(rows, recipe)
+    (first,) = run(totals, [1])
+    scores = rows.scores.copy()
+    assert len(first.terms[0].learner.left) > 1
+    assert run(first.totals._replace(value=np.zeros(4)), [2]) == []
+    np.testing.assert_array_equal(rows.scores, scores)
+
+
 @pytest.mark.parametrize("columns", ["constant", "separable"])
 def test_it_stops_where_the_parts_stop(columns, monkeypatch):
     fits = []

@@ -135,6 +135,7 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     """
     D = state.scores.shape[1]
     tree = space.tree
+    tree.sizes[:] = 0  # those of the round before
     total = 0.0
     for k in range(D):
         total += state.value[k]
