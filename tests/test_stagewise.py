@@ -331,7 +331,7 @@ def test_correction_beats_stages_and_keeps_signs():
     rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=CorrectiveRows)
     model = MultiBoostClassifier(loss="logistic")
     progress = boost(rows, model._recipe(rows.costs, binner.thresholds), 20, 0)
-    assert rows.n_kept == len(progress.trees)
+    assert rows._kept._codes.dtype == np.uint8 and rows.n_kept == len(progress.trees)
     np.testing.assert_array_equal(rows.kept_vectors, np.concatenate(progress.vectors))
 
 

@@ -120,10 +120,9 @@ class CorrectiveRows(PairRows):
         self._kept.append(self.response)
 
     def correct(self, changes: FloatArray) -> None:
-        """Add changes (T, D) to the vectors of the first T learners."""
-        n = len(changes)
-        self._vectors[:n] += changes
-        tables = self._kept.tables(np.concatenate([changes, np.zeros((self.n_kept - n, self.n_outputs))]))
+        """Add changes (T, D) to the vectors of the learners so far."""
+        self.kept_vectors[:] += changes
+        tables = self._kept.tables(changes)
         self.over_blocks(lambda a, b: self._kept.add(tables, a, b, self.scores))
 
     def start_vectors(self) -> FloatArray:
