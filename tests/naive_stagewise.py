@@ -6,6 +6,7 @@ y (n,); weights (n,); S (n, D); W (t, D); F (n, t) of -1 and +1.
 
 Where the paper is silent: pairs weigh w_i C_ir; the term r = y weighs w_i times the mean cost of a mistake; ties go to the
 lowest feature, threshold and class; entries of w are cut at 18; where nu is too small to tell, the least entry of w is 0.
+Read otherwise than printed: nu of (7) and (14) is of the mean over the rows.
 """
 
 from __future__ import annotations
@@ -44,9 +45,14 @@ def total_loss(loss, A, y, S):
     return fsum((A * phi(loss, margins(S, y))).ravel())
 
 
+def unit(loss, A, y):
+    """What nu is in units of: 1 for the logarithm, else the weights of the terms r = y (the rows, for 0/1 costs)."""
+    return 1.0 if loss == "exponential" else fsum(A[np.arange(len(y)), y])
+
+
 def objective(loss, A, y, S, norm, nu):
-    """Eq. (5) or (7)."""
-    value = total_loss(loss, A, y, S)
+    """Eq. (5) or (7), over the unit."""
+    value = total_loss(loss, A, y, S) / unit(loss, A, y)
     return (np.log(value) if loss == "exponential" else value) + nu * norm
 
 
@@ -110,7 +116,7 @@ def boost(X, C, y, weights, thresholds, loss, rounds, nu=1e-9, eta=0.5, kappa=np
     terms, losses = [], [total_loss(loss, A, y, S) / weights.sum()]
     for _ in range(rounds):
         j, tau, sign, r, value = most_violated(X, thresholds, edges(loss, A, y, S))  # step 1
-        if j is None or value <= nu + epsilon:  # step 2
+        if j is None or value <= nu * unit(loss, A, y) + epsilon:  # step 2
             break
         f = sign * np.where(X[:, j] > tau, 1.0, -1.0)
         if size is None:
@@ -130,7 +136,7 @@ def multiboost(X, C, y, weights, thresholds, loss, rounds, nu):
     F, W, learners, values = np.empty((len(y), 0)), np.empty((0, D)), [], []
     for _ in range(rounds):
         j, tau, sign, _, value = most_violated(X, thresholds, edges(loss, A, y, F @ W))
-        if j is None or value <= nu:
+        if j is None or value <= nu * unit(loss, A, y):
             break
         learners.append((j, tau, sign))
         F = np.column_stack([F, sign * np.where(X[:, j] > tau, 1.0, -1.0)])

@@ -254,7 +254,7 @@ def _leaves(tree, X):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_multiboost_equals_the_twin(loss, seed):
     X, y, cost, weights, _ = problem(seed, 3)
-    nu = 0.02 if loss == "exponential" else 1.0
+    nu = 0.02
     thresholds = naive.midpoint_edges(X)
     learners, W, values = twin.multiboost(X, cost[y], y, weights, thresholds, loss, 3, nu)
     A = twin.pair_weights(cost[y], y, weights)
@@ -274,7 +274,7 @@ def test_kkt_conditions_and_duality_gap(loss, seed):
     """At the end of column generation: (9) holds for all stumps and classes, and (5) = (6), (7) = (8), for 0/1 costs."""
     X, y, _, _, _ = problem(seed, 3)
     n, K = len(y), 3
-    nu = 0.02 if loss == "exponential" else 1.0
+    nu = 0.02
     model = TightMulti(loss=loss, n_estimators=200, nu=nu, tol=1e-9).fit(X, y)
     assert 3 < model.n_iter_ < 200
     S, W = model.model_.scores(X), model.model_.vectors
@@ -284,6 +284,7 @@ def test_kkt_conditions_and_duality_gap(loss, seed):
         primal, dual = np.log(np.exp(-rho).sum()) + nu * W.sum(), -np.sum(u * np.log(u))  # (5), (6)
         assert u.sum() == pytest.approx(1.0)
     else:
+        nu *= n  # of the mean
         u = np.exp(-rho) / (1 + np.exp(-rho))  # (12)
         primal = np.sum(np.log1p(np.exp(-rho))) + nu * W.sum()  # (7)
         dual = -np.sum(u * np.log(u) + (1 - u) * np.log(1 - u))  # (8)
@@ -467,6 +468,17 @@ def test_costs_weights_and_labels(wine, loss, kind):
     np.testing.assert_allclose(a.train_loss_, b.train_loss_, rtol=1e-4)
     with pytest.raises(ValueError, match="would never take a decision that is no class, as 'refer'"):
         kind(np.column_stack([1 - np.eye(3), np.full(3, 0.2)]), loss=loss).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", [StagewiseMCBoostClassifier, MultiBoostClassifier])
+def test_nu_means_the_same_for_any_unit_of_costs_and_number_of_rows(wine, loss, kind):
+    X, y = wine
+    model = kind(COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(X, y)
+    assert model.n_iter_ == 6 and model.train_loss_[-1] > 1.01 * kind(COST, loss=loss, n_estimators=6, nu=0.0).fit(X, y).train_loss_[-1]
+    for other in (kind(7 * COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(X, y),
+                  kind(COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(np.tile(X, (3, 1)), np.tile(y, 3))):
+        np.testing.assert_allclose(other.train_loss_ / other.train_loss_[0], model.train_loss_ / model.train_loss_[0], rtol=1e-4)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

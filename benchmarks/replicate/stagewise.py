@@ -8,8 +8,10 @@ Tables I to IV: 50 random rows per class (all of a smaller one), split 75 / 25, 
 where not varied; news by tf-idf, news and sector by the principal components of 90 % of the variance of the rows drawn
 (a fit of sector takes 185 to 350 seconds: ``--sets sector`` asks for it). Table III:
 letter, the first classes of the alphabet or rows per class, in training. Table V: 1000 rounds; its sampling is not
-stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, `NU` for all sets (the
-paper's by cross-validation; Table I has other values, too). Fixed seeds: repeat r draws the same rows for all methods.
+stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, nu by cross-validation once
+per set and sampling, as in the paper: five folds of repeat 0's training rows, 500 rounds, kept in ``stagewise_nu.csv``;
+``--choose`` does it, and without it there are no fits. All of Table III has the nu of 50 rows of 26 classes. Fixed
+seeds: repeat r draws the same rows for all methods.
 """
 
 from __future__ import annotations
@@ -26,21 +28,20 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import load_npz, spmatrix
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.common import DATA, RESULTS, keep, kept, load, parser, save, show
 from minrisk import MultiBoostClassifier, StagewiseMCBoostClassifier
 
-TRIALS = "stagewise_trials"
+TRIALS, CHOICES = "stagewise_trials", "stagewise_nu"
 NUS, ETAS = (0.0, 1e-9, 1e-4, 1e-2, 1e-1), (1.0, 0.5, 0.2, 0.1)
-CORRECTIVE_NUS = (5e-3, 5e-2, 0.5, 5.0, 50.0)  # of MultiBoost, of the summed loss: beyond 5e-3 of the mean one, too
+CORRECTIVE_NUS = (5e-3, 1e-3, 5e-4, 1e-4, 1e-5)  # of the paper's grid for MultiBoost
 TEXTS = {"news": "news20/counts.npz", "sector": "sector/tfidf.npz"}
 SMALL = ("iris", "glass", "usps", "pendigits", "news")
 SLOW = ("sector",)  # only when asked for
 ROWS = {"usps": 100, "pendigits": 100, "isolet": 100, "news": 50, "letter": 50}  # per class in Table V; of others all
 UCI = ("dna", "svmguide2", "wine", "vehicle", "glass", "satimage", "svmguide4", "segment", "usps", "pendigits", "vowel",
        "news", "letter", "isolet")
-NU = 5e-3  # of MultiBoost: the largest of the paper's grid
 CHECKPOINTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter", "IV": "003_table4_multiboost",
          "V": "003_table5_uci"}
@@ -170,20 +171,55 @@ def run(trial: Trial) -> dict[str, Any]:
             "rounds_done": model.n_iter_, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
 
 
-def trials(table: str, repeat: int, sets: list[str] | None, methods: list[str]) -> Iterator[Trial]:
-    """The fits of a table's repeat."""
-    stagewise = [m for m in methods if m != "multiboost"]
+def sampling(table: str, name: str) -> int:
+    """Rows drawn per class; 0: all."""
+    return ROWS.get(name, 0) if table == "V" else 50
+
+
+def choose(name: str, per_class: int) -> None:
+    """Keep the cross-validated error of every `CORRECTIVE_NUS`."""
+    X, _, y, _ = drawn(name, per_class, 0, 0)
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+    for nu in CORRECTIVE_NUS:
+        start, errors = time.process_time(), []
+        for fit, left in folds:
+            model = MultiBoostClassifier(nu=nu, n_estimators=500).fit(X[fit], y[fit])
+            errors.append(100 * float(np.mean(model.predict(X[left]) != y[left])))
+        keep(CHOICES, {"data": name, "per_class": per_class, "nu": nu, "error": float(np.mean(errors)),
+                       "seconds": time.process_time() - start, "rounds_done": model.n_iter_})
+        print(name, per_class, nu, f"{np.mean(errors):.2f} %", flush=True)
+
+
+def chosen() -> dict[tuple[str, int], float]:
+    """The nu of least error, of equals the largest, where all are kept."""
+    errors: dict[tuple[str, int], dict[float, float]] = {}
+    for row in kept(CHOICES):
+        errors.setdefault((row["data"], int(row["per_class"])), {})[float(row["nu"])] = float(row["error"])
+    return {key: min(of, key=lambda nu: (of[nu], -nu)) for key, of in errors.items() if len(of) == len(CORRECTIVE_NUS)}
+
+
+def names_of(table: str, sets: list[str] | None) -> list[str]:
+    """The sets of a table, or those of them asked for."""
     names = {"V": UCI, "IV": (*SMALL, "letter", *SLOW), "III": ("letter",)}.get(table, SMALL)
-    for name in (name for name in names if (name in sets if sets else name not in SLOW)):
+    return [name for name in names if (name in sets if sets else name not in SLOW)]
+
+
+def trials(
+    table: str, repeat: int, sets: list[str] | None, methods: list[str], nus: dict[tuple[str, int], float]
+) -> Iterator[Trial]:
+    """The fits of a table's repeat, given MultiBoost's nu of sets and samplings."""
+    stagewise = [m for m in methods if m != "multiboost"]
+    for name in names_of(table, sets):
+        per_class = sampling(table, name)
         for method in stagewise:
             if table == "I":
                 yield from (Trial(name, method, nu=nu, repeat=repeat) for nu in NUS)
             elif table == "II":
                 yield from (Trial(name, method, eta=eta, repeat=repeat) for eta in ETAS)
-        if table == "I" and "multiboost" in methods:
-            yield from (Trial(name, "multiboost", nu, repeat=repeat) for nu in CORRECTIVE_NUS)
         for method in methods:
-            nu = NU if method == "multiboost" else 1e-9
+            nu = nus.get((name, per_class)) if method == "multiboost" else 1e-9
+            if nu is None:
+                continue
             if table == "III":
                 yield from (Trial(name, method, nu, classes=k % 26, repeat=repeat) for k in (4, 8, 16, 26))
                 # rows per class in training: a third more are drawn
@@ -192,7 +228,7 @@ def trials(table: str, repeat: int, sets: list[str] | None, methods: list[str]) 
             elif table == "IV":
                 yield Trial(name, method, nu, repeat=repeat)
             elif table == "V":
-                yield Trial(name, method, nu, rounds=1000, per_class=ROWS.get(name, 0), repeat=repeat)
+                yield Trial(name, method, nu, rounds=1000, per_class=per_class, repeat=repeat)
 
 
 # -- beside the paper --------------------------------------------------------------------------------------------------
@@ -217,12 +253,12 @@ def paper_values(table: str) -> dict[tuple[str, str, str], tuple[float, float]]:
 def summary() -> list[dict[str, Any]]:
     """Mean, deviation and repeats of each cell, beside the paper's mean, and how many joint standard errors apart."""
     done = {tuple(row[field] for field in Trial._fields): row for row in kept(TRIALS)}
-    table_rows = []
+    nus, table_rows = chosen(), []
     for table in PAPER:
         paper = paper_values(table)
         cells: dict[Trial, list[dict[str, str]]] = {}
         for repeat in range(50):
-            for trial in dict.fromkeys(trials(table, repeat, [*UCI, *SMALL, *SLOW], list(METHODS))):
+            for trial in dict.fromkeys(trials(table, repeat, [*UCI, *SMALL, *SLOW], list(METHODS), nus)):
                 if trial.key() in done:
                     cells.setdefault(trial._replace(repeat=0), []).append(done[trial.key()])
         for trial, rows in cells.items():
@@ -292,13 +328,21 @@ def main() -> None:
     options.add_argument("--sets", nargs="+")
     options.add_argument("--methods", nargs="+", default=list(METHODS))
     options.add_argument("--repeats", type=int, nargs="+", default=[0, 20], help="how many, or from and to")
+    options.add_argument("--choose", action="store_true", help="only cross-validate MultiBoost's nu of these sets")
     options.add_argument("--summary", action="store_true", help="only put what is there beside the paper")
     arguments = options.parse_args()
     first, last = [0, *arguments.repeats][-2:]
-    done = {tuple(row[field] for field in Trial._fields) for row in kept(TRIALS)}
+    if arguments.choose:
+        known = chosen()
+        wanted = [(name, sampling(t, name)) for t in arguments.tables for name in names_of(t, arguments.sets)]
+        for name, per_class in dict.fromkeys(wanted):
+            if (name, per_class) not in known:
+                choose(name, per_class)
+        return
+    nus, done = chosen(), {tuple(row[field] for field in Trial._fields) for row in kept(TRIALS)}
     for repeat in range(0 if arguments.summary else first, 0 if arguments.summary else 1 if arguments.quick else last):
         for table in arguments.tables:
-            for trial in trials(table, repeat, arguments.sets, arguments.methods):
+            for trial in trials(table, repeat, arguments.sets, arguments.methods, nus):
                 if trial.key() not in done:
                     done.add(trial.key())
                     row = run(trial)

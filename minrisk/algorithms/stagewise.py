@@ -18,9 +18,10 @@ nu; eta; kappa; epsilon             ``nu``, ``learning_rate``, ``cap``,  here
 ==================================  ===================================  ==================================
 
 Deviations: pairs weigh C_yr, where the paper knows no costs; the term r = y weighs as much as a mistake does on average
-(1 for 0/1 costs, as in the paper); epsilon and the tolerances of L-BFGS-B are relative to the loss that can still be
-lost; no entry of w exceeds 18; the constraint on sum u in (8), which contradicts (12), is ignored; with both, eta comes
-before kappa. The MCBoost of this paper is not that of `MCBoostClassifier` (Saberian and Vasconcelos).
+(1 for 0/1 costs, as in the paper); nu of the logistic loss is of the mean (`minrisk.steps.penalised.Objective`);
+epsilon and the tolerances of L-BFGS-B are relative to the loss that can still be lost; no entry of w exceeds 18; the
+constraint on sum u in (8), which contradicts (12), is ignored; with both, eta comes before kappa. The MCBoost of this
+paper is not that of `MCBoostClassifier` (Saberian and Vasconcelos).
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
     S(x) = sum_t h_t(x) w_t with h_t(x) in {-1, +1}; the decision is the largest entry. Each round takes the learner and
     the class whose dual constraint is violated most, and then the vector that minimises, with all others held,
 
-        log sum_ir c_ir e^-(S_iy - S_ir) + nu |w_t|_1    or    sum_ir c_ir log(1 + e^-(S_iy - S_ir)) + nu |w_t|_1
+        log sum_ir c_ir e^-(S_iy - S_ir) + nu |w_t|_1  or  1 / c sum_ir c_ir log(1 + e^-(S_iy - S_ir)) + nu |w_t|_1
 
-    in D variables. In plain words: the true class is to win against each other one by a margin, the more so the dearer
-    that mistake is.
+    in D variables; c is the sum over the rows of what a mistake costs there on average, so that the rows' number and
+    the unit of the costs do not matter. In plain words: the true class is to win against each other one by a margin,
+    the more so the dearer that mistake is.
 
     Parameters
     ----------
@@ -71,8 +73,7 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
     n_estimators : int, default=500
         Largest number of rounds; the paper uses 500 and 1000.
     nu : float, default=1e-9
-        Weight of |w|_1; rounds end when no constraint exceeds it. For the logistic loss it is in units of the summed
-        loss.
+        Weight of |w|_1; rounds end when no constraint exceeds it.
     learning_rate : float, default=0.5
         Factor eta on every w_t; the paper's.
     cap : float, optional
@@ -212,7 +213,9 @@ class MultiBoostClassifier(BoostedClassifier):
     S(x) = sum_t h_t(x) w_t with h_t(x) in {-1, +1}; the decision is the largest entry. Each round adds the learner
     whose dual constraint is violated most and then minimises over all of W, from the last one on,
 
-        log sum_ir c_ir e^-(S_iy - S_ir) + nu |W|_1    or    sum_ir c_ir log(1 + e^-(S_iy - S_ir)) + nu |W|_1
+        log sum_ir c_ir e^-(S_iy - S_ir) + nu |W|_1  or  1 / c sum_ir c_ir log(1 + e^-(S_iy - S_ir)) + nu |W|_1;
+
+    c is the sum over the rows of what a mistake costs there on average.
 
     In plain words: `StagewiseMCBoostClassifier` that takes nothing back; this one may, at many times the price.
 
@@ -226,8 +229,7 @@ class MultiBoostClassifier(BoostedClassifier):
     n_estimators : int, default=100
         Largest number of rounds.
     nu : float, default=1e-5
-        Weight of |W|_1; the paper chooses it from 1e-8, 5e-8, ..., 5e-3 by cross-validation. For the logistic loss it
-        is in units of the summed loss.
+        Weight of |W|_1; the paper chooses it from 1e-8, 5e-8, ..., 5e-3 by cross-validation.
     tol : float, default=1e-5
         Rounds end when no constraint exceeds `nu` by more than this share of the loss that can still be lost.
     weak_learner : {"stump", "tree"}, default="stump"

@@ -38,7 +38,11 @@ PAPER = Tolerances()
 
 
 class Objective(NamedTuple):
-    """Eq. (13), log(own + V) + nu |w|_1, or (14), V + nu |w|_1, as `Tolerances` say; V leaves out the terms r = y."""
+    """Eq. (13), log(own + V) + nu |w|_1, or (14), V + nu |w|_1, as `Tolerances` say; V leaves out the terms r = y.
+
+    Deviation: nu of (14) is of the loss over sum_i c_iy, the number of rows for 0/1 costs, and not of the sum as
+    printed. In Table I, nu = 0.1 ends the rounds early, which it would not do of the sum.
+    """
 
     start: float  # V at the start
     share: float  # V / (own + V) at the start for the logarithm, else 0
@@ -47,11 +51,11 @@ class Objective(NamedTuple):
     @classmethod
     def of(cls, problem: StepProblem, nu: float) -> Objective:
         """The objective of a step; sums are times e^-log_scale."""
-        start, shrink = problem.value, math.exp(min(-problem.log_scale, 600.0))
-        if problem.loss.base != "exponential":
-            return cls(start, 0.0, nu * shrink / start)
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
-        share = start / (pair_rows(problem.rows).own_total(loss) * shrink + start)
+        own, start = pair_rows(problem.rows).own_total(loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
+        if problem.loss.base != "exponential":
+            return cls(start, 0.0, nu * own / math.log(2.0) / start)  # own is of phi(0) = log 2
+        share = start / (own + start)
         return cls(start, share, nu / share)
 
     def at(self, value: float, slope: FloatArray, growth: float) -> tuple[float, FloatArray]:
