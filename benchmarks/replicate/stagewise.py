@@ -9,9 +9,9 @@ where not varied; news by tf-idf, news and sector by the principal components of
 (a fit of sector takes 185 to 350 seconds: ``--sets sector`` asks for it). Table III:
 letter, the first classes of the alphabet or rows per class, in training. Table V: 1000 rounds; its sampling is not
 stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, nu by cross-validation once
-per set and sampling, as in the paper: five folds of repeat 0's training rows, 500 rounds, kept in ``stagewise_nu.csv``;
-``--choose`` does it, and without it there are no fits. All of Table III has the nu of 50 rows of 26 classes. Fixed
-seeds: repeat r draws the same rows for all methods.
+per set, as in the paper: five folds of repeat 0's training rows (Table IV's where it has the set, else Table V's), 500
+rounds, kept in ``stagewise_nu.csv``. ``--choose`` does it; without it there are no fits. Fixed seeds: repeat r draws
+the same rows for all methods.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from minrisk import MultiBoostClassifier, StagewiseMCBoostClassifier
 
 TRIALS, CHOICES = "stagewise_trials", "stagewise_nu"
 NUS, ETAS = (0.0, 1e-9, 1e-4, 1e-2, 1e-1), (1.0, 0.5, 0.2, 0.1)
-CORRECTIVE_NUS = (5e-3, 1e-3, 5e-4, 1e-4, 1e-5)  # of the paper's grid for MultiBoost
+CORRECTIVE_NUS = (5e-3, 1e-3, 5e-4, 1e-4)  # the upper end of the paper's grid for MultiBoost
 TEXTS = {"news": "news20/counts.npz", "sector": "sector/tfidf.npz"}
 SMALL = ("iris", "glass", "usps", "pendigits", "news")
 SLOW = ("sector",)  # only when asked for
@@ -171,13 +171,9 @@ def run(trial: Trial) -> dict[str, Any]:
             "rounds_done": model.n_iter_, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
 
 
-def sampling(table: str, name: str) -> int:
-    """Rows drawn per class; 0: all."""
-    return ROWS.get(name, 0) if table == "V" else 50
-
-
-def choose(name: str, per_class: int) -> None:
+def choose(name: str) -> None:
     """Keep the cross-validated error of every `CORRECTIVE_NUS`."""
+    per_class = 50 if name in names_of("IV", [name]) else ROWS.get(name, 0)
     X, _, y, _ = drawn(name, per_class, 0, 0)
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
     for nu in CORRECTIVE_NUS:
@@ -190,12 +186,12 @@ def choose(name: str, per_class: int) -> None:
         print(name, per_class, nu, f"{np.mean(errors):.2f} %", flush=True)
 
 
-def chosen() -> dict[tuple[str, int], float]:
-    """The nu of least error, of equals the largest, where all are kept."""
-    errors: dict[tuple[str, int], dict[float, float]] = {}
+def chosen() -> dict[str, float]:
+    """By set the nu of least error, of equals the largest, where all are kept."""
+    errors: dict[str, dict[float, float]] = {}
     for row in kept(CHOICES):
-        errors.setdefault((row["data"], int(row["per_class"])), {})[float(row["nu"])] = float(row["error"])
-    return {key: min(of, key=lambda nu: (of[nu], -nu)) for key, of in errors.items() if len(of) == len(CORRECTIVE_NUS)}
+        errors.setdefault(row["data"], {})[float(row["nu"])] = float(row["error"])
+    return {name: min(of, key=lambda nu: (of[nu], -nu)) for name, of in errors.items() if len(of) == len(CORRECTIVE_NUS)}
 
 
 def names_of(table: str, sets: list[str] | None) -> list[str]:
@@ -205,19 +201,18 @@ def names_of(table: str, sets: list[str] | None) -> list[str]:
 
 
 def trials(
-    table: str, repeat: int, sets: list[str] | None, methods: list[str], nus: dict[tuple[str, int], float]
+    table: str, repeat: int, sets: list[str] | None, methods: list[str], nus: dict[str, float]
 ) -> Iterator[Trial]:
-    """The fits of a table's repeat, given MultiBoost's nu of sets and samplings."""
+    """The fits of a table's repeat, given MultiBoost's nu by set."""
     stagewise = [m for m in methods if m != "multiboost"]
     for name in names_of(table, sets):
-        per_class = sampling(table, name)
         for method in stagewise:
             if table == "I":
                 yield from (Trial(name, method, nu=nu, repeat=repeat) for nu in NUS)
             elif table == "II":
                 yield from (Trial(name, method, eta=eta, repeat=repeat) for eta in ETAS)
         for method in methods:
-            nu = nus.get((name, per_class)) if method == "multiboost" else 1e-9
+            nu = nus.get(name) if method == "multiboost" else 1e-9
             if nu is None:
                 continue
             if table == "III":
@@ -228,7 +223,7 @@ def trials(
             elif table == "IV":
                 yield Trial(name, method, nu, repeat=repeat)
             elif table == "V":
-                yield Trial(name, method, nu, rounds=1000, per_class=per_class, repeat=repeat)
+                yield Trial(name, method, nu, rounds=1000, per_class=ROWS.get(name, 0), repeat=repeat)
 
 
 # -- beside the paper --------------------------------------------------------------------------------------------------
@@ -334,10 +329,9 @@ def main() -> None:
     first, last = [0, *arguments.repeats][-2:]
     if arguments.choose:
         known = chosen()
-        wanted = [(name, sampling(t, name)) for t in arguments.tables for name in names_of(t, arguments.sets)]
-        for name, per_class in dict.fromkeys(wanted):
-            if (name, per_class) not in known:
-                choose(name, per_class)
+        for name in dict.fromkeys(name for table in arguments.tables for name in names_of(table, arguments.sets)):
+            if name not in known:
+                choose(name)
         return
     nus, done = chosen(), {tuple(row[field] for field in Trial._fields) for row in kept(TRIALS)}
     for repeat in range(0 if arguments.summary else first, 0 if arguments.summary else 1 if arguments.quick else last):
