@@ -1,9 +1,9 @@
 """Speed of stage-wise MCBoost: coefficients beside totally corrective ones (Table IV), isolet, evaluation (Table VI).
 
 ``coefficients``: seconds of processor time in the steps, 500 rounds of stumps (``--rounds``), one split of Table IV's
-protocol for letter and news; MultiBoost with the logistic loss and nu of the paper's grid. ``isolet``: 1000 rounds on
-a 75 % split.
-``evaluation``: 1000 stumps on pendigits, per instance, in batches of 100 000 rows, one thread.
+protocol for letter and news; MultiBoost with the logistic loss and the tables' nu (``stagewise_nu.csv``). ``isolet``:
+1000 rounds on a 75 % split. ``evaluation``: 1000 stumps on pendigits, per instance, in batches of 100 000 rows, one
+thread.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.common import load, parser, save, show
-from benchmarks.replicate.stagewise import TimedMultiBoost, TimedStagewise, Trial, split
+from benchmarks.replicate.stagewise import TimedMultiBoost, TimedStagewise, Trial, chosen, split
 from minrisk import StagewiseMCBoostClassifier
 
 PAPER = {"letter": {"exponential": 74, "logistic": 52}, "news": {"exponential": 36, "logistic": 23}}
 TARGETS = {"exponential": 20, "logistic": 10}
 
 
-def coefficients(sets: list[str], rounds: int, nu: float) -> list[dict[str, Any]]:
+def coefficients(sets: list[str], rounds: int) -> list[dict[str, Any]]:
     """Seconds of the steps of the three methods, and how many times faster the stage-wise ones are."""
-    rows = []
+    rows, nus = [], chosen()
     for name in sets:
         X, X_test, y, y_test = split(Trial(name, "exponential"))
-        whole: Any = TimedMultiBoost(nu=nu, n_estimators=2).fit(X, y)  # kernels from their cache
+        whole: Any = TimedMultiBoost(nu=nus[name], n_estimators=2).fit(X, y)  # kernels from their cache
         whole.set_params(n_estimators=rounds).fit(X, y)
         theirs = whole.timed.seconds
         for loss in ("exponential", "logistic"):
@@ -80,13 +80,12 @@ def main() -> None:
     options.add_argument("--parts", nargs="+", choices=("coefficients", "isolet", "evaluation"),
                          default=["coefficients", "isolet", "evaluation"])
     options.add_argument("--sets", nargs="+", choices=("letter", "news"), default=["letter", "news"])
-    options.add_argument("--nu", type=float, default=5e-3, help="of MultiBoost")
     options.add_argument("--rounds", type=int, default=500, help="of the comparison of coefficients")
     arguments = options.parse_args()
     rounds = 20 if arguments.quick else 1000
     for part in arguments.parts:
         if part == "coefficients":
-            rows = coefficients(arguments.sets, min(rounds, arguments.rounds), arguments.nu)
+            rows = coefficients(arguments.sets, min(rounds, arguments.rounds))
         elif part == "isolet":
             rows = isolet(rounds, arguments.jobs)
         else:
