@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 
 import minrisk
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
-from minrisk._kernels.pairwise import log1p
+from minrisk._kernels.pairwise import class_sums, log1p
 from minrisk._kernels.split import scan_largest
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
@@ -177,6 +177,23 @@ def test_fixed_steps_on_the_selected_class(loss):
     model = StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=60, step_size=0.01, tol=0.0).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
     np.testing.assert_allclose(model.model_.vectors, [term[3] for term in terms], atol=2.0**-33)
+
+
+@given(seed=st.integers(0, 10**6), loss=st.sampled_from(LOSSES))
+@settings(max_examples=20, deadline=None)
+def test_edges_and_values_are_the_gradients(seed, loss):
+    """What totally corrective steps take in one pass is to the last bit what a round takes in two."""
+    X, y, cost, weights, rng = problem(seed)
+    S, log_scale = rng.normal(size=(len(y), len(cost))) * rng.choice([1.0, 30.0]), 0.5
+    rows, _ = pair_rows(X, y, cost, weights, S)
+    the_loss, n = PairwiseLoss(loss), len(y)
+    edge, mass, other, value = np.empty_like(S), np.empty_like(S), np.empty_like(S), np.empty(n)
+    top = the_loss.gradients(rows.costs, S, log_scale, 0, n, edge, mass)
+    np.testing.assert_array_equal(the_loss.edges(rows.costs, S, log_scale, 0, n, other, value), top[[0, 2]])
+    np.testing.assert_array_equal(other, edge)
+    bag, factor = rng.random(n) < 0.7, np.full(len(cost), 2.0**30)
+    sums = the_loss.value_sums(rows.costs, S, log_scale, edge, bag, factor, 0, n)
+    np.testing.assert_array_equal(class_sums(value, rows.costs.label, bag, factor, 0, n), sums)
 
 
 @given(seed=st.integers(0, 10**6), loss=st.sampled_from(LOSSES), nu=st.sampled_from([0.0, 1e-9, 1e-3, 0.05]))

@@ -85,6 +85,71 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
 
 
 @kernel
+def logistic_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
+    """edge as `logistic_gradients`, and value[i], the row's loss; times e^-log_scale; rows start..stop.
+
+    Returns the column maxima of |edge|, and of the value, which counts in column y, (2, D).
+    """
+    D = scores.shape[1]
+    top, terms = np.zeros((2, D)), np.empty((2, D))
+    less, v = terms[0], terms[1]
+    scale = math.exp(-log_scale)
+    for i in range(start, stop):
+        y, w = label[i], weight[i] * scale
+        c, s, e = cost[index[i]], scores[i], edge[i]
+        own = s[y]
+        for k in range(D):
+            less[k] = exponential(-abs(s[k] - own))
+        for k in range(D):
+            v[k] = w * c[k] * (log1p(less[k]) + (s[k] - own if s[k] > own else 0.0))
+        for k in range(D):
+            part = w * c[k] / (1.0 + less[k])
+            e[k] = part if s[k] >= own else part * less[k]
+        e[y], v[y] = 0.0, 0.0
+        edges, total = 0.0, 0.0
+        for k in range(D):
+            edges += e[k]
+            total += v[k]
+        raise_to(top[0], e)
+        for k in range(D):
+            e[k] = -e[k]
+        e[y], value[i] = edges, total
+        top[0, y], top[1, y] = max(top[0, y], edges), max(top[1, y], total)
+    return top
+
+
+@kernel
+def exponential_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
+    """The same of the exponential loss: edge_r = -w c_r z_r."""
+    D = scores.shape[1]
+    top = np.zeros((2, D))
+    for i in range(start, stop):
+        y, w, c, s, e = label[i], weight[i], cost[index[i]], scores[i], edge[i]
+        base = s[y] + log_scale
+        for k in range(D):
+            e[k] = w * c[k] * exponential(s[k] - base)
+        e[y], total = 0.0, 0.0
+        for k in range(D):
+            total += e[k]
+        raise_to(top[0], e)
+        for k in range(D):
+            e[k] = -e[k]
+        e[y], value[i] = total, total
+        top[0, y], top[1, y] = max(top[0, y], total), max(top[1, y], total)
+    return top
+
+
+@kernel
+def class_sums(value, label, in_bag, factor, start, stop):
+    """Sum of rint(value * factor) over the bag's rows of each class, (D,)."""
+    sums = np.zeros(factor.shape[0], dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            sums[label[i]] += np.int64(np.rint(value[i] * factor[label[i]]))
+    return sums
+
+
+@kernel
 def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
     """Sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
     D = scores.shape[1]

@@ -90,6 +90,17 @@ class PairwiseLoss(NamedDifferences):
         )
         return top
 
+    def edges(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        value: FloatArray,
+    ) -> FloatArray:
+        """Edge (n, D) and value (n,), without the terms r = y, of rows start..stop; returns their maxima (2, D)."""
+        run = kernels.exponential_edges if self.kind == "exponential" else kernels.logistic_edges
+        top: FloatArray = run(
+            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, value
+        )
+        return top
+
     def value_sums(
         self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
         start: int, stop: int,

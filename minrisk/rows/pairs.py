@@ -8,7 +8,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FLOAT_BITS, SCORE
 from minrisk._kernels.fixed import response_sums, unfixed
-from minrisk._kernels.pairwise import fill_odds, pair_slopes, pair_sums
+from minrisk._kernels.pairwise import class_sums, fill_odds, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_response
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import JointRowLoss, RowCosts
@@ -21,6 +21,11 @@ class PairRowLoss(JointRowLoss, Protocol):
     """What `PairRows` ask of a loss."""
 
     def own_terms(self, costs: RowCosts) -> FloatArray: ...
+
+    def edges(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        value: FloatArray,
+    ) -> FloatArray: ...
 
 
 class PairRows(LocalRows):
@@ -94,7 +99,8 @@ class CorrectiveRows(PairRows):
         self._kept = JointResponses(self.n_samples)
         self._vectors = np.empty((16, self.n_outputs))
         self._origin = np.zeros(self.n_outputs)
-        self._tried = np.empty((3, 0, self.n_outputs))
+        self._tried = np.empty((2, 0, self.n_outputs))
+        self._value = np.empty(self.n_samples)
 
     @property
     def n_kept(self) -> int:
@@ -128,24 +134,24 @@ class CorrectiveRows(PairRows):
     def start_vectors(self) -> FloatArray:
         """The vectors so far and one of 0 for the present response, (T + 1, D)."""
         if self._tried.shape[1] == 0:
-            self._tried = np.empty((3, self.n_samples, self.n_outputs))
+            self._tried = np.empty((2, self.n_samples, self.n_outputs))
         return np.concatenate([self.kept_vectors, np.zeros((1, self.n_outputs))])
 
     def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
         """Value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
-        (scores, edge, mass), tables = self._tried, self._kept.tables(vectors[:-1])
+        (scores, edge), tables = self._tried, self._kept.tables(vectors[:-1])
 
-        def gradients(a: int, b: int) -> FloatArray:
+        def edges(a: int, b: int) -> FloatArray:
             scores[a:b] = self._origin
             add_response(scores, self.response, vectors[-1], a, b)
             self._kept.add(tables, a, b, scores)
-            return loss.gradients(self.costs, scores, self._log_scale, a, b, edge, mass)
+            return loss.edges(self.costs, scores, self._log_scale, a, b, edge, self._value)
 
-        top_edge, _, top_value = largest(self.over_blocks(gradients))
+        top_edge, top_value = largest(self.over_blocks(edges))
         factor, whole = self.fixed_factor(top_value), fixed_factor(top_edge, FLOAT_BITS - self.n_samples.bit_length())
 
         def sums(a: int, b: int) -> tuple[IntArray, FloatArray, IntArray]:
-            value = loss.value_sums(self.costs, scores, self._log_scale, edge, self.in_bag, factor, a, b)
+            value = class_sums(self._value, self.costs.label, self.in_bag, factor, a, b)
             before = self._kept.sums(edge, self.in_bag, whole, a, b)
             return value, before, response_sums(edge, self.response, self.in_bag, whole, a, b)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import fmin_l_bfgs_b
 
 from minrisk._kernels.split import LARGEST
 from minrisk._typing import FloatArray
@@ -198,7 +198,9 @@ def _lowered(vectors: FloatArray) -> FloatArray:
 
 def _minimise(function: Function, start: FloatArray, tolerances: Tolerances) -> FloatArray:
     """The minimiser in [0, 18] of a function that gives its value and slope."""
-    bounds = [(0.0, LARGEST_STEP)] * len(start)  # as it wants them: `Bounds` would be turned into this
-    options = {"maxiter": tolerances.iterations, "gtol": tolerances.gradient, "ftol": tolerances.change}
-    found = minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(found.x, dtype=np.float64)
+    # `minimize` would turn the bounds to and fro, variable by variable, for every fit of all W
+    found, _, _ = fmin_l_bfgs_b(
+        function, start, bounds=[(0.0, LARGEST_STEP)] * len(start), maxiter=tolerances.iterations,
+        pgtol=tolerances.gradient, factr=tolerances.change / np.finfo(np.float64).eps,
+    )
+    return np.asarray(found, dtype=np.float64)
