@@ -116,7 +116,7 @@ class REBELClassifier(BoostedClassifier):
     fit_intercept : bool or "each round", default=True
         Start from the best constant a_0, or from 0. "each round" fits a_0 anew together with every a_t, which gives
         either side of a stump a vector of its own; with exponential loss and stumps only. The paper has an a_0 and does
-        not say how it is found; its figures for stumps are reached in this way only (``docs/benchmarks.md``).
+        not say how it is found; its figures for stumps are reached in this way only (``docs/papers.md``).
     subsample : float, default=1.0
         Share of the rows drawn, without replacement, for each round.
     max_features : float or int, default=1.0
