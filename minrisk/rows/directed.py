@@ -33,7 +33,8 @@ from minrisk.rows.base import (
 )
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.growth import Growth
-from minrisk.rows.local import TIE, LocalRows
+from minrisk.rows.local import LocalRows
+from minrisk.rows.stump_search import TIE
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding

@@ -12,9 +12,7 @@ import numpy as np
 
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
-from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
 from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response
-from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_largest, scan_sides
 from minrisk._memory import empty, give_back, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
@@ -39,12 +37,12 @@ from minrisk.rows.growth import Growth
 from minrisk.rows.leaf_search import best_leaf_splits
 from minrisk.rows.replay import add_learners
 from minrisk.rows.sparse_index import SparseIndex
+from minrisk.rows.stump_search import best_stump
 
 Result = TypeVar("Result")
 
 HISTOGRAM_BYTES = 512 << 10  # one thread's histogram stays within its cache
 INLINE_WORK = 1 << 17  # passes of fewer elementary sums than this run in the caller: a thread would cost more
-TIE = 1e-12
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
 
 
@@ -227,8 +225,8 @@ class LocalRows:
         for c, (values, top) in enumerate(columns):
             factors.append(fixed_factor(top, self._fixed_bits))
             totals.append(self._fix(values, factors[c], c * self.n_outputs))
-        self._fixed_total: IntArray = np.concatenate(totals)
-        self._fixed_factor: FloatArray = np.concatenate(factors)
+        self.fixed_total: IntArray = np.concatenate(totals)
+        self.fixed_factors: FloatArray = np.concatenate(factors)
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
         """Values in fixed point into the columns from `first` on; returns their sums."""
@@ -341,37 +339,7 @@ class LocalRows:
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
-        width, total, index = self.fixed.shape[1], self._fixed_total, self.index
-        scale = divide(np.ones(width), self._fixed_factor)
-        ratio = scale if gain in (SIDES, LARGEST) else divide(scale, mass)
-
-        def search(chunk: IntArray, memory: np.ndarray) -> tuple[FloatArray, IntArray]:
-            histogram = memory.reshape(len(chunk), dtypes.MAX_BINS, width)
-            if index.indexed[chunk[0]]:
-                edge_histogram_sparse(
-                    self.X_binned, chunk, self.fixed, index.offsets, index.rows, total, index.frequent,
-                    self.n_bins, histogram,
-                )
-            else:
-                for start, stop in self.blocks:
-                    edge_histogram(self.X_binned, chunk, self.fixed, start, stop, histogram)
-            drop, where = np.empty(len(chunk)), np.empty(len(chunk), dtype=np.int64)
-            if gain in (SIDES, LARGEST):
-                scan = scan_sides if gain == SIDES else scan_largest
-                scan(histogram, chunk, self.n_bins, total, ratio, drop, where)
-            else:
-                scan_edges(histogram, chunk, self.n_bins, total, ratio, mass, gain, drop, where)
-            return drop, where
-
-        work = self.n_samples * len(features) * width
-        order, found = self.over_features(features, dtypes.MAX_BINS * width * 8, work, search)
-        drop, where = (np.concatenate(column) for column in zip(*found, strict=True))
-        top = drop.max()
-        if not top > 0:
-            return None
-        ties = np.flatnonzero(drop >= top * (1 - TIE))
-        best = ties[np.argmin(order[ties])]
-        return Split(int(order[best]), int(where[best]), float(drop[best]))
+        return best_stump(self, gain, mass, features)
 
     # -- trees with a vector in every leaf -----------------------------------------------------------------------
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
