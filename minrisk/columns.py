@@ -23,7 +23,7 @@ LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of
 MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """Binned features."""
 

@@ -1,12 +1,13 @@
 """Pools: cross-fitted candidates averaged by shares that left-out rows choose.
 
 Plain members come first. A challenger is first trained without the first fold only; if those rows give it no share it
-is dropped, which costs a fifth of training it. Scores are averaged, so a pool is one additive model: a logarithmic
-opinion pool of the members' probabilities.
+is dropped, which costs a fifth of training it, and of rivals only the one whose pool has the least log-loss there goes
+on. Scores are averaged, so a pool is one additive model: a logarithmic opinion pool of the members' probabilities.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from minrisk.selection import (
     cross_fit,
     fit_temperature,
     least_cost,
+    log_loss,
 )
 
 SHARES = 8  # a challenger's share is a multiple of 1/8
@@ -114,18 +116,24 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
     def drop(pool: Pool, fit: CrossFit) -> Pool:
         return pool._replace(dropped=[*pool.dropped, _judged(fit, stated, pool.link)])
 
-    def challenged(pool: Pool, trainer: Trainer, one: Member, tried: CrossFit) -> Pool:
-        if join(pool, tried) is None:
-            return drop(pool, tried)
-        trained = [one, *members(trainer, 1, n_folds)]
+    def challenged(pool: Pool, rivals: list[Trainer], trials: list[tuple[Member, CrossFit]]) -> Pool:
+        losses = [_loss(join(pool, tried), tried) for _, tried in trials]
+        best = int(np.argmin(losses)) if np.isfinite(min(losses)) else -1
+        for number, (_, tried) in enumerate(trials):
+            if number != best:
+                pool = drop(pool, tried)
+        if best < 0:
+            return pool
+        trainer, trained = rivals[best], [trials[best][0], *members(rivals[best], 1, n_folds)]
         tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
         return join(pool, tried) or drop(pool, tried)
 
     pool = _alone(cross_fit(plain.candidate, members(plain, 0, n_folds), folds, n_rounds, workers), stated, [])
     challengers = trainers[1:] if pool.link is not None else []
     trials = workers.map(trial, challengers) if workers.n > 1 else []
-    for trainer in challengers:  # else one after another: what is tried holds memory
-        pool = challenged(pool, trainer, *(trials.pop(0) if trials else trial(trainer)))
+    for _, group in itertools.groupby(challengers, lambda t: t.candidate.rival or t.candidate.variant):
+        rivals = list(group)  # groups one after another: what is tried holds memory
+        pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
     return pool
 
 
@@ -137,6 +145,14 @@ def _judged(fit: CrossFit, stated: RowCosts, link: Link | None) -> CrossFit:
     """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
     costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
     return fit._replace(risk=_risk(fit.scores, link, fit.temperature, costs), scores=fit.scores[:0].copy())
+
+
+def _loss(joined: Pool | None, fit: CrossFit) -> float:
+    """Log-loss of the pool that the candidate has joined; infinite if it has not."""
+    if joined is None or joined.link is None:
+        return np.inf
+    codes = fit.candidate.costs.label[fit.seen]
+    return log_loss(joined.link, joined.scores, codes, fit.weight, joined.temperature)
 
 
 def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:

@@ -33,6 +33,7 @@ TOGETHER = 1 << 21  # scores, beyond which members train one after another, a ch
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
 LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later checkpoint must be better
 FIRST_FALL, SLOW_START = 0.005, 40  # share of the loss for the first one, and rounds before giving up on the features
+FEW_VALUES, FEW_CLASSES, FEW_ROWS = 10, 10, 1 << 15  # up to which (values in the mean) tiny trees are tried
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
@@ -50,6 +51,7 @@ class Candidate(NamedTuple):
     link: Link | None  # of its loss
     recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe]  # for rows, all thresholds, these columns
     features: Callable[[int], IntArray]  # numbers of the columns that the member of a fold sees
+    rival: str = ""  # variant that it takes the place of, where the first fold says so
 
 
 class CrossFit(NamedTuple):
@@ -71,6 +73,12 @@ class CrossFit(NamedTuple):
 def usual_folds(n_rows: int) -> int:
     """Of cross-fitting, and so members."""
     return 4 if n_rows < 1000 else 5
+
+
+def usual_variants(n_rows: int, n_classes: int, n_bins: IntArray, linear: bool) -> list[str]:
+    """Of candidates, plain ones first: tiny trees where features of few values may hold rules without noise."""
+    few = n_rows <= FEW_ROWS and n_classes <= FEW_CLASSES and n_bins.mean() <= FEW_VALUES
+    return ["plain", *(["linear"] if linear else []), "small", *(["tiny"] if few else [])]
 
 
 def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:

@@ -14,7 +14,7 @@ from minrisk.selection import CHECKPOINTS, FIRST_CHECKPOINT, FIRST_FALL, LEAST_F
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
-VARIANTS = ("plain", "linear", "small")
+VARIANTS = ("plain", "linear", "small", "tiny")
 
 
 @pytest.fixture(scope="module")
@@ -237,6 +237,28 @@ def test_small_trees_know_rules_exactly():
     assert model.score(X[2400:], y[2400:]) > 0.997
     used = {line["variant"]: line["share"] for line in model.selection_}
     assert used["small"] > 0.5
+
+
+def test_tiny_trees_know_rules_on_features_of_few_values():
+    """Classes by a sum of two tables of two features each, without noise."""
+    X = np.random.default_rng(5).integers(0, 4, (1800, 6)).astype(float)
+    sums = np.minimum(X[:, 0], X[:, 1]) + np.maximum(X[:, 2], X[:, 3]) + 0.5 * X[:, 4]
+    y = np.searchsorted([3, 4, 5], sums)
+    model = MinRiskClassifier(random_state=0).fit(X[:900], y[:900])
+    lines = {line["variant"]: line for line in model.selection_}
+    assert lines["tiny"]["share"] > 0.5 and lines["small"]["share"] == 0
+    assert lines["tiny"]["risk"] < 0.7 * lines["plain"]["risk"]
+    kinds = np.repeat([line["variant"] for line in model.selection_ if line["share"] > 0], 4)
+    leaves = np.diff(model.model_.packed.vector_offsets).reshape(-1, len(kinds))
+    assert leaves[:, kinds == "tiny"].max() == 4
+    assert model.score(X[900:], y[900:]) > 0.98
+
+
+@pytest.mark.parametrize(("n_classes", "levels"), [(4, 11), (11, 4)])
+def test_tiny_trees_are_for_few_classes_and_values(n_classes, levels):
+    X, y = np.random.default_rng(0).integers(0, levels, (400, 6)), np.arange(400) % n_classes
+    model = MinRiskClassifier(random_state=0, n_estimators=5).fit(X, y)
+    assert sorted(line["variant"] for line in model.selection_) == sorted(VARIANTS[:3])
 
 
 def test_a_pool_has_the_rounds_of_the_longest_of_its_members():

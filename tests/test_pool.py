@@ -154,10 +154,10 @@ def test_a_blend_never_raises_the_log_loss(link, n, K, spread, other_spread, kno
 class Told:
     """Trainer whose members give these scores to the rows they leave out."""
 
-    def __init__(self, variant, scores, codes, link="softmax", workers=None):
+    def __init__(self, variant, scores, codes, link="softmax", workers=None, rival=""):
         n, K = scores.shape
         costs = make_costs(1 - np.eye(K), codes, np.ones(n))
-        self.candidate = Candidate("softmax", variant, costs, link, None, None)
+        self.candidate = Candidate("softmax", variant, costs, link, None, None, rival)
         self.workers, self.scores, self.calls = workers or Workers(), scores, []
 
     def fold(self, fold, folds, seed):
@@ -222,6 +222,37 @@ def test_a_challenger_that_shines_on_the_first_fold_only_is_dropped():
     found = pool_of([Told("plain", scores, codes), other], folds, 7, 0)
     assert len(other.calls) == 3 and found.shares == [1.0]
     assert [len(fit.members) for fit in found.dropped] == [3] and found.seconds == 6.0
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("first", ["better", "worse"])
+def test_of_rivals_the_first_fold_chooses_one(first, threads):
+    """Either would join; only the better one is trained on the other folds."""
+    rng, codes, folds, scores = task(14)
+    better, worse = (truth(codes, 3, a) + rng.normal(size=scores.shape) for a in (4.0, 2.0))
+    own = {"small": better, "tiny": worse} if first == "better" else {"small": worse, "tiny": better}
+    chosen, beaten = ("small", "tiny") if first == "better" else ("tiny", "small")
+    with Workers(threads) as workers:
+        told = {
+            name: Told(name, own.get(name, scores), codes, workers=workers, rival="small" if name == "tiny" else "")
+            for name in ("plain", "small", "tiny")
+        }
+        found = pool_of(list(told.values()), folds, 7, 0)
+        alone = pool_of([Told("plain", scores, codes), Told(chosen, better, codes)], folds, 7, 0)
+        other = pool_of([Told("plain", scores, codes), Told(beaten, worse, codes)], folds, 7, 0)
+    assert len(told[chosen].calls) == 3 and told[beaten].calls == [(0, 0)]
+    assert [fit.candidate.variant for fit in found.fits] == ["plain", chosen]
+    assert [(fit.candidate.variant, len(fit.members)) for fit in found.dropped] == [(beaten, 1)]
+    assert found.shares == alone.shares and 0 < other.shares[1] < found.shares[1]
+    np.testing.assert_array_equal(found.scores, alone.scores)
+
+
+def test_rivals_that_bring_nothing_are_all_dropped():
+    _, codes, folds, scores = task(15)
+    small, tiny = Told("small", -scores, codes), Told("tiny", -2 * scores, codes, rival="small")
+    found = pool_of([Told("plain", scores, codes), small, tiny], folds, 7, 0)
+    assert small.calls == tiny.calls == [(0, 0)] and found.shares == [1.0]
+    assert [fit.candidate.variant for fit in found.dropped] == ["small", "tiny"]
 
 
 @pytest.mark.parametrize("seed", range(4))

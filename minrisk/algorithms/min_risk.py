@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
 COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
 
-SMALL_LEAVES, SMALL_FEATURES = 8, 20  # of small trees: leaves, and features looked at in a split, at least
+SMALL_LEAVES = {"small": 8, "tiny": 4}  # of trees for rules without noise
+SMALL_FEATURES = 20  # looked at in a split of theirs, at least
 LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble their number
 NEWTON_SMOOTHING = 10.0  # times `smoothing`: a Newton step needs more of it than a closed form
 
@@ -46,7 +47,7 @@ class MinRiskClassifier(BoostedClassifier):
     Members H_b(x) = a_b0 + sum_t A_bt[leaf_bt(x)] are trained side by side, each on all folds but one. The left-out
     rows choose the number of rounds and a temperature T; the model is the average H of the members, in which two kinds
     of challengers get the share that left-out rows give them: members that also split linear features, and members of
-    small trees. With a surrogate that estimates probabilities the decision is
+    small or tiny trees. With a surrogate that estimates probabilities the decision is
 
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
 
@@ -96,11 +97,11 @@ class MinRiskClassifier(BoostedClassifier):
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
         components and directions that part the classes beside the features (only these columns depend on the features'
-        scales; at most 2000 features), "small" ones have trees of 8 leaves chosen among 20 features or more. Each is
-        tried on one fold first. False: plain members only, at about a third of the time.
+        scales; at most 2000 features), "small" ones have trees of 8 leaves chosen among 20 features or more, "tiny"
+        ones, rivals of these on features of few values (10 in the mean; at most 10 classes, 32 768 rows), 4 leaves
+        chosen by all classes. Each is tried on one fold first. False: plain members only, at a third of the time.
     time_budget : float, optional
-        Seconds that "auto" may spend. None: one surrogate only, which makes the fit reproducible; with a budget the
-        further ones are tried as long as they are expected to end in time, so the result depends on the machine.
+        Seconds in which "auto" may try further surrogates: the fit depends on the machine. None: the first one only.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -222,13 +223,13 @@ class MinRiskClassifier(BoostedClassifier):
         folds = fold_numbers(columns.binned, label, self.n_folds or usual_folds(len(counted)), self._seed)
         finer, projection, own = {}, None, None
         if self.pool and folds.max() > 0:
-            finer = {"small": binned(fine)} if fine != usual else {}
+            finer = dict.fromkeys(SMALL_LEAVES, binned(fine)) if fine != usual else {}
             columns, projection, own = linear_columns(
                 X, counted, label, stated.weight, folds, columns, self.binning, usual, workers
             )
         if folds.max() > 0:  # a fold's rows side by side: members leave them out without a copy of the others
             order = np.argsort(folds, kind="stable")
-            for part in (columns, *finer.values()):
+            for part in {columns, *finer.values()}:
                 part.reorder(order)
             folds, rows = folds[order], counted[order]
             stated = RowCosts(table, index[rows], weight[rows], label[order])
@@ -237,7 +238,7 @@ class MinRiskClassifier(BoostedClassifier):
         for name in self._surrogates():
             if best and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
-            tried = self._candidates(name, stated, X.shape[1], own)
+            tried = self._candidates(name, stated, columns.n_bins[: X.shape[1]], own)
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
                 bars = [bar] if self.verbose else []  # nobody watching, rounds may be made ahead
                 trainers = [Trainer(c, finer.get(c.variant, columns), workers, bars[n:]) for n, c in enumerate(tried)]
@@ -260,11 +261,11 @@ class MinRiskClassifier(BoostedClassifier):
         return auto if self.surrogate == "auto" else (self.surrogate,)
 
     def _candidates(
-        self, surrogate: str, stated: RowCosts, d: int, linear: list[IntArray] | None
+        self, surrogate: str, stated: RowCosts, n_bins: IntArray, linear: list[IntArray] | None
     ) -> list[Candidate]:
         """Plain members, and those that may join them."""
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Candidate
+        from minrisk.selection import Candidate, usual_variants
 
         posterior = surrogate in POSTERIOR
         blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
@@ -276,12 +277,12 @@ class MinRiskClassifier(BoostedClassifier):
                 return self._make_recipe(surrogate, variant, rows, thresholds, seen)
 
             def features(fold: int) -> IntArray:
-                return linear[fold] if variant == "linear" and linear is not None else np.arange(d)
+                return linear[fold] if variant == "linear" and linear is not None else np.arange(len(n_bins))
 
-            return Candidate(surrogate, variant, costs, link, recipe, features)
+            return Candidate(surrogate, variant, costs, link, recipe, features, "small" if variant == "tiny" else "")
 
-        challengers = ("small",) if linear is None else ("linear", "small")
-        return [candidate(variant) for variant in ("plain", *(challengers if self.pool and posterior else ()))]
+        variants = usual_variants(len(stated.label), len(self.classes_), n_bins, linear is not None)
+        return [candidate(variant) for variant in (variants if self.pool and posterior else variants[:1])]
 
     def _make_recipe(
         self, surrogate: str, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray
@@ -295,8 +296,8 @@ class MinRiskClassifier(BoostedClassifier):
         exponential = surrogate in ("exponential", "coupled")
         share = share_of(self.max_features or usual_share(len(seen)), len(seen))
         leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs, len(seen))
-        if variant == "small":
-            leaves, share = SMALL_LEAVES, max(share, SMALL_FEATURES / len(seen))
+        if variant in SMALL_LEAVES:
+            leaves, share = SMALL_LEAVES[variant], max(share, SMALL_FEATURES / len(seen))
         elif variant == "linear":
             share *= LINEAR_SHARE
         family = VectorTrees(
@@ -305,7 +306,7 @@ class MinRiskClassifier(BoostedClassifier):
             max_depth=self.max_depth or 64,
             min_samples_leaf=self.min_samples_leaf,
             max_features=min(1.0, share),
-            sketch=self.sketch,
+            sketch=None if variant == "tiny" else self.sketch,
             search_rows=self.search_rows,
         )
         return Recipe(
