@@ -37,6 +37,7 @@ from minrisk.selection import (
     usual_folds,
     usual_leaves,
     usual_share,
+    usual_variants,
 )
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import n_drawn, share_of
@@ -538,6 +539,17 @@ def test_columns_index_their_rows_as_they_stand():
     assert columns.index.rows.tolist() == [3, 8] and columns.index is columns.index
     columns.reorder(np.arange(40)[::-1])
     assert columns.index.rows.tolist() == [31, 36]
+
+
+@pytest.mark.parametrize(
+    ("n", "K", "bins", "tiny"),
+    [(1 << 15, 10, [2, 18], True), ((1 << 15) + 1, 10, [2, 18], False), (50, 11, [2, 2], False), (50, 2, [2, 19], False)],
+)
+@pytest.mark.parametrize("linear", [True, False])
+def test_tiny_trees_are_for_few_values_classes_and_rows(n, K, bins, tiny, linear):
+    kinds = ["plain", "linear", "small", "tiny"]
+    expected = [kind for kind in kinds if (linear or kind != "linear") and (tiny or kind != "tiny")]
+    assert usual_variants(n, K, np.array(bins), linear) == expected
 
 
 @pytest.mark.parametrize(
