@@ -149,8 +149,9 @@ def _judged(fit: CrossFit, stated: RowCosts, link: Link | None) -> CrossFit:
 
 def _loss(joined: Pool | None, fit: CrossFit) -> float:
     """Log-loss of the pool that the candidate has joined; infinite if it has not."""
-    if joined is None or joined.link is None:
+    if joined is None:
         return np.inf
+    assert joined.link is not None
     codes = fit.candidate.costs.label[fit.seen]
     return log_loss(joined.link, joined.scores, codes, fit.weight, joined.temperature)
 

@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
     link: Link | None  # of its loss
     recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe]  # for rows, all thresholds, these columns
     features: Callable[[int], IntArray]  # numbers of the columns that the member of a fold sees
-    rival: str = ""  # variant that it takes the place of, where the first fold says so
+    rival: str = ""  # variant before it, whose place it takes where the first fold says so
 
 
 class CrossFit(NamedTuple):
