@@ -5,6 +5,8 @@ import numpy as np
 from minrisk._kernels._jit import kernel
 
 ROWS = 256  # that walk all trees together
+LEFT_SHIFT, BIN_BITS, LAST_BIN = 32, 8, 255  # of a node's word; a leaf's bin is the last, which no bin is above
+FEATURE = (1 << (LEFT_SHIFT - BIN_BITS)) - 1
 
 
 @kernel
@@ -26,36 +28,81 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
 
 
 @kernel
-def tree_response(X_binned, feature, bin_, left, value, vector, depth, start, stop, response, leaf):
+def pack_nodes(feature, bin_, left, root, words):
+    """words[root + node] = left << 32 | feature << 8 | bin, of one tree; a leaf leads to itself."""
+    for node in range(left.shape[0]):
+        to = np.int64(root + left[node])
+        words[root + node] = (to << LEFT_SHIFT) | (np.int64(feature[node]) << BIN_BITS) | np.int64(bin_[node])
+
+
+@kernel
+def step(X_binned, word, i):
+    """Where a node's word leads row i."""
+    return (word >> LEFT_SHIFT) + (X_binned[(word >> BIN_BITS) & FEATURE, i] > (word & LAST_BIN))
+
+
+@kernel
+def walk(X_binned, words, root, start, stop, leaf):
+    """leaf[i - start] = leaf of row i in one tree: eight rows side by side, since each waits for its own loads."""
+    whole = stop - (stop - start) % 8
+    for i in range(start, whole, 8):
+        a = b = c = d = e = f = g = h = np.int64(root)
+        while True:
+            to_a, to_b = step(X_binned, words[a], i), step(X_binned, words[b], i + 1)
+            to_c, to_d = step(X_binned, words[c], i + 2), step(X_binned, words[d], i + 3)
+            to_e, to_f = step(X_binned, words[e], i + 4), step(X_binned, words[f], i + 5)
+            to_g, to_h = step(X_binned, words[g], i + 6), step(X_binned, words[h], i + 7)
+            moved = (a ^ to_a) | (b ^ to_b) | (c ^ to_c) | (d ^ to_d)
+            moved |= (e ^ to_e) | (f ^ to_f) | (g ^ to_g) | (h ^ to_h)
+            if moved == 0:
+                break
+            a, b, c, d, e, f, g, h = to_a, to_b, to_c, to_d, to_e, to_f, to_g, to_h
+        at = i - start
+        leaf[at], leaf[at + 1], leaf[at + 2], leaf[at + 3] = a, b, c, d
+        leaf[at + 4], leaf[at + 5], leaf[at + 6], leaf[at + 7] = e, f, g, h
+    for i in range(whole, stop):
+        a = np.int64(root)
+        while True:
+            to_a = step(X_binned, words[a], i)
+            if to_a == a:
+                break
+            a = to_a
+        leaf[i - start] = a
+
+
+@kernel
+def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, response, leaf):
     """response[i] and leaf[i] = value and vector of the leaf that row i falls into."""
-    for i in range(start, stop):
-        node = 0
-        for _ in range(depth):
-            first = left[node]
-            if first != node:
-                node = first + (X_binned[feature[node], i] > bin_[node])
-        response[i] = value[node]
-        leaf[i] = vector[node]
+    words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(ROWS, dtype=np.int64)
+    pack_nodes(feature, bin_, left, 0, words)
+    for low in range(start, stop, ROWS):
+        high = min(stop, low + ROWS)
+        walk(X_binned, words, 0, low, high, node)
+        for i in range(low, high):
+            response[i] = value[node[i - low]]
+            leaf[i] = vector[node[i - low]]
 
 
 @kernel
 def add_binned_trees(
-    X_binned, feature, bin_, left, value, vector, n_nodes, depth, vectors, n_vectors, start, stop, scores
+    X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores
 ):  # fmt: skip
     """scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
     `n_nodes` and `n_vectors` of each tree. A few rows at a time: their bins stay in the cache.
     """
+    words, leaf = np.empty(left.shape[0], dtype=np.int64), np.empty(ROWS, dtype=np.int64)
+    root = 0
+    for n in n_nodes:
+        pack_nodes(feature[root : root + n], bin_[root : root + n], left[root : root + n], root, words)
+        root += n
     for low in range(start, stop, ROWS):
+        high = min(stop, low + ROWS)
         root, base = 0, 0
-        for t in range(depth.shape[0]):
-            for i in range(low, min(stop, low + ROWS)):
-                node = root
-                for _ in range(depth[t]):
-                    first = root + left[node]
-                    if first == node:
-                        break
-                    node = first + (X_binned[feature[node], i] > bin_[node])
+        for t in range(n_nodes.shape[0]):
+            walk(X_binned, words, root, low, high, leaf)
+            for i in range(low, high):
+                node = leaf[i - low]
                 f, v = value[node], base + vector[node]
                 for k in range(scores.shape[1]):
                     scores[i, k] += f * vectors[v, k]

@@ -158,7 +158,7 @@ class Growth:
             column[:n_nodes].copy() for column in (tree.feature, tree.bin, tree.left, tree.gain)
         )  # fmt: skip
         if len(order) < rows.n_trained:
-            self._number_all(feature, bins, left, node, deepest)
+            self._number_all(feature, bins, left, node)
         else:
             leaf_numbers(order, self.start, self.end, rows.leaf)
         if len(order) < len(in_bag):  # vectors are of all rows
@@ -240,15 +240,13 @@ class Growth:
         return self.rows.workers.map(run, starts)
 
     # -- what the leaves hold ----------------------------------------------------------------------------------------
-    def _number_all(self, feature: Int32Array, bins: Int32Array, left: Int32Array, node: IntArray, depth: int) -> None:
+    def _number_all(self, feature: Int32Array, bins: Int32Array, left: Int32Array, node: IntArray) -> None:
         """Write every row's leaf number into the rows' leaf column, rows out of the bag included."""
         rows = self.rows
         number, one = np.zeros(len(feature), dtype=np.int32), np.ones(len(feature))
         number[node] = np.arange(len(node))
         rows.over_blocks(
-            lambda a, b: tree_response(
-                rows.X_binned, feature, bins, left, one, number, depth, a, b, rows.response, rows.leaf
-            )
+            lambda a, b: tree_response(rows.X_binned, feature, bins, left, one, number, a, b, rows.response, rows.leaf)
         )
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:

@@ -21,6 +21,5 @@ def add_learners(
     columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in trees), strict=True)
     add_binned_trees(
         X_binned, *map(np.concatenate, columns), np.array([len(tree.feature) for tree in trees]),
-        np.array([tree.depth for tree in trees]), np.concatenate(vectors), np.array([len(v) for v in vectors]),
-        first, last, scores,
+        np.concatenate(vectors), np.array([len(v) for v in vectors]), first, last, scores,
     )  # fmt: skip
