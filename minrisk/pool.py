@@ -25,6 +25,7 @@ from minrisk.projection import Projection
 from minrisk.rows.base import RowCosts
 from minrisk.selection import (
     FORGETTING,
+    STARTS_AT_ZERO,
     CrossFit,
     Member,
     Trainer,
@@ -92,7 +93,8 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
     """Train the first candidate, then those of the others that left-out rows give a share.
 
     With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
-    `stated` are the costs that decisions are judged by.
+    Where all that does not beat the class frequencies, these are the answer. `stated` are the costs that decisions are
+    judged by.
     """
     plain, workers = trainers[0], trainers[0].workers
     n_folds = int(folds.max()) + 1
@@ -128,13 +130,27 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
         tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
         return join(pool, tried) or drop(pool, tried)
 
-    pool = _alone(cross_fit(plain.candidate, members(plain, 0, n_folds), folds, n_rounds, workers), stated, [])
+    plain_members = members(plain, 0, n_folds)
+    constants = [member.constant() for member in plain_members]
+    fit = cross_fit(plain.candidate, plain_members, folds, n_rounds, workers)
+    pool = _alone(fit, stated, [])
     challengers = trainers[1:] if pool.link is not None else []
     trials = workers.map(trial, challengers) if workers.n > 1 else []
     for _, group in itertools.groupby(challengers, lambda t: t.candidate.rival or t.candidate.variant):
         rivals = list(group)  # groups one after another: what is tried holds memory
         pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
-    return pool
+    scores = np.array([made.intercept for made in constants], dtype=np.float32)[folds]
+    known = fit._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores)
+    return _or_frequencies(pool, _alone(known, stated, [])) if pool.link == STARTS_AT_ZERO else pool
+
+
+def _or_frequencies(pool: Pool, known: Pool) -> Pool:
+    """The pool, or what is known without a tree where it has none or does not do better."""
+    alone = known.fits[0]
+    if any(fit.n_rounds for fit in pool.fits) and _loss(pool, alone) < _loss(known, alone):
+        return pool
+    others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not alone.candidate]
+    return known._replace(dropped=others)
 
 
 def _alone(fit: CrossFit, stated: RowCosts, dropped: list[CrossFit]) -> Pool:

@@ -38,6 +38,7 @@ MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow a
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
+STARTS_AT_ZERO = "softmax"  # the link of such boosters; others start from the best constant
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
 FLOOR = float(np.log(1e-12))  # of a log-probability: one row must not decide
 
@@ -97,7 +98,8 @@ def usual_share(n_features: int) -> float:
 def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> IntArray:
     """Fold of each row (n,): classes spread evenly, equal rows together, at least two rows in each.
 
-    It depends neither on the order of the rows nor on how often a row is there.
+    It depends neither on the order of the rows nor on how often a row is there. All are in one fold where the rows of
+    each class are equal: the others would say nothing about a class that is left out.
     """
     rng = np.random.default_rng([seed, 1])
     key = np.zeros(X_binned.shape[1], dtype=np.uint64)
@@ -108,8 +110,9 @@ def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> Int
     order = np.lexsort((key, codes))  # by class, then by a random number
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (np.diff(codes[order]) != 0) | (key[order[1:]] != key[order[:-1]])
-    folds, number = np.empty(len(order), dtype=np.int64), np.cumsum(new) - 1
-    folds[order] = number % min(n_folds, max(1, (number[-1] + 1) // 2))
+    folds, number = np.zeros(len(order), dtype=np.int64), np.cumsum(new) - 1
+    if number[-1] + 1 > len(np.unique(codes)):
+        folds[order] = number % min(n_folds, max(1, (number[-1] + 1) // 2))
     return folds
 
 
@@ -220,6 +223,14 @@ class Member:
             made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1]
         )
 
+    def constant(self) -> Progress:
+        """What it knows without a tree: the logarithms of the class frequencies, half a row added to each."""
+        costs = self.rows.costs
+        rows = np.bincount(costs.label, weights=costs.weight, minlength=self.rows.n_outputs)
+        rows *= np.count_nonzero(costs.weight) / rows.sum()
+        log_p = np.log((rows + 0.5) / (rows + 0.5).sum())
+        return Progress(intercept=log_p, losses=[float(-rows @ log_p / rows.sum())])
+
 
 class Trainer:
     """Makes members of a candidate; all of them read the same columns, whose rows stand fold after fold.
@@ -258,6 +269,8 @@ class Trainer:
         member = self._member(0, (0, 0), seed, self.threads)
         member.train([n_rounds])
         made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs), dtype=np.float32)
+        if not made.trees and self.candidate.link == STARTS_AT_ZERO:
+            made = member.constant()
         return CrossFit(
             self.candidate, [made], len(made.trees), 1.0, np.arange(0), np.empty(0), none, [], member.seconds
         )
@@ -297,7 +310,7 @@ def cross_fit(
             judged = float(stated @ table[row, pooled(c).argmax(axis=1)])
         else:
             running, judged = fit_temperature(link, pooled(c), label, weight, running)
-        curve.append((rounds[c], judged / float((stated if link is None else weight).sum())))
+        curve.append((rounds[c], judged / (float((stated if link is None else weight).sum()) or 1.0)))
         start = judged if c == 0 else start
         asked = LEAST_FALL * min(best, start - best) if chosen else FIRST_FALL * start
         if c == 0 or judged < best - asked:

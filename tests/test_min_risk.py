@@ -209,6 +209,20 @@ def test_features_that_say_nothing_are_given_up():
     assert model.selection_[0]["n_rounds"] == 0 and SLOW_START < rounds[-1] <= CHECKPOINTS * SLOW_START + 1
 
 
+@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("surrogate", POSTERIOR)
+def test_features_that_say_nothing_leave_the_class_frequencies(surrogate, pool):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)), rng.choice(4, 400, p=[0.5, 0.35, 0.1, 0.05])
+    model = MinRiskClassifier(random_state=0, surrogate=surrogate, pool=pool).fit(X, y, sample_weight=np.full(400, 3.0))
+    p, shares = model.predict_proba(X), np.bincount(y) / 400
+    if surrogate == "softmax":
+        np.testing.assert_allclose(p, np.tile(shares, (400, 1)), atol=0.003)
+        assert model.train_loss_ == pytest.approx([-shares @ np.log(shares)], rel=1e-3)
+    assert [line["variant"] for line in model.selection_] == list(VARIANTS[: len(model.selection_) if pool else 1])
+    assert np.all(model.predict(X) == 0)
+
+
 def test_boundaries_are_sharp():
     """A chessboard of three colours: with a bin for 64 rows the error was 7 %."""
     rng = np.random.default_rng(0)
@@ -310,6 +324,18 @@ def test_classes_of_one_row_and_tiny_data():
     assert model.predict_proba(X).shape == (178, 3) and np.all(np.isfinite(model.predict_proba(X)))
     two = MinRiskClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
     assert list(two.predict([[0.0], [1.0]])) == ["a", "b"]
+
+
+@pytest.mark.parametrize("pool", [True, False])
+def test_rows_that_cannot_judge(pool):
+    """A class of equal rows is in one fold: the member that leaves it out does not know it."""
+    y = np.repeat(np.arange(4), [10, 20, 30, 40])
+    nothing = MinRiskClassifier(random_state=0, pool=pool).fit(np.full((100, 2), np.nan), y)
+    np.testing.assert_allclose(nothing.predict_proba(np.zeros((1, 2)))[0], [0.1, 0.2, 0.3, 0.4], atol=0.01)
+    apart = MinRiskClassifier(random_state=0, pool=pool).fit(y[:, None], y)
+    assert apart.score(y[:, None], y) == 1.0
+    X = np.c_[y, np.where(np.arange(100) == 99, 1.0, 0.0)]  # one class of two kinds
+    assert MinRiskClassifier(random_state=0, pool=pool, n_folds=5).fit(X, y).score(X, y) > 0.3
 
 
 @pytest.mark.parametrize(

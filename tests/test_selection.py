@@ -59,7 +59,7 @@ def test_distinct_rows_are_spread_evenly(n, K, n_folds, seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, K, n)
     folds = fold_numbers(distinct_rows(rng, n), codes, n_folds, seed)
-    n_used = min(n_folds, n // 2)
+    n_used = min(n_folds, n // 2) if len(np.unique(codes)) < n else 1
     assert folds.shape == (n,) and set(folds) == set(range(n_used))
     sizes = np.bincount(folds)
     assert np.ptp(sizes) <= 1 and sizes.min() >= 2
@@ -77,6 +77,15 @@ def test_equal_rows_share_a_fold_in_any_order(n, K, n_folds, seed):
     order = rng.permutation(np.concatenate([np.arange(n), rng.integers(0, n, n)]))
     np.testing.assert_array_equal(fold_numbers(X[:, order], codes[order], n_folds, 3), folds[order])
     np.testing.assert_array_equal(fold_numbers(np.asfortranarray(X), codes, n_folds, 3), folds)
+
+
+def test_classes_of_equal_rows_are_one_fold():
+    """Whoever left a fold out would not know its classes."""
+    codes = np.repeat(np.arange(5), 3)
+    X = codes[None, :].astype(np.uint8)
+    assert not fold_numbers(X, codes, 3, 0).any() and not fold_numbers(0 * X, codes, 3, 0).any()
+    X[0, 0] = 7
+    assert fold_numbers(X, codes, 3, 0).max() == 2
 
 
 def test_one_distinct_row_is_one_fold():
