@@ -296,7 +296,8 @@ class LocalRows:
         """Fill response and leaf with the tree's values and vectors; see `Rows.respond`."""
         self.over_blocks(
             lambda a, b: tree_response(
-                self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response, self.leaf
+                self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response,
+                self.leaf,
             )
         )
 
