@@ -338,6 +338,16 @@ def test_tables_predict_the_same_bits(wine, dtype):
     assert trees.model_._whole is None
 
 
+def test_one_table_of_stumps_that_split_missing_values_off():
+    """Their thresholds are -inf, and differences of two would warn."""
+    y = np.repeat([0, 1, 2], [15, 10, 5])
+    X = np.where(np.arange(30) % 2 == (y == 1), np.nan, y + 0.1)[:, None]
+    model = StagewiseMCBoostClassifier(n_estimators=8).fit(X, y)
+    assert np.sum(model.model_.packed.threshold[::3] == -np.inf) > 1
+    *_, last = model.model_.staged_scores(X)
+    np.testing.assert_array_equal(model.decision_function(X), last)
+
+
 def test_correction_beats_stages_and_keeps_signs():
     X, y = load_wine(return_X_y=True)
     for loss in LOSSES:

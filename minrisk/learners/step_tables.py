@@ -44,7 +44,8 @@ class StepTables(NamedTuple):
         feature, threshold = packed.feature[::3].astype(np.int64), packed.threshold[::3]
         rise = 2.0 * above[:, None] * vectors  # what crossing the threshold adds
         order = np.lexsort((threshold, feature))
-        first = np.r_[True, (np.diff(feature[order]) > 0) | (np.diff(threshold[order]) > 0)]
+        j, t = feature[order], threshold[order]  # which may be -inf more than once: no differences
+        first = np.r_[True, (j[1:] > j[:-1]) | (t[1:] > t[:-1])]
         places = np.flatnonzero(first)
         rises, owners = np.add.reduceat(rise[order], places), feature[order][places]
         features, counts = np.unique(owners, return_counts=True)
