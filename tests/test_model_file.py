@@ -75,6 +75,25 @@ def test_round_trip(iris, tmp_path, kind, D):
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
 
 
+@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("kind", minrisk.ALGORITHMS)
+def test_whatever_is_fitted_can_be_read_again(kind, seed, tmp_path):
+    """Small problems of all kinds: their trees are of many shapes."""
+    rng = np.random.default_rng(seed)
+    n, d, K = int(rng.choice([8, 30, 100])), int(rng.choice([1, 3, 10])), int(rng.integers(2, 6))
+    X, y = rng.normal(size=(n, d)), np.r_[np.arange(K), rng.integers(0, K, n - K)]
+    X[:, 0] += y
+    X = np.where(rng.random((n, d)) < rng.choice([0.0, 0.3]), np.nan, np.round(X, int(rng.choice([0, 3]))))
+    table = rng.lognormal(size=(K, K)) * (1 - np.eye(K))
+    options = {"n_estimators": int(rng.integers(1, 20)), "subsample": float(rng.choice([1.0, 0.6])), "random_state": seed}
+    options["cost"] = table if seed % 3 == 1 else None
+    known = kind().get_params()
+    model = kind(**{key: value for key, value in options.items() if key in known})
+    model.fit(X, y, cost=table[y] if seed % 3 == 2 else None)
+    minrisk.save(model, tmp_path / "m")
+    assert same(model, minrisk.load(tmp_path / "m"), X)
+
+
 def test_feature_names_come_back(iris, tmp_path):
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = minrisk.REBELClassifier(n_estimators=3).fit(X, y)

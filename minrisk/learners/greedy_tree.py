@@ -26,7 +26,7 @@ class GrowingTree:
     value: list[int] = field(default_factory=lambda: [1])
     gain: list[float] = field(default_factory=lambda: [0.0])
     leaves: list[int] = field(default_factory=lambda: [0])
-    depth: int = 0
+    level: list[int] = field(default_factory=lambda: [0])
 
     @property
     def signs(self) -> IntArray:
@@ -36,8 +36,9 @@ class GrowingTree:
     def deepened(self, splits: LeafSplits) -> tuple[GrowingTree, IntArray]:
         """The tree with each leaf changed as told, and the (first) new leaf number of each old leaf."""
         tree = GrowingTree(
-            self.feature.copy(), self.bin.copy(), self.left.copy(), self.value.copy(), self.gain.copy(), [], self.depth
-        )
+            self.feature.copy(), self.bin.copy(), self.left.copy(), self.value.copy(), self.gain.copy(), [],
+            self.level.copy(),
+        )  # fmt: skip
         child = np.empty(len(self.leaves), dtype=np.int64)
         for number, node in enumerate(self.leaves):
             child[number] = len(tree.leaves)
@@ -56,8 +57,7 @@ class GrowingTree:
             tree.value += [-sign, sign]
             tree.gain += [0.0, 0.0]
             tree.leaves += [first, first + 1]
-        if np.any(splits.feature >= 0):
-            tree.depth += 1
+            tree.level += [tree.level[node] + 1] * 2  # not the number of deepenings: a leaf may skip one
         return tree, child
 
     def finished(self, thresholds: Sequence[FloatArray], loss: float, n_vectors: int = 1) -> Tree:
@@ -75,7 +75,7 @@ class GrowingTree:
         if n_vectors == 2:
             value, vector = np.where(leaf, 1, 0), (value > 0).astype(np.int32)
         gain = np.array(self.gain) / loss
-        return Tree(feature, bins, threshold, left, value.astype(np.float64), vector, gain, self.depth)
+        return Tree(feature, bins, threshold, left, value.astype(np.float64), vector, gain, max(self.level))
 
 
 @dataclass(frozen=True)
