@@ -1,9 +1,10 @@
-"""Checks of parameters, each a clear error; checks of data are scikit-learn's, text apart; arrays of labels."""
+"""Checks of parameters, each a clear error; checks of data are scikit-learn's, text and dates apart; arrays of labels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import date, timedelta
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +12,10 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
+
+NO_NUMBERS = ("convert string to float", "Cannot cast", "could not be promoted", "datetime", "Timestamp", "Timedelta")
+ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder"
+COUNTED = "make numbers of it, for example days since the first"
 
 
 class Choice(NamedTuple):
@@ -113,7 +118,9 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     Raises
     ------
     ValueError
-        As scikit-learn's, but of text it says which column holds it.
+        As scikit-learn's, but of text and dates it says which column holds them.
+    TypeError
+        As scikit-learn's: of sparse matrices, for example.
     """
     try:
         checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
@@ -121,22 +128,23 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         if values.dtype == object:  # as those of a frame with a column of categories still are
             values = values.astype(np.float64)
         return (values, checked[1]) if y else values
-    except ValueError as problem:
-        found = _first_text(X) if "convert string to float" in str(problem) else None
+    except (ValueError, TypeError) as problem:
+        found = _first_other(X) if any(words in str(problem) for words in NO_NUMBERS) else None
         if found is None:
             raise
+        column, value = found
+        kind, instead = ("text", ENCODED) if isinstance(value, str) else ("dates", COUNTED)
         raise ValueError(
-            f"X must hold numbers, got text in column {found[0]!r} ({found[1]!r}): leave the column out, or encode it, "
-            "for example with sklearn.preprocessing.OrdinalEncoder."
+            f"X must hold numbers, got {kind} in column {column!r} ({str(value)!r}): leave the column out, or {instead}."
         ) from problem
 
 
-def _first_text(X: Any) -> tuple[Any, str] | None:
-    """The first column of X with a text that is no number, and that text."""
+def _first_other(X: Any) -> tuple[Any, Any] | None:
+    """The first column of X with a text that is no number, or a date, and that."""
     cells = np.asarray(X, dtype=object)
     for j, column in enumerate(cells.T):
         for cell in column:
-            if isinstance(cell, str) and not _is_number(cell):
+            if isinstance(cell, (date, timedelta)) or (isinstance(cell, str) and not _is_number(cell)):
                 return (X.columns[j] if hasattr(X, "columns") else j), cell
     return None
 

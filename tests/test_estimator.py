@@ -378,6 +378,25 @@ def test_data_errors(wine):
         REBELClassifier().fit(np.array([["1", "2"], [3, "blue"]], dtype=object), [0, 1])
 
 
+@pytest.mark.parametrize("dtype", ["category", "str"])
+def test_a_column_of_words_is_named(dtype):
+    words = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "colour": pd.Series(["blue", "red"] * 2, dtype=dtype)})
+    with pytest.raises(ValueError, match=r"got text in column 'colour' \('blue'\): leave the column out, or encode it"):
+        REBELClassifier().fit(words, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_a_column_of_dates_is_named(zone):
+    days = pd.date_range("2026-01-30", periods=4, tz=zone)
+    for dates in (days, days - days[0]):
+        frame = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "made": dates})
+        with pytest.raises(ValueError, match=r"got dates in column 'made' \('.*00:00.*'\): .* or make numbers of it"):
+            REBELClassifier().fit(frame, [0, 1, 0, 1])
+    cells = np.array([[day.date(), 1.0] for day in days], dtype=object)
+    with pytest.raises(ValueError, match=r"got dates in column 0 \('2026-01-30'\)"):
+        REBELClassifier().fit(cells, [0, 1, 0, 1])
+
+
 @pytest.mark.parametrize("dtype", [object, "category"])
 def test_a_column_of_text_is_named(dtype):
     numbers = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "colour": ["1", "2", "1", "2"]})
