@@ -1,4 +1,4 @@
-"""Checks of parameters, each a clear error; checks of data are scikit-learn's, text and dates apart; arrays of labels."""
+"""Checks of parameters, each a clear error; checks of data, mostly scikit-learn's; arrays of labels."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         column, value = found
         kind, instead = ("text", ENCODED) if isinstance(value, str) else ("dates", COUNTED)
         raise ValueError(
-            f"X must hold numbers, got {kind} in column {column!r} ({str(value)!r}): leave the column out, or {instead}."
+            f"X must hold numbers, got {kind} in column {column!r} ({str(value)!r}): leave the column out, or "
+            f"{instead}."
         ) from problem
 
 
