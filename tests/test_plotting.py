@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from minrisk import REBELClassifier, inspection
+from minrisk import MinRiskClassifier, REBELClassifier, inspection
 from minrisk.costs import CostMatrix
 from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay
 from minrisk.inspection._drawing import inks, plain
@@ -126,6 +126,8 @@ class TestRiskCurve:
             RiskCurveDisplay.from_estimator(REBELClassifier())
         with pytest.raises(TypeError, match="must be a fitted classifier of minrisk.*got LogisticRegression"):
             RiskCurveDisplay.from_estimator(LogisticRegression().fit(*data))
+        with pytest.raises(TypeError, match="got MinRiskClassifier, which keeps train_loss_ and validation_loss_ only"):
+            RiskCurveDisplay.from_estimator(MinRiskClassifier(n_estimators=2).fit(*data))
         with pytest.raises(ValueError, match="got 3 and 2 values"):
             RiskCurveDisplay([1, 2, 3], [1, 2])
         with pytest.raises(ValueError, match="train_risk must be finite"):

@@ -89,7 +89,8 @@ class RiskCurveDisplay:
         Parameters
         ----------
         estimator : fitted classifier of minrisk
-            Or a pipeline that ends in one, or a search that found one.
+            Or a pipeline that ends in one, or a search that found one. Not MinRiskClassifier, an average of boosters
+            that keeps no mean cost by round.
         ax : matplotlib Axes or pair of Axes, optional
             As in `plot`.
         **kwargs
@@ -118,10 +119,12 @@ class RiskCurveDisplay:
         """
         check_is_fitted(estimator)
         booster = innermost(estimator)
-        if not hasattr(booster, "train_loss_"):
+        if not hasattr(booster, "train_risk_"):
+            kept = hasattr(booster, "train_loss_")
             raise TypeError(
-                "estimator must be a fitted classifier of minrisk, which keeps its loss and mean cost per round, got "
-                f"{type(booster).__name__}: pass a REBELClassifier, or RiskCurveDisplay(train_loss, train_risk)."
+                "estimator must be a fitted classifier of minrisk that keeps its loss and mean cost per round, got "
+                f"{type(booster).__name__}{', which keeps train_loss_ and validation_loss_ only' if kept else ''}: pass "
+                "a REBELClassifier, or RiskCurveDisplay(train_loss, train_risk)."
             )
         validated = booster.validation_risk_
         best = None if validated is None else booster.n_iter_
