@@ -120,11 +120,10 @@ class RiskCurveDisplay:
         check_is_fitted(estimator)
         booster = innermost(estimator)
         if not hasattr(booster, "train_risk_"):
-            kept = hasattr(booster, "train_loss_")
+            kept = ", which keeps train_loss_ and validation_loss_ only" if hasattr(booster, "train_loss_") else ""
             raise TypeError(
                 "estimator must be a fitted classifier of minrisk that keeps its loss and mean cost per round, got "
-                f"{type(booster).__name__}{', which keeps train_loss_ and validation_loss_ only' if kept else ''}: pass "
-                "a REBELClassifier, or RiskCurveDisplay(train_loss, train_risk)."
+                f"{type(booster).__name__}{kept}: pass a REBELClassifier, or RiskCurveDisplay(train_loss, train_risk)."
             )
         validated = booster.validation_risk_
         best = None if validated is None else booster.n_iter_
