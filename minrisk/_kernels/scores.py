@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from minrisk._kernels import coded_trees
 from minrisk._kernels._jit import kernel
+from minrisk._kernels.coded_trees import BIN_BITS, LEFT_SHIFT, walk_rows
+
+walking_kernel = kernel(uses=(coded_trees,))
 
 ROWS = 256  # that walk all trees together
-LEFT_SHIFT, BIN_BITS, LAST_BIN = 32, 8, 255  # of a node's word; a leaf's bin is the last, which no bin is above
-FEATURE = (1 << (LEFT_SHIFT - BIN_BITS)) - 1
 
 
 @kernel
@@ -29,61 +31,26 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
 
 @kernel
 def pack_nodes(feature, bin_, left, root, words):
-    """words[root + node] = left << 32 | feature << 8 | bin, of one tree; a leaf leads to itself."""
+    """words[root + node] of one tree, as `coded_trees` has them: bins are codes."""
     for node in range(left.shape[0]):
         to = np.int64(root + left[node])
         words[root + node] = (to << LEFT_SHIFT) | (np.int64(feature[node]) << BIN_BITS) | np.int64(bin_[node])
 
 
-@kernel
-def step(X_binned, word, i):
-    """Where a node's word leads row i."""
-    return (word >> LEFT_SHIFT) + (X_binned[(word >> BIN_BITS) & FEATURE, i] > (word & LAST_BIN))
-
-
-@kernel
-def walk(X_binned, words, root, start, stop, leaf):
-    """leaf[i - start] = leaf of row i in one tree: eight rows side by side, since each waits for its own loads."""
-    whole = stop - (stop - start) % 8
-    for i in range(start, whole, 8):
-        a = b = c = d = e = f = g = h = np.int64(root)
-        while True:
-            to_a, to_b = step(X_binned, words[a], i), step(X_binned, words[b], i + 1)
-            to_c, to_d = step(X_binned, words[c], i + 2), step(X_binned, words[d], i + 3)
-            to_e, to_f = step(X_binned, words[e], i + 4), step(X_binned, words[f], i + 5)
-            to_g, to_h = step(X_binned, words[g], i + 6), step(X_binned, words[h], i + 7)
-            moved = (a ^ to_a) | (b ^ to_b) | (c ^ to_c) | (d ^ to_d)
-            moved |= (e ^ to_e) | (f ^ to_f) | (g ^ to_g) | (h ^ to_h)
-            if moved == 0:
-                break
-            a, b, c, d, e, f, g, h = to_a, to_b, to_c, to_d, to_e, to_f, to_g, to_h
-        at = i - start
-        leaf[at], leaf[at + 1], leaf[at + 2], leaf[at + 3] = a, b, c, d
-        leaf[at + 4], leaf[at + 5], leaf[at + 6], leaf[at + 7] = e, f, g, h
-    for i in range(whole, stop):
-        a = np.int64(root)
-        while True:
-            to_a = step(X_binned, words[a], i)
-            if to_a == a:
-                break
-            a = to_a
-        leaf[i - start] = a
-
-
-@kernel
+@walking_kernel
 def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, response, leaf):
     """response[i] and leaf[i] = value and vector of the leaf that row i falls into."""
     words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(ROWS, dtype=np.int64)
     pack_nodes(feature, bin_, left, 0, words)
     for low in range(start, stop, ROWS):
         high = min(stop, low + ROWS)
-        walk(X_binned, words, 0, low, high, node)
+        walk_rows(X_binned[:, low:high].T, words, 0, high - low, node)
         for i in range(low, high):
             response[i] = value[node[i - low]]
             leaf[i] = vector[node[i - low]]
 
 
-@kernel
+@walking_kernel
 def add_binned_trees(
     X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores
 ):  # fmt: skip
@@ -100,7 +67,7 @@ def add_binned_trees(
         high = min(stop, low + ROWS)
         root, base = 0, 0
         for t in range(n_nodes.shape[0]):
-            walk(X_binned, words, root, low, high, leaf)
+            walk_rows(X_binned[:, low:high].T, words, root, high - low, leaf)
             for i in range(low, high):
                 node = leaf[i - low]
                 f, v = value[node], base + vector[node]
