@@ -218,6 +218,23 @@ def test_challengers_are_tried_on_the_first_fold():
     assert found.seconds == 7.0 and found.link == "softmax"
 
 
+@pytest.mark.parametrize(("knowledge", "wins"), [(0.0, False), (0.3, False), (3.0, True)])
+def test_what_does_not_beat_the_class_frequencies_gives_way_to_them(knowledge, wins, monkeypatch):
+    """Scores that know nothing, less than the frequencies do, more than these."""
+    codes, folds = np.repeat([0, 1, 2], [270, 20, 10]), np.arange(300) % 3
+    log_p = np.log(np.array([0.9, 0.07, 0.03]))
+    monkeypatch.setattr(ToldMember, "constant", lambda self: Progress(intercept=log_p), raising=True)
+    noise = np.random.default_rng(0).normal(size=(300, 3))
+    plain = Told("plain", knowledge * truth(codes, 3) + noise, codes)
+    found = pool_of([plain, Told("small", -noise, codes)], folds, 7, 100)
+    assert [fit.candidate.variant for fit in (*found.fits, *found.dropped)] == ["plain", "small"]
+    assert (found.fits[0].n_rounds > 0) == wins
+    if not wins:
+        np.testing.assert_array_equal(found.scores, np.tile(log_p.astype(np.float32), (300, 1)))
+        assert all(made.intercept is log_p and not made.trees for made in found.fits[0].members)
+        assert found.temperature == 1.0 and found.fits[0].risk == pytest.approx(0.1)
+
+
 def test_a_challenger_that_shines_on_the_first_fold_only_is_dropped():
     rng, codes, folds, scores = task(7)
     lucky = np.where((folds == 0)[:, None], truth(codes, 3), -truth(codes, 3))
