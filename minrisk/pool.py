@@ -130,10 +130,11 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
         tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
         return join(pool, tried) or drop(pool, tried)
 
-    plain_members = members(plain, 0, n_folds)
-    constants = [member.constant() for member in plain_members]
-    fit = cross_fit(plain.candidate, plain_members, folds, n_rounds, workers)
-    pool = _alone(fit, stated, [])
+    own = members(plain, 0, n_folds)
+    constants = [member.constant() for member in own]
+    pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), stated, [])
+    fit = pool.fits[0]
+    del own  # they hold memory
     challengers = trainers[1:] if pool.link is not None else []
     trials = workers.map(trial, challengers) if workers.n > 1 else []
     for _, group in itertools.groupby(challengers, lambda t: t.candidate.rival or t.candidate.variant):
