@@ -140,18 +140,20 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
     for _, group in itertools.groupby(challengers, lambda t: t.candidate.rival or t.candidate.variant):
         rivals = list(group)  # groups one after another: what is tried holds memory
         pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
-    scores = np.array([made.intercept for made in constants], dtype=np.float32)[folds]
-    known = fit._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores)
-    return _or_frequencies(pool, _alone(known, stated, [])) if pool.link == STARTS_AT_ZERO else pool
+    return _or_frequencies(pool, fit, constants, folds, stated) if pool.link == STARTS_AT_ZERO else pool
 
 
-def _or_frequencies(pool: Pool, known: Pool) -> Pool:
-    """The pool, or what is known without a tree where it has none or does not do better."""
-    alone = known.fits[0]
-    if any(fit.n_rounds for fit in pool.fits) and _loss(pool, alone) < _loss(known, alone):
+def _or_frequencies(
+    pool: Pool, plain: CrossFit, constants: list[Progress], folds: IntArray, stated: RowCosts
+) -> Pool:  # fmt: skip
+    """The pool, or what plain members know without a tree where it has none or does not do better."""
+    log_p = np.array([made.intercept for made in constants])
+    known = float(plain.weight @ -log_p[folds, plain.candidate.costs.label])
+    if any(fit.n_rounds for fit in pool.fits) and _loss(pool, plain) < known:
         return pool
-    others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not alone.candidate]
-    return known._replace(dropped=others)
+    scores = log_p.astype(np.float32)[folds]
+    others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not plain.candidate]
+    return _alone(plain._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores), stated, others)
 
 
 def _alone(fit: CrossFit, stated: RowCosts, dropped: list[CrossFit]) -> Pool:

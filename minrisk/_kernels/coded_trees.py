@@ -38,6 +38,14 @@ def encode(X, features, thresholds, low, n_rows, codes):
 
 
 @kernel
+def pack_nodes(feature, bin_, left, root, nodes):
+    """nodes[root + i] of the nodes of one tree whose first is number `root`."""
+    for i in range(left.shape[0]):
+        to = np.int64(root + left[i])
+        nodes[root + i] = (to << LEFT_SHIFT) | (np.int64(feature[i]) << BIN_BITS) | np.int64(bin_[i])
+
+
+@kernel
 def step(node, code):
     """Where a node's word and the code of its feature lead."""
     return (node >> LEFT_SHIFT) + (code > (node & LEAF_BIN))

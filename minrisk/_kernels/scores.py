@@ -4,7 +4,7 @@ import numpy as np
 
 from minrisk._kernels import coded_trees
 from minrisk._kernels._jit import kernel
-from minrisk._kernels.coded_trees import BIN_BITS, LEFT_SHIFT, walk_rows
+from minrisk._kernels.coded_trees import pack_nodes, walk_rows
 
 walking_kernel = kernel(uses=(coded_trees,))
 
@@ -27,14 +27,6 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
         v = leaf[i]
         for k in range(scores.shape[1]):
             scores[i, k] += vectors[v, k]
-
-
-@kernel
-def pack_nodes(feature, bin_, left, root, words):
-    """words[root + node] of one tree, as `coded_trees` has them: bins are codes."""
-    for node in range(left.shape[0]):
-        to = np.int64(root + left[node])
-        words[root + node] = (to << LEFT_SHIFT) | (np.int64(feature[node]) << BIN_BITS) | np.int64(bin_[node])
 
 
 @walking_kernel
