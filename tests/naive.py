@@ -487,14 +487,14 @@ def effective_rows(sizes):
     return np.sum(sizes) ** 2 / np.sum(np.square(sizes)) if np.any(sizes) else 0.0
 
 
-def shares_of_rows(sizes, n_least, floor=1e-3):
+def shares_of_rows(sizes, n_least, n_most, floor=1e-3):
     """Probabilities of minimal variance sampling: the largest rows for sure, others by size; floor times the mean more.
 
-    Ibragimov and Gusev (2019): p = min(1, size / level), where the level makes the sum that of the effective rows, an
-    eighth of all at most and `n_least` at least. The rows that are sure to be drawn are the largest ones, so the right
+    Ibragimov and Gusev (2019): p = min(1, size / level), where the level makes the sum that of the effective rows,
+    `n_most` at most and `n_least` at least. The rows that are sure to be drawn are the largest ones, so the right
     number of them is found by trying.
     """
-    n_drawn = max(n_least, min(int(effective_rows(sizes)), len(sizes) // 8))
+    n_drawn = max(n_least, min(int(effective_rows(sizes)), n_most))
     sizes = np.asarray(sizes) + (floor * np.mean(sizes) if np.any(sizes) else 1.0)
     largest_first = np.sort(sizes)[::-1]
     for sure in range(n_drawn):

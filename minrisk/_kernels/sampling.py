@@ -29,12 +29,12 @@ def level_of(size, n_drawn):
 
 
 @kernel
-def draw_rows(sketch, order, n_least, offset, drawn):
+def draw_rows(sketch, order, n_least, n_most, offset, drawn):
     """Draw some of the rows in `order` (ascending) into `drawn`; returns how many, and their sketch's column maxima.
 
     A row's size s is the length of its edges in the sketch. About (sum s)^2 / sum s^2 rows are drawn, as many as would
-    weigh as much if all were of one size, but at most an eighth of all, and `n_least` at least. Each comes with
-    probability p = min(1, s / level); the first rows of `sketch` become theirs, divided by p, so that sums over them
+    weigh as much if all were of one size, but at most `n_most`, and `n_least` at least. Each comes with probability
+    p = min(1, s / level); the first rows of `sketch` become theirs, divided by p, so that sums over them
     are those over all rows in expectation. Rows are taken where the running sum of p, begun at `offset` in [0, 1),
     passes whole numbers (systematic sampling). The last column is the mass, of positive values.
     """
@@ -52,7 +52,7 @@ def draw_rows(sketch, order, n_least, offset, drawn):
     floor = FLOOR * total / n if total > 0.0 else 1.0
     for i in range(n):
         size[i] += floor
-    level = level_of(size, max(n_least, min(effective, n // 8)))
+    level = level_of(size, max(n_least, min(effective, n_most)))
     top, reached, m = np.zeros(q + 1), offset, 0
     for i in range(n):
         share = min(1.0, size[i] / level)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 LARGE = 4096  # leaves of more rows use all threads and keep their histograms: a larger child's is found by subtraction
 INLINE_WORK = 1 << 17  # smaller tasks run in the caller: a thread would cost more
 KEPT_BYTES = 64 << 20  # of such histograms
+MOST_DRAWN = 1 / 8  # of the rows, for a search
+SEARCHED = 1 << 19  # ..., or rows times features looked at: up to then it takes no longer than the rest of a round
 
 Result = TypeVar("Result")
 
@@ -70,7 +72,7 @@ class Growth:
 
     # -- columns ---------------------------------------------------------------------------------------------------
     def _prepare(
-        self, target: Target, in_bag: Int32Array, n_rows: int | None, features: IntArray, seed: int
+        self, target: Target, in_bag: Int32Array, rule: GrowthRule, features: IntArray, seed: int
     ) -> tuple[FloatArray, int]:
         """Fill the bins and fixed-point columns that splits are searched on, and `order` with their rows.
 
@@ -82,7 +84,7 @@ class Growth:
             self._columns = empty((rows.n_samples, n_columns), FIXED)
             self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
         self.order[:n], self._bins = in_bag, rows.X_binned
-        packed = target.directions is not None and n_rows is not None and n_rows < n
+        packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n
         unlisted = packed or rows.n_samples > BLOCK  # lists number all rows, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
         if len(self._lists[2]):
@@ -96,8 +98,9 @@ class Growth:
             lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
         )
         if packed:
-            assert n_rows is not None
-            m, top = draw_rows(self._sketch, in_bag, n_rows, np.random.default_rng(seed).random(), self._spare)
+            assert rule.n_rows is not None
+            most, offset = max(int(n * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
+            m, top = draw_rows(self._sketch, in_bag, rule.n_rows, most, offset, self._spare)
             self._pack(features, self._spare[:m])
             return fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns), m
         top, bits = largest(tops), rows.sum_bits
@@ -126,7 +129,7 @@ class Growth:
         """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
         rows = self.rows
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
-        factor, n_searched = self._prepare(target, in_bag, rule.n_rows, features, seed)
+        factor, n_searched = self._prepare(target, in_bag, rule, features, seed)
         order = self.order[:n_searched]
         L, C = rule.max_leaves, self._columns.shape[1]
         if self._tree is None or self._tree.total.shape != (L, C):
