@@ -2,6 +2,7 @@
 
     python -m benchmarks.compare                     # what is missing, then the report
     python -m benchmarks.compare --tuned             # 20-trial random search, the same for all
+    python -m benchmarks.compare --others            # defaults, on sets that nothing was chosen on; see `others`
     python -m benchmarks.compare --report            # only the report
     python -m benchmarks.compare --again minrisk     # forget the lines of a method, and make them again
 """
@@ -14,7 +15,7 @@ import traceback
 import warnings
 
 from benchmarks.common import lines_of, parser
-from benchmarks.compare import report, run, tune
+from benchmarks.compare import others, report, run, tune
 from benchmarks.compare.data import SETS, TUNED
 from benchmarks.compare.methods import METHODS
 
@@ -24,18 +25,22 @@ def options() -> argparse.Namespace:
     made.add_argument("--sets", type=lambda text: text.split(","), help="comma-separated; default: all")
     made.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS), help="default: all")
     made.add_argument("--splits", type=int, help="default: 5, tuned 2")
-    made.add_argument("--tuned", action="store_true", help="random search on the training rows first")
+    mode = made.add_mutually_exclusive_group()
+    mode.add_argument("--tuned", action="store_const", dest="mode", const="tuned", default="default",
+                      help="random search on the training rows first")
+    mode.add_argument("--others", action="store_const", dest="mode", const="others", help="defaults, on other sets")
     made.add_argument("--again", action="append", default=[], metavar="METHOD", help="forget its lines first")
     made.add_argument("--time-limit", type=float, default=float("inf"), metavar="S", help="no new fit after S seconds")
     made.add_argument("--report", action="store_true", help="only make the report")
     made.add_argument("--ours", default="minrisk", metavar="METHOD", help="the method that the report is about")
     arguments = made.parse_args()
-    arguments.sets = arguments.sets or list(TUNED if arguments.tuned else SETS)
-    arguments.splits = arguments.splits or (2 if arguments.tuned else 5)
+    of_mode = {"default": SETS, "tuned": TUNED, "others": others.SETS}[arguments.mode]
+    arguments.sets = arguments.sets or list(of_mode)
+    arguments.splits = arguments.splits or (2 if arguments.mode == "tuned" else 5)
     if arguments.quick:
         arguments.sets, arguments.splits = arguments.sets[:5], 1
     unknown = [name for name in (*arguments.methods, *arguments.again) if name not in METHODS]
-    unknown += [name for name in arguments.sets if name not in SETS]
+    unknown += [name for name in arguments.sets if name not in of_mode]
     if unknown:
         made.error(f"unknown: {', '.join(unknown)}")
     return arguments
@@ -43,9 +48,9 @@ def options() -> argparse.Namespace:
 
 def work(arguments: argparse.Namespace) -> None:
     """Every fit that is not in the cache."""
-    mode = "tuned" if arguments.tuned else "default"
+    mode = arguments.mode
     for name in arguments.again:
-        for path in (run.path_of(name, mode), *([tune.path_of(name)] if arguments.tuned else [])):
+        for path in (run.path_of(name, mode), *([tune.path_of(name)] if mode == "tuned" else [])):
             run.forget(path, arguments.sets, arguments.splits)
     methods = [METHODS[name] for name in arguments.methods]
     done = {name: {(row["set"], row["split"], row["cost"], row["rule"]) for row in lines_of(run.path_of(name, mode))}
@@ -56,8 +61,10 @@ def work(arguments: argparse.Namespace) -> None:
         if method.name in absent:
             continue
         try:
-            make = tune.tuned if arguments.tuned else run.default
-            make(method, name, seed, arguments.jobs, done[method.name])
+            if mode == "tuned":
+                tune.tuned(method, name, seed, arguments.jobs, done[method.name])
+            else:
+                run.default(method, name, seed, arguments.jobs, done[method.name], mode)
         except run.TimeUp:
             print("Time is up; the same command goes on from here.")
             return
@@ -73,7 +80,7 @@ def main() -> None:
     warnings.filterwarnings("ignore")
     if not arguments.report:
         work(arguments)
-    report.make(arguments.ours, "tuned" if arguments.tuned else "default", quick=arguments.quick)
+    report.make(arguments.ours, arguments.mode, quick=arguments.quick)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.common import RESULTS, least_expected, lines_of, mean_cost, settings
-from benchmarks.compare.data import KINDS, SETS, WIDE, Split, split, table
+from benchmarks.compare.data import KINDS, ORDER, SETS, WIDE, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, package_version
 
 FOLDER = RESULTS / "compare"
@@ -138,9 +138,9 @@ def judged(fit: Fit, method: Method, data: Split, name: str, seed: int, kinds: I
 # -- the work ------------------------------------------------------------------------------------------------------
 def tasks(sets: Iterable[str], methods: Iterable[Method], splits: int) -> list[tuple[int, str, Method]]:
     """Splits outermost, small sets first; slow methods on wide sets after all else."""
-    order = {name: rank for rank, name in enumerate(SETS)}
+    order = {name: rank for rank, name in enumerate(ORDER)}
     everything = [(seed, name, method) for seed in range(splits) for name in sorted(sets, key=order.__getitem__)
-                  for method in methods if name in method.sets]
+                  for method in methods if name in method.sets or name not in SETS]
     return sorted(everything, key=lambda task: task[2].late and task[1] in WIDE)
 
 
@@ -148,7 +148,7 @@ def rules(method: Method) -> tuple[str, ...]:
     return ("argmax", "expected") if method.kind == "probability" else ("own",)
 
 
-def default(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, ...]]) -> None:
+def default(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, ...]], mode: str) -> None:
     """All costs of one method on one split."""
     missing = [kind for kind in KINDS if any((name, str(seed), kind, rule) not in done for rule in rules(method))]
     if not missing:
@@ -158,6 +158,6 @@ def default(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str
         cost = None if method.kind == "probability" else table(kinds[0], data.n_classes, name, seed)
         fit = Fit(method, data.X, data.y, cost, seed, jobs, {}, data.n_classes)
         rows = list(judged(fit, method, data, name, seed, kinds, jobs))
-        append(path_of(method.name, "default"), rows, FIELDS)
+        append(path_of(method.name, mode), rows, FIELDS)
         risks = " ".join(f"{row['risk']:.4f}" for row in rows if row["rule"] != "argmax")
         print(f"{time.strftime('%H:%M:%S')} {seed} {name} {method.name} {fit.seconds:.1f}s {risks}", flush=True)
