@@ -35,7 +35,7 @@ from minrisk import MinRiskClassifier
 
 SETS = ("letter", "isolet", "mnist", "news20", "made100")
 SMALL = ("breast_tissue", "wine", "glass", "svmguide4", "vertebral", "ecoli", "libras", "svmguide2", "vehicle", "vowel")
-SINGLE = {name: 1 for name in ("n_members", "n_folds") if name in MinRiskClassifier().get_params()}
+SINGLE = {name: 1 for name in ("n_members", "cv") if name in MinRiskClassifier().get_params()}
 POOLED = "MinRisk, defaults"
 OURS: dict[str, dict[str, Any]] = {"MinRisk": SINGLE, POOLED: {}}
 PEERS = {"LightGBM": "lightgbm", "XGBoost": "xgboost", "XGBoost, multi": "xgboost_multi", "CatBoost": "catboost"}

@@ -47,14 +47,14 @@ def _vector_trees() -> None:
     y = np.digitize(X[:, 0], (-0.5, 0.5))
     few, cost = slice(60), 1.0 - np.eye(3)
     for surrogate, sketch in (("exponential", 1), ("softmax", 2), ("gll", 2), ("gel", None), ("coupled", None)):
-        model = MinRiskClassifier(cost, surrogate=surrogate, sketch=sketch, n_estimators=2, n_folds=2, subsample=0.7)
+        model = MinRiskClassifier(cost, surrogate=surrogate, sketch=sketch, n_estimators=2, cv=2, subsample=0.7)
         model.fit(X[few], y[few])
         if surrogate not in ("exponential", "softmax"):
             model.fit(X[few], y[few], cost=_each(y[few]))
-        model.set_params(n_folds=1, subsample=1.0, max_leaf_nodes=4, max_features=1.0).fit(X, y)  # histograms, kept
+        model.set_params(cv=1, subsample=1.0, max_leaf_nodes=4, max_features=1.0).fit(X, y)  # histograms, kept
         model.set_params(search_rows=10).fit(X[few], y[few])
-    MinRiskClassifier(n_estimators=2, n_folds=2).fit(X[few], y[few])  # whole rounds
-    model = MinRiskClassifier(n_estimators=2, n_folds=1, random_state=0).fit(X[few], y[few])  # enough trees for codes
+    MinRiskClassifier(n_estimators=2, cv=2).fit(X[few], y[few])  # whole rounds
+    model = MinRiskClassifier(n_estimators=2, cv=1, random_state=0).fit(X[few], y[few])  # enough trees for codes
     for dtype in (np.float64, np.float32):
         model.predict(X[few].astype(dtype))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
@@ -80,6 +80,18 @@ class Features(NamedTuple):
     def __str__(self) -> str:
         either = "a share of the features above 0 and at most 1.0, or a whole number of them"
         return either + ", or None" if self.optional else either
+
+
+class Folds(NamedTuple):
+    """Folds of cross-validation, as scikit-learn's `cv`."""
+
+    def accepts(self, value: Any) -> bool:
+        if value is None or isinstance(value, Integral):
+            return value is None or (not isinstance(value, bool) and int(value) >= 1)
+        return hasattr(value, "split") or (isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping))
+
+    def __str__(self) -> str:
+        return "a whole number at least 1, a splitter as StratifiedKFold(), pairs (train, test) of row numbers, or None"
 
 
 def share_of(max_features: float, n_features: int) -> float:

@@ -88,6 +88,6 @@ def test_where_codes_would_not_do_or_not_pay():
     X, y = load_digits(return_X_y=True)
     shared = REBELClassifier(n_estimators=60, max_depth=2).fit(X, y).model_  # leaves of +-1 times one vector
     assert shared._whole is None
-    few = MinRiskClassifier(n_estimators=1, n_folds=1, random_state=0).fit(X, y).model_
+    few = MinRiskClassifier(n_estimators=1, cv=1, random_state=0).fit(X, y).model_
     assert few._whole is None  # one tree, dozens of features
-    assert isinstance(MinRiskClassifier(n_estimators=30, n_folds=1, random_state=0).fit(X, y).model_._whole, CodedTrees)
+    assert isinstance(MinRiskClassifier(n_estimators=30, cv=1, random_state=0).fit(X, y).model_._whole, CodedTrees)

@@ -235,7 +235,7 @@ def test_few_rows_have_few_bins_leaves_and_members():
     X, y = noisy()
     few = {"random_state": 0, "n_estimators": 10, "pool": False}
     usual = MinRiskClassifier(**few).fit(X, y)
-    told = MinRiskClassifier(**few, max_bins=18, n_folds=4, max_leaf_nodes=11).fit(X, y)
+    told = MinRiskClassifier(**few, max_bins=18, cv=4, max_leaf_nodes=11).fit(X, y)
     np.testing.assert_array_equal(usual.predict_proba(X), told.predict_proba(X))  # 225 rows for each member
     more = MinRiskClassifier(**few, max_bins=256).fit(X, y)
     assert not np.array_equal(usual.predict_proba(X), more.predict_proba(X))
@@ -287,7 +287,7 @@ def test_a_pool_has_the_rounds_of_the_longest_of_its_members():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"n_folds": 1}, {"pool": False}],
+    [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"cv": 1}, {"pool": False}],
 )
 def test_threads_do_not_change_a_byte(options, digits, tmp_path):
     X, _, y, _ = digits
@@ -335,14 +335,14 @@ def test_rows_that_cannot_judge(pool):
     apart = MinRiskClassifier(random_state=0, pool=pool).fit(y[:, None], y)
     assert apart.score(y[:, None], y) == 1.0
     X = np.c_[y, np.where(np.arange(100) == 99, 1.0, 0.0)]  # one class of two kinds
-    assert MinRiskClassifier(random_state=0, pool=pool, n_folds=5).fit(X, y).score(X, y) > 0.3
+    assert MinRiskClassifier(random_state=0, pool=pool, cv=5).fit(X, y).score(X, y) > 0.3
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"surrogate": "best"}, "surrogate must be one of 'auto'"),
-        ({"n_folds": 0}, "n_folds must be a whole number at least 1"),
+        ({"cv": 0}, "cv must be a whole number at least 1"),
         ({"sketch": 0}, "sketch must be a whole number at least 1, or None"),
         ({"max_leaf_nodes": 1}, "max_leaf_nodes must be a whole number at least 2"),
         ({"time_budget": -1}, "time_budget must be a number at least 0"),

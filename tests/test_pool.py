@@ -647,7 +647,7 @@ def pooled_fit(X, y, monkeypatch, **options):
 def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     X, y = oblique(0, 240, 3, K, missing=0.05)
     y = (y + (X[:, 0] > 0.3)) % K  # an edge for plain members, too
-    model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, n_folds=3, max_bins=256)
+    model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
     assert len(pool.fits) > 1 and "linear" in {fit.candidate.variant for fit in pool.fits if fit.n_rounds}
     wide = beside(X, projection)
     np.testing.assert_allclose(model.model_.scores(X), averaged(pool, wide), rtol=1e-9, atol=1e-11)

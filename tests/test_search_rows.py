@@ -145,7 +145,7 @@ def test_vectors_are_steps_of_all_rows(loss):
 def test_the_classifier_learns_from_few_searched_rows():
     X, y = load_digits(return_X_y=True)
     train, test = slice(0, 1200), slice(1200, None)
-    options = {"n_folds": 1, "n_estimators": 60, "random_state": 0}
+    options = {"cv": 1, "n_estimators": 60, "random_state": 0}
     models = {rows: MinRiskClassifier(search_rows=rows, **options).fit(X[train], y[train]) for rows in (None, 1200, 20)}
     scores = {rows: model.decision_function(X[test]) for rows, model in models.items()}
     np.testing.assert_array_equal(scores[None], scores[1200])

@@ -7,6 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 
 from minrisk import selection
 from minrisk._kernels.links import log_loss as log_loss_kernel
@@ -32,6 +40,7 @@ from minrisk.selection import (
     cross_fit,
     fit_temperature,
     fold_numbers,
+    folds_of,
     least_cost,
     log_loss,
     usual_folds,
@@ -55,11 +64,12 @@ def distinct_rows(rng, n, d=4):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 150), st.integers(1, 8), st.integers(1, 7), st.integers(0, 10**6))
-def test_distinct_rows_are_spread_evenly(n, K, n_folds, seed):
+def test_rows_are_spread_evenly(n, K, n_folds, seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, K, n)
-    folds = fold_numbers(distinct_rows(rng, n), codes, n_folds, seed)
-    n_used = min(n_folds, n // 2) if len(np.unique(codes)) < n else 1
+    X = distinct_rows(rng, n) if seed % 2 else rng.integers(0, 3, (2, n), dtype=np.uint8)
+    folds = fold_numbers(X, codes, n_folds, seed)
+    n_used = min(n_folds, n // 2)
     assert folds.shape == (n,) and set(folds) == set(range(n_used))
     sizes = np.bincount(folds)
     assert np.ptp(sizes) <= 1 and sizes.min() >= 2
@@ -69,27 +79,70 @@ def test_distinct_rows_are_spread_evenly(n, K, n_folds, seed):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 100), st.integers(1, 5), st.integers(2, 6), st.integers(0, 10**6))
-def test_equal_rows_share_a_fold_in_any_order(n, K, n_folds, seed):
-    """Rows of one class; a row that is there twice takes one place in its class."""
+def test_folds_do_not_depend_on_the_order_of_the_rows(n, K, n_folds, seed):
+    """Of equal rows as many are in each fold."""
     rng = np.random.default_rng(seed)
     X, codes = distinct_rows(rng, n), rng.integers(0, K, n)
     folds = fold_numbers(X, codes, n_folds, 3)
-    order = rng.permutation(np.concatenate([np.arange(n), rng.integers(0, n, n)]))
-    np.testing.assert_array_equal(fold_numbers(X[:, order], codes[order], n_folds, 3), folds[order])
     np.testing.assert_array_equal(fold_numbers(np.asfortranarray(X), codes, n_folds, 3), folds)
+    order = rng.permutation(n)
+    np.testing.assert_array_equal(fold_numbers(X[:, order], codes[order], n_folds, 3), folds[order])
+    twice = np.concatenate([np.arange(n), rng.integers(0, n, n)])
+    X, codes = X[:, twice], codes[twice]
+    order = rng.permutation(2 * n)
+    found = [np.c_[x.T, y, fold_numbers(x, y, n_folds, 3)] for x, y in ((X, codes), (X[:, order], codes[order]))]
+    np.testing.assert_array_equal(*(rows[np.lexsort(rows.T)] for rows in found))
 
 
-def test_classes_of_equal_rows_are_one_fold():
-    """Whoever left a fold out would not know its classes."""
-    codes = np.repeat(np.arange(5), 3)
-    X = codes[None, :].astype(np.uint8)
-    assert not fold_numbers(X, codes, 3, 0).any() and not fold_numbers(0 * X, codes, 3, 0).any()
-    X[0, 0] = 7
-    assert fold_numbers(X, codes, 3, 0).max() == 2
+def test_equal_rows_fall_in_any_folds():
+    """As if they were drawn: pairs are together in a fifth of the draws."""
+    codes = np.repeat(np.arange(2), 500)
+    X = np.tile(distinct_rows(np.random.default_rng(0), 500), 2)
+    X[:, 250:500], X[:, 750:] = X[:, :250], X[:, 500:750]
+    for seed in range(3):
+        folds = fold_numbers(X, codes, 5, seed)
+        together = np.r_[folds[:250] == folds[250:500], folds[500:750] == folds[750:]]
+        assert 0.13 < together.mean() < 0.27
 
 
-def test_one_distinct_row_is_one_fold():
-    assert not fold_numbers(np.ones((3, 10), dtype=np.uint8), np.zeros(10, dtype=int), 5, 0).any()
+# -- folds that are told --------------------------------------------------------------------------------------------
+def told(cv, n=12, classes=3, rows=None):
+    X, y = np.zeros((n, 1)), np.arange(n) % classes
+    rows = np.arange(n) if rows is None else rows
+    return folds_of(cv, X, y, rows, np.zeros((1, len(rows)), dtype=np.uint8), y[rows], 0)
+
+
+def test_folds_of_a_splitter_and_of_pairs():
+    np.testing.assert_array_equal(told(KFold(3)), np.repeat([0, 1, 2], 4))
+    pairs = list(GroupKFold(2).split(np.zeros(12), groups=np.arange(12) // 6))
+    folds = told(pairs)
+    assert len(set(folds[:6])) == len(set(folds[6:])) == 1 and folds[0] != folds[6]
+    np.testing.assert_array_equal(told(pair for pair in pairs), folds)
+    masks = [(np.arange(12) >= 4, np.arange(12) < 4), (np.arange(12) < 4, np.arange(12) >= 4)]
+    np.testing.assert_array_equal(told(masks), np.repeat([0, 1], [4, 8]))
+    np.testing.assert_array_equal(told(KFold(3), rows=np.arange(4, 12)), np.repeat([0, 1], 4))  # a fold of weight 0
+
+
+def test_classes_that_nobody_can_judge_are_one_fold():
+    assert not told(LeaveOneOut(), n=3).any() and not told(KFold(3), n=3).any() and not told(5, n=3).any()
+    assert not told(list(GroupKFold(3).split(np.zeros(12), groups=np.arange(12) % 3))).any()
+    assert told(None).max() == 3 and told(1).max() == 0
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [ShuffleSplit(3), TimeSeriesSplit(3), RepeatedKFold(n_splits=3, n_repeats=2), [], [([0, 1], [2, 3])],
+     [(np.arange(12), np.arange(12))], [(np.arange(6), np.arange(6, 12))]],
+)  # fmt: skip
+def test_splits_must_leave_every_row_out_once(cv):
+    with pytest.raises(ValueError, match="cv must leave every row out once, and train on all others"):
+        told(cv)
+
+
+@pytest.mark.parametrize("cv", [[1, 2], [([0.5], [1.5])], [([0, 99], [1])], [("a", "b")]])
+def test_splits_that_are_none(cv):
+    with pytest.raises(ValueError, match=r"cv must give pairs \(train, test\) of row numbers"):
+        told(cv)
 
 
 def test_folds_depend_on_the_seed_and_rows_that_differ_in_one_bin_do_not_stay_together():

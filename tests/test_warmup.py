@@ -35,11 +35,11 @@ for options in (dict(), dict(sketch=3, subsample=0.5, max_features=1.0), dict(sk
     for surrogate in ("auto", "exponential", "softmax", "coupled", "gll", "gel"):
         model = MinRiskClassifier(cost, surrogate=surrogate, n_estimators=3, random_state=0, **options)
         for n_jobs in (None, 2):
-            model.set_params(n_jobs=n_jobs, n_folds=3).fit(X[:500], y[:500], sample_weight=weight)
+            model.set_params(n_jobs=n_jobs, cv=3).fit(X[:500], y[:500], sample_weight=weight)
         model.predict(X[:500].astype(np.float32))
         model.predict(X[:500])
     model.set_params(pool=False).fit(X[:500], y[:500]).predict(X[:500])
-    model.set_params(surrogate="softmax", n_folds=1).fit(X, y).predict(X)
+    model.set_params(surrogate="softmax", cv=1).fit(X, y).predict(X)
 pooled = MinRiskClassifier(n_estimators=5, random_state=0).fit(X[:500], X[:500, :3].sum(axis=1) > 0)
 assert pooled.model_.projection is not None
 minrisk.save(pooled, sys.argv[1])
@@ -49,7 +49,7 @@ for model in (pooled, minrisk.load(sys.argv[1])):
     list(model.staged_predict(X))
 each = cost[y] * rng.uniform(1, 2, (9000, 1))
 for surrogate in ("auto", "coupled", "gll", "gel"):
-    model = MinRiskClassifier(surrogate=surrogate, n_estimators=3, n_folds=2, subsample=0.5, random_state=0)
+    model = MinRiskClassifier(surrogate=surrogate, n_estimators=3, cv=2, subsample=0.5, random_state=0)
     model.fit(X[:500], y[:500], cost=each[:500])
 for loss in ("exponential", "logistic", "squared"):
     REBELClassifier(loss=loss, n_estimators=3, max_depth=3).fit(X[:500], y[:500], cost=each[:500])

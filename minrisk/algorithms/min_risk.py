@@ -1,9 +1,8 @@
 """MinRisk: an average of cross-fitted boosters of vector-leaf trees that decides by least expected cost.
 
-The project's own method; it takes the coupled exponential loss and its closed form from REBEL (Appel, Burgos-Artizzu
-and Perona, NIPS 2016), the guess-averse losses from Beijbom et al. (ICML 2014), and puts them on trees with a vector in
-every leaf. Averaging models fitted to all folds but one, with the left-out fold for calibration, is what scikit-learn's
-``CalibratedClassifierCV(ensemble=True)`` does with any classifier.
+The project's own: the coupled exponential loss and its closed form from REBEL (Appel et al., NIPS 2016), the
+guess-averse losses from Beijbom et al. (ICML 2014), on vector-leaf trees. Averaging models fitted to all folds but one,
+with that one for calibration, is what scikit-learn's ``CalibratedClassifierCV(ensemble=True)`` does.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from minrisk._workers import Workers
 from minrisk.costs import as_cost
 from minrisk.costs.reading import row_matrices
 from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Features, Flag, Number, Rule, label_array, share_of
+from minrisk.validation import Choice, Features, Flag, Folds, Number, Rule, label_array, share_of
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
@@ -92,8 +91,9 @@ class MinRiskClassifier(BoostedClassifier):
     max_bins : int, optional
         2 to 256. Default: a 64th of the rows, of few features (512 bins in all) a 16th; 16 to 256; for small trees on
         1000 rows or more a quarter. If uniform, 201.
-    n_folds : int, optional
-        Members; default 5, below 1000 rows 4. 1: one on all rows, for `n_estimators` rounds, uncalibrated (T = 1).
+    cv : int, cross-validation splitter or iterable, optional
+        Folds, and so members. Default: 5, below 1000 rows 4, at random; where rows belong together (of a patient;
+        copies) better ``cv=list(GroupKFold().split(X, y, groups))``. 1: one on all rows, all rounds, uncalibrated.
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
         components and directions that part the classes beside the features (only these columns depend on the features'
@@ -150,7 +150,7 @@ class MinRiskClassifier(BoostedClassifier):
         "sketch": Number(int, 1, optional=True),
         "max_features": Features(optional=True),
         "search_rows": Number(int, 2, optional=True),
-        "n_folds": Number(int, 1, optional=True),
+        "cv": Folds(),
         "pool": Flag(),
         "time_budget": Number(float, 0, optional=True),
     }
@@ -172,7 +172,7 @@ class MinRiskClassifier(BoostedClassifier):
         subsample: float = 1.0,
         binning: str = "quantile",
         max_bins: int | None = None,
-        n_folds: int | None = None,
+        cv: Any = None,
         pool: bool = True,
         time_budget: float | None = None,
         n_jobs: int | None = None,
@@ -193,7 +193,7 @@ class MinRiskClassifier(BoostedClassifier):
         self.subsample = subsample
         self.binning = binning
         self.max_bins = max_bins
-        self.n_folds = n_folds
+        self.cv = cv
         self.pool = pool
         self.time_budget = time_budget
         self.n_jobs = n_jobs
@@ -207,7 +207,7 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.monitors import ProgressBar
         from minrisk.pool import fit_pool, report, validated_risk
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Trainer, fold_numbers, usual_folds
+        from minrisk.selection import Trainer, folds_of
 
         begun = time.perf_counter()
         codes = self._encode(y, False)
@@ -220,7 +220,7 @@ class MinRiskClassifier(BoostedClassifier):
         columns = binned(usual)
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label)
-        folds = fold_numbers(columns.binned, label, self.n_folds or usual_folds(len(counted)), self._seed)
+        folds = folds_of(self.cv, X, y, counted, columns.binned, label, self._seed)
         finer, projection, own = {}, None, None
         if self.pool and folds.max() > 0:
             finer = dict.fromkeys(SMALL_LEAVES, binned(fine)) if fine != usual else {}
@@ -381,9 +381,9 @@ class MinRiskClassifier(BoostedClassifier):
                 "surrogate='exponential' or 'softmax' to decide under costs given to predict, or fit again."
             )
         if np.ndim(cost) == 3:
-            widths = sorted({len(self.classes_), len(self.decisions_)})
-            cost = row_matrices(cost, len(scores), len(self.classes_), widths)
-            decisions = self.decisions_ if cost.shape[2] == len(self.decisions_) else self.classes_
+            K, D = len(self.classes_), len(self.decisions_)
+            cost = row_matrices(cost, len(scores), K, sorted({K, D}))
+            decisions = self.decisions_ if cost.shape[2] == D else self.classes_
         else:
             matrix = as_cost(cost, self.classes_)
             cost, decisions = matrix.values, label_array(matrix.decisions)

@@ -14,6 +14,7 @@ import json
 import struct
 import zipfile
 from dataclasses import fields
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "parameters": {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in estimator.get_params(deep=False).items()
-            if name not in RUN_PARAMETERS
+            if name not in RUN_PARAMETERS and (name != "cv" or isinstance(value, Integral))  # splits are of other rows
         },
         "cost_given": estimator.cost is not None,
         "classes": _labels_out(estimator.classes_),
