@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold
 
 import minrisk
 from minrisk.io import model_file
@@ -220,6 +221,23 @@ def test_forged_vectors_of_leaves_are_refused(two_sided, tmp_path, change):
     path.write_bytes(forged(two_sided, change))
     with pytest.raises(ModelFileError):
         minrisk.load(path)
+
+
+def test_splits_stay_behind_and_former_names_are_read(iris, tmp_path):
+    """`cv` is kept where it is a number; it was `n_folds` once."""
+    path, (X, y) = tmp_path / "model", iris
+    for cv, kept in ((3, 3), (None, None), (list(KFold(2, shuffle=True).split(X)), None), (KFold(3, shuffle=True), None)):
+        model = minrisk.MinRiskClassifier(n_estimators=5, cv=cv, random_state=0).fit(X, y)
+        minrisk.save(model, path)
+        again = minrisk.load(path)
+        assert again.cv == kept and same(again, model, X)
+
+    def older(arrays, header):
+        header["parameters"]["n_folds"] = 3
+        header["parameters"].pop("cv", None)
+
+    path.write_bytes(forged(path.read_bytes(), older))
+    assert minrisk.load(path).cv == 3
 
 
 def test_rounds_of_several_trees(two_sided, iris, tmp_path):

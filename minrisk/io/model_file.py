@@ -38,6 +38,7 @@ HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
 
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # not part of a model
+FORMER = {"n_folds": "cv"}  # names of parameters in older files
 ARRAYS = {"vectors": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1)}
 TREE_ARRAYS = {
     "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "value": (np.float64, 1),
@@ -215,7 +216,8 @@ def _restore(payload: bytes) -> Any:
     algorithms = {algorithm.__name__: algorithm for algorithm in minrisk.ALGORITHMS}
     if header["algorithm"] not in algorithms:
         raise ModelFileError(f"algorithm {header['algorithm']!r} is unknown.")
-    estimator = algorithms[header["algorithm"]](**header["parameters"])
+    parameters = {FORMER.get(name, name): value for name, value in header["parameters"].items()}
+    estimator = algorithms[header["algorithm"]](**parameters)
     check_parameters(header["algorithm"], estimator.get_params(deep=False), estimator._rules)
     _restore_labels(estimator, header, arrays)
     estimator._restore_facts(header["facts"])
