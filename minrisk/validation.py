@@ -88,7 +88,8 @@ class Folds(NamedTuple):
     def accepts(self, value: Any) -> bool:
         if value is None or isinstance(value, Integral):
             return value is None or (not isinstance(value, bool) and int(value) >= 1)
-        return hasattr(value, "split") or (isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping))
+        usable = hasattr(value, "split") or isinstance(value, Iterable)
+        return usable and not isinstance(value, str | bytes | Mapping)
 
     def __str__(self) -> str:
         return "a whole number at least 1, a splitter as StratifiedKFold(), pairs (train, test) of row numbers, or None"

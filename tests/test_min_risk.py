@@ -5,12 +5,12 @@ import time
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_wine, make_classification
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GroupKFold, train_test_split
 
 import minrisk
-from minrisk import MinRiskClassifier
+from minrisk import MinRiskClassifier, selection
 from minrisk.costs import uniform, with_reject
-from minrisk.selection import CHECKPOINTS, FIRST_CHECKPOINT, FIRST_FALL, LEAST_FALL, SLOW_START
+from minrisk.selection import CHECKPOINTS, FIRST_CHECKPOINT, FIRST_FALL, LEAST_FALL, SLOW_START, fold_numbers
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
@@ -338,11 +338,35 @@ def test_rows_that_cannot_judge(pool):
     assert MinRiskClassifier(random_state=0, pool=pool, cv=5).fit(X, y).score(X, y) > 0.3
 
 
+def test_folds_that_are_told(monkeypatch):
+    """The folds that would be drawn, as splits: the same model."""
+    X, y = load_wine(return_X_y=True)
+    drawn = []
+    monkeypatch.setattr(selection, "fold_numbers", lambda *a: drawn.append(fold_numbers(*a)) or drawn[-1])
+    model = MinRiskClassifier(cv=3, n_estimators=20, random_state=0).fit(X, y)
+    splits = [(np.flatnonzero(drawn[0] != k), np.flatnonzero(drawn[0] == k)) for k in range(3)]
+    told = MinRiskClassifier(cv=splits, n_estimators=20, random_state=0).fit(X, y)
+    assert len(drawn) == 1
+    np.testing.assert_array_equal(told.decision_function(X), model.decision_function(X))
+
+
+def test_rows_that_repeat_themselves_are_learnt():
+    """Kinds of rows whose classes follow no rule: those to come are of these kinds as well, unless splits say no."""
+    rng = np.random.default_rng(0)
+    X, y = np.tile(rng.normal(size=(150, 4)), (4, 1)), np.tile(rng.integers(0, 3, 150), 4)
+    assert MinRiskClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
+    apart = list(GroupKFold(4).split(X, y, np.tile(np.arange(150), 4)))
+    assert MinRiskClassifier(random_state=0, cv=apart).fit(X, y).predict_proba(X).max() < 0.7  # nothing to be learnt
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"surrogate": "best"}, "surrogate must be one of 'auto'"),
         ({"cv": 0}, "cv must be a whole number at least 1"),
+        ({"cv": True}, "cv must be a whole number at least 1"),
+        ({"cv": "kfold"}, "cv must be a whole number at least 1"),
+        ({"cv": 2.5}, "cv must be .* a splitter"),
         ({"sketch": 0}, "sketch must be a whole number at least 1, or None"),
         ({"max_leaf_nodes": 1}, "max_leaf_nodes must be a whole number at least 2"),
         ({"time_budget": -1}, "time_budget must be a number at least 0"),
