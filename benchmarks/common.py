@@ -16,11 +16,14 @@ from datetime import date
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from minrisk.costs import CostMatrix, from_taxonomy, ordinal, random_normal, random_symmetric, uniform
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("MINRISK_DATA", ROOT.parent / "shared" / "data"))
@@ -56,15 +59,36 @@ def load(name: str) -> Dataset:
         sys.exit(f"No data sets at {DATA}: set MINRISK_DATA to the folder that holds them.")
     if name == "mnist":
         return _mnist()
+    X, y, training = frame_of(name)
+    return Dataset(name, coded(X), y, training)
+
+
+def frame_of(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
+    """Features as the file has them, class codes, and which rows the official split trains on (None without one)."""
     import pandas as pd
 
     frame = pd.read_csv(DATA / f"{name}.csv.gz")
     y = np.unique(frame.pop("target").to_numpy().astype(str), return_inverse=True)[1]
     training = (frame.pop("split") == "train").to_numpy() if "split" in frame else None
-    for column in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
-        values = pd.Categorical(frame[column], categories=sorted(frame[column].dropna().unique()))
-        frame[column] = np.where(values.codes < 0, np.nan, values.codes)
-    return Dataset(name, np.ascontiguousarray(frame.to_numpy(dtype=np.float64)), y, training)
+    return frame, y, training
+
+
+def columns_of_words(frame: pd.DataFrame) -> list[Any]:
+    """Names of the columns that hold anything but numbers."""
+    import pandas as pd
+
+    return [name for name, kind in frame.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+
+
+def coded(frame: pd.DataFrame) -> np.ndarray:
+    """Numbers: words become codes in sorted order, missing values NaN."""
+    import pandas as pd
+
+    frame = frame.copy(deep=False)
+    for name in columns_of_words(frame):
+        values = pd.Categorical(frame[name], categories=sorted(frame[name].dropna().unique()))
+        frame[name] = np.where(values.codes < 0, np.nan, values.codes)
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
 
 
 def _mnist() -> Dataset:

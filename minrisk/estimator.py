@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -22,6 +21,7 @@ from minrisk.validation import Choice, Features, Flag, Number, Rule, check_numbe
 if TYPE_CHECKING:
     from minrisk.binning import Binner
     from minrisk.boosting import Recipe
+    from minrisk.categories import Categories
     from minrisk.costs import CostMatrix
     from minrisk.model import AdditiveModel
     from minrisk.rows.base import RowCosts
@@ -67,6 +67,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     train_loss_: FloatArray
     train_risk_: FloatArray
     validation_risk_: FloatArray | None
+    _categories: Categories
     _seed: int
     _log_scale: float
 
@@ -95,7 +96,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Numbers; NaN means missing and goes with the low values.
+            Numbers, or a DataFrame whose other columns have the dtype "category"; NaN is missing, with the low values.
         y : array-like of shape (n,)
             Class labels, numbers or strings; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -114,10 +115,22 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
-        X, y = check_numbers(self, X, y, reset=not goes_on)
+        X, y = self._check_training(X, y, sample_weight, goes_on)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
             self._train(X, y, sample_weight, cost, goes_on, workers)
         return self
+
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels]:
+        """Numbers and labels; sets `_categories`."""
+        from minrisk.categories import Categories
+
+        found = Categories.of(X)
+        if goes_on and found.values != self._categories.values:
+            raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
+        X, y = check_numbers(self, found.coded(X), y, reset=not goes_on)
+        check_classification_targets(y)
+        self._categories, X = found.learn(X, y, self._weights(sample_weight, X))
+        return X, y
 
     def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
         """Fit to checked data: one run of the loop."""
@@ -127,6 +140,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
     ) -> Prepared:
         """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
+        from minrisk.monitors import split_rows
         from minrisk.rows.base import RowCosts
 
         codes = self._encode(y, goes_on)
@@ -134,7 +148,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table, index = self._resolve_cost(cost, codes)
         if not goes_on:
             self._seed = self._draw_seed()
-        training, validating = self._split_rows(codes) if self.early_stopping else (None, None)
+        training, validating = None, None
+        if self.early_stopping:
+            training, validating = split_rows(codes, self.validation_fraction, self._seed)
         counted = None if sample_weight is None else weight
         binner = self._fit_binner(X, training, counted, workers)
 
@@ -204,7 +220,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert progress.intercept is not None
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
         packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.costs)
-        self.model_ = AdditiveModel(packed, vectors, progress.intercept, self.n_features_in_, link, per_round)
+        self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
         self.train_risk_ = np.array(history.risks[: n + 1])
@@ -213,7 +229,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _encode(self, y: Labels, goes_on: bool) -> IntArray:
         """Class codes of y; sets or checks `classes_`."""
-        check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if goes_on:
             if not np.array_equal(classes, self.classes_):
@@ -242,33 +257,15 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.decisions_ = label_array(self.cost_.decisions)
         return np.ascontiguousarray(self.cost_.values), codes.astype(np.int32)
 
-    def _split_rows(self, codes: IntArray) -> tuple[IntArray, IntArray]:
-        """Training and validation row numbers, by class where every class can be on both sides."""
-        from sklearn.model_selection import train_test_split  # slow to import, rarely needed
-
-        counts = np.bincount(codes)
-        n_validating = math.ceil(self.validation_fraction * len(codes))
-        if n_validating >= len(codes):
-            raise ValueError(
-                f"early_stopping needs rows on both sides: {len(codes)} rows are too few for "
-                f"validation_fraction={self.validation_fraction}."
-            )
-        room = min(n_validating, len(codes) - n_validating) >= len(counts)
-        parts = train_test_split(
-            np.arange(len(codes)), test_size=n_validating, random_state=self._seed,
-            stratify=codes if counts.min() >= 2 and room else None,
-        )
-        return np.sort(parts[0]), np.sort(parts[1])
-
     # -- prediction ------------------------------------------------------------------------------------------------
     def _check_X(self, X: Any) -> np.ndarray:
         if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= FEW_ROWS and X.dtype in (np.float64, np.float32):
             known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
             fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
-            if fits and not np.isinf(X).any():
+            if fits and not self._categories.columns and not np.isinf(X).any():
                 return X
         check_is_fitted(self, "model_")
-        return np.asarray(check_numbers(self, X, reset=False))
+        return self._categories.numbers(np.asarray(check_numbers(self, self._categories.coded(X), reset=False)))
 
     def _scores(self, X: Any) -> FloatArray:
         X = self._check_X(X)
@@ -369,9 +366,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "model_")
         packed, linear = self.model_.packed, self.model_.projection
-        total = packed.importances(self.n_features_in_)
+        d = self.model_.n_features
+        total = packed.importances(d)
         if linear is not None:
-            total = total[: self.n_features_in_] + linear.loadings @ total[self.n_features_in_ :]
+            total = total[:d] + linear.loadings @ total[d:]
+        total = np.bincount(self._categories.source, weights=total).astype(np.float64)
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
 
     def _n_outputs(self) -> int:

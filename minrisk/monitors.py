@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from minrisk._typing import FloatArray
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Term
 from minrisk.rows.base import Rows
 
@@ -52,6 +55,29 @@ class RiskHistory:
         """Append the risk."""
         self.risks.append(info.rows.risk())
         return False
+
+
+def split_rows(codes: IntArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Training rows and those of early stopping, by class where every class can be on both sides.
+
+    Raises
+    ------
+    ValueError
+        If a side would be empty.
+    """
+    from sklearn.model_selection import train_test_split  # slow to import, rarely needed
+
+    counts, n_validating = np.bincount(codes), math.ceil(share * len(codes))
+    if n_validating >= len(codes):
+        raise ValueError(
+            f"early_stopping needs rows on both sides: {len(codes)} rows are too few for validation_fraction={share}."
+        )
+    room = min(n_validating, len(codes) - n_validating) >= len(counts)
+    parts = train_test_split(
+        np.arange(len(codes)), test_size=n_validating, random_state=seed,
+        stratify=codes if counts.min() >= 2 and room else None,
+    )
+    return np.sort(parts[0]), np.sort(parts[1])
 
 
 class EarlyStopping:

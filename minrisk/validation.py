@@ -15,6 +15,7 @@ from minrisk._typing import Labels
 
 NO_NUMBERS = ("convert string to float", "Cannot cast", "could not be promoted", "datetime", "Timestamp", "Timedelta")
 ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder"
+CATEGORIES = 'if it holds categories say so by its dtype, X[{column!r}].astype("category")'
 COUNTED = "make numbers of it, for example days since the first"
 
 
@@ -138,7 +139,7 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     try:
         checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
         values = checked[0] if y else checked
-        if values.dtype == object:  # as those of a frame with a column of categories still are
+        if values.dtype == object:  # as those of a frame with a column of objects still are
             values = values.astype(np.float64)
         return (values, checked[1]) if y else values
     except (ValueError, TypeError) as problem:
@@ -147,6 +148,8 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
             raise
         column, value = found
         kind, instead = ("text", ENCODED) if isinstance(value, str) else ("dates", COUNTED)
+        if kind == "text" and hasattr(X, "isetitem"):  # a pandas frame
+            instead = CATEGORIES.format(column=column)
         raise ValueError(
             f"X must hold numbers, got {kind} in column {column!r} ({str(value)!r}): leave the column out, or "
             f"{instead}."

@@ -424,7 +424,10 @@ REFUSED = {
     "two drops missing": (fit_with("--drop", "x", "--drop", "y"), r"no columns \['x', 'y'\], named by --drop"),
     "target dropped": (fit_with("--drop", "grade"), "would leave out the target"),
     "nothing left": (fit_with("--drop", "id", "--drop", "a", "--drop", "b"), "no column left to learn from"),
-    "text": (fit_with(data="text.csv"), r"column 'colour' of .*text.csv holds text \('red' in row 1\).*--drop.*encode"),
+    "text": (fit_with(data="text.csv"), r"column 'colour' of .*text.csv holds text \('red' in row 2\).*--drop.*--category"),
+    "category": (fit_with("--category", "shade"), "has no column 'shade', named by --category"),
+    "category target": (fit_with("--category", "grade"), "--category grade names the target"),
+    "names": (fit_with(data="names.csv"), r"column 'name' of .* holds 30 texts in 30 rows: it looks like a name.*--category"),
     "labels missing": (fit_with(data="holes.csv"), r"column 'grade' .* 1 of 3 are missing \(the first in row 2\)"),
     "one class": (fit_with(data="same.csv"), "must hold at least two classes, got only 'bad'"),
     "names as target": (fit_with("--drop", "grade", target="id"), "looks like a name or a measurement"),
@@ -479,7 +482,8 @@ def bad(folder):
     whole = (folder / "grade.minrisk").read_bytes()
     files = {
         "empty.csv": "", "header.csv": "a,b,grade\n", "semicolons.csv": "a;b;grade\n1;2;bad\n",
-        "text.csv": "a,colour,grade\n1,red,bad\n2,blue,good\n", "holes.csv": "a,grade\n1,bad\n2,\n3,good\n",
+        "text.csv": "a,colour,grade\n1,3,bad\n2,red,good\n3,4,bad\n",
+        "names.csv": "a,name,grade\n" + "".join(f"{k},n{k},{'good' if k % 3 else 'bad'}\n" for k in range(30)), "holes.csv": "a,grade\n1,bad\n2,\n3,good\n",
         "same.csv": "a,grade\n1,bad\n2,bad\n", "b.csv": "b\n1\n", "words.csv": "a,b\n1,2\n3,three\n",
         "class.csv": "a,b,grade\n1,2,awful\n",
         "label.csv": table + "poor,1,1,1\n", "short.csv": table.replace("good,2,1,0\n", ""),

@@ -378,10 +378,9 @@ def test_data_errors(wine):
         REBELClassifier().fit(np.array([["1", "2"], [3, "blue"]], dtype=object), [0, 1])
 
 
-@pytest.mark.parametrize("dtype", ["category", "str"])
-def test_a_column_of_words_is_named(dtype):
-    words = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "colour": pd.Series(["blue", "red"] * 2, dtype=dtype)})
-    with pytest.raises(ValueError, match=r"got text in column 'colour' \('blue'\): leave the column out, or encode it"):
+def test_a_column_of_words_is_named():
+    words = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "colour": pd.Series(["blue", "red"] * 2, dtype="str")})
+    with pytest.raises(ValueError, match=r"got text in column 'colour' \('blue'\): .* X\['colour'\].astype\(\"category\"\)"):
         REBELClassifier().fit(words, [0, 1, 0, 1])
 
 
@@ -397,16 +396,15 @@ def test_a_column_of_dates_is_named(zone):
         REBELClassifier().fit(cells, [0, 1, 0, 1])
 
 
-@pytest.mark.parametrize("dtype", [object, "category"])
-def test_a_column_of_text_is_named(dtype):
+def test_a_column_of_text_is_named():
     numbers = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "colour": ["1", "2", "1", "2"]})
-    words = numbers.assign(colour=pd.Series([None, "red", "2", "blue"], dtype=dtype))
+    words = numbers.assign(colour=pd.Series([None, "red", "2", "blue"], dtype=object))
     with pytest.raises(ValueError, match=r"X must hold numbers, got text in column 'colour' \('red'\)"):
         REBELClassifier().fit(words, [0, 1, 0, 1])
     model = REBELClassifier(n_estimators=2).fit(numbers, [0, 1, 0, 1])  # numbers written as text are numbers
     with pytest.raises(ValueError, match=r"X must hold numbers, got text in column 'colour' \('red'\)"):
         model.predict(words)
-    assert (model.predict(numbers.astype({"colour": dtype})) == model.predict(numbers.astype(float))).all()
+    assert (model.predict(numbers.astype({"colour": object})) == model.predict(numbers.astype(float))).all()
 
 
 def test_labelled_costs_are_aligned_by_label():

@@ -58,11 +58,11 @@ def test_features_of_other_kinds_become_numbers():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["red", "blue"], r"column 'colour' of t\.csv holds text \('red' in row 1\).*--drop, or encode"),
+        (["red", "blue"], r"column 'colour' of t\.csv holds text \('red' in row 1\).*--drop.*--category"),
         ([1.0, np.inf], "column 'colour' of t.csv holds an infinite number in row 2"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates or times"),
         ([1j, 2j], "holds complex numbers"),
-        (["1", "2", "?", "4"], r"\('\?' in row 3\).*leave the cells of missing values empty"),
+        (["1", "2", "?", "4"], r"\('\?' in row 3\).*leave missing values empty"),
         (["x" * 200], "holds text \\('x{29}…' in row 1\\)"),
     ],
 )  # fmt: skip

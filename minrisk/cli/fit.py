@@ -31,18 +31,20 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="Model file to write.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave this column out; may be given several times.")
+@click.option("--category", multiple=True, metavar="COLUMN",
+              help="This column holds categories, as columns of words do; may be given several times.")
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, callback=_not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], method: str, seed: int,
-        n_jobs: int, as_json: bool, **options: Any) -> None:  # fmt: skip
+def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], category: tuple[str, ...],
+        method: str, seed: int, n_jobs: int, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file."""
     check_writable(out)
     if out.exists() and data.exists() and out.samefile(data):
         raise click.ClickException(f"--out {out} would overwrite the data: give another name.")
-    X, y = _training_data(data, target, drop)
+    X, y = _training_data(data, target, drop, category)
     classes = _classes(y, target, data)
     cost = read_costs(costs, classes, f"column {target!r}")
 
@@ -65,18 +67,39 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
         print_fit(facts)
 
 
-def _training_data(data: Path, target: str, drop: tuple[str, ...]) -> tuple[pd.DataFrame, Labels]:
+def _training_data(
+    data: Path, target: str, drop: tuple[str, ...], category: tuple[str, ...]
+) -> tuple[pd.DataFrame, Labels]:
     """Features and labels of the table."""
-    from minrisk.io.tables import column_names, missing_columns, read_table, take_features, take_labels
+    from minrisk.io.tables import (
+        column_names,
+        columns_of_words,
+        missing_columns,
+        read_table,
+        take_features,
+        take_labels,
+    )
 
     names = column_names(data)
     missing_columns(names, [target], data, "named by --target")
     missing_columns(names, drop, data, "named by --drop")
     if target in drop:
         raise click.ClickException(f"--drop {target} would leave out the target: drop other columns.")
-    frame = read_table(data, labels=target)
+    missing_columns(names, category, data, "named by --category")
+    if target in category:
+        raise click.ClickException(f"--category {target} names the target: its labels are classes as they are.")
+    frame = read_table(data, labels=target, texts=category)
     y = take_labels(frame[target], data)
-    return take_features(frame.drop(columns=[target, *drop]), data), y
+    features = frame.drop(columns=[target, *drop])
+    words = columns_of_words(features)
+    for name in words:
+        differ, present = features[name].nunique(), features[name].notna().sum()
+        if differ > 20 and differ > present / 2 and name not in category:
+            raise ValueError(
+                f"column {name!r} of {data} holds {differ} texts in {present} rows: it looks like a name; leave it out "
+                "with --drop, or say by --category that it holds categories."
+            )
+    return take_features(features, data, {*category, *words}), y
 
 
 def _classes(y: Labels, target: str, data: Path) -> Labels:

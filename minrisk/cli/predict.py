@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from minrisk.cli.common import COSTS_HELP, check_writable, feature_names, features_for, load_model, note, read_costs
+from minrisk.cli.common import (
+    COSTS_HELP,
+    check_writable,
+    feature_names,
+    features_for,
+    load_model,
+    note,
+    read_costs,
+    text_columns,
+)
 
 
 @click.command(short_help="Decide for every row of a table.")
@@ -43,7 +52,7 @@ def predict(model: Path, data: Path, out: Path | None, costs: str | None, probab
 
     import pandas as pd
 
-    X = features_for(estimator, read_table(data), data)
+    X = features_for(estimator, read_table(data, texts=text_columns(estimator, names)), data)
     frame = pd.DataFrame({"decision": _decisions(estimator, X, costs, model)})
     if probabilities:
         columns = [f"probability of {label}" for label in estimator.classes_.tolist()]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import struct
 import zipfile
 from dataclasses import fields
@@ -22,6 +23,7 @@ import numpy as np
 
 import minrisk
 from minrisk._typing import Labels
+from minrisk.categories import Categories, Category
 from minrisk.costs import CostMatrix
 from minrisk.estimator import BoostedClassifier
 from minrisk.io.atomic import write_beside
@@ -30,7 +32,7 @@ from minrisk.learners.tree import PackedTrees
 from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
-from minrisk.validation import check_parameters
+from minrisk.validation import check_parameters, label_array
 
 MAGIC = b"minrisk\n"
 VERSION = 3
@@ -53,7 +55,7 @@ SIMILARITY_ARRAYS = {
 CURVES = {"train_risk": (np.float64, 1), "validation_risk": (np.float64, 1), "validation_loss": (np.float64, 2)}
 PROJECTION = {"center": (np.float64, 1), "scale": (np.float64, 1), "weights": (np.float64, 2)}
 LINES = {"slope": (np.float64, 1), "origin": (np.float64, 1)}
-OPTIONAL = {**CURVES, **PROJECTION, **LINES, "cost": (np.float64, 2)}
+OPTIONAL = {**CURVES, **PROJECTION, **LINES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1)}
 
 
 class ModelFileError(ValueError):
@@ -179,17 +181,29 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "facts": estimator._facts(),
         "seed": int(estimator._seed),
     }
+    if columns := estimator._categories.columns:
+        header["categories"] = [_category_out(column) for column in columns]
+        arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
     text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
     buffer = io.BytesIO()
     np.savez(buffer, header=np.frombuffer(text, dtype=np.uint8), **arrays)
     return buffer.getvalue()
 
 
+def _category_out(column: Category) -> dict[str, Any]:
+    """All of a column of categories but its table."""
+    values = _labels_out(label_array(column.values))
+    return {"position": column.position, "name": column.name, "ordered": column.ordered, "values": values,
+            "added": column.table.shape[1]}  # fmt: skip
+
+
 def _labels_out(labels: Labels) -> dict[str, Any]:
-    """Labels as JSON: their dtype and plain values."""
+    """Labels, or categories, as JSON: their dtype and plain values."""
     values = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if not all(isinstance(value, (str, bool, int, float)) for value in values):
-        raise TypeError(f"Labels must be numbers, strings or truth values to be saved, got {values[:5]!r}.")
+        raise TypeError(
+            f"Labels and categories must be numbers, strings or truth values to be saved, got {values[:5]!r}."
+        )
     return {"dtype": "object" if labels.dtype == object else labels.dtype.str, "values": values}
 
 
@@ -222,7 +236,8 @@ def _restore(payload: bytes) -> Any:
     _restore_labels(estimator, header, arrays)
     estimator._restore_facts(header["facts"])
     estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
-    estimator.n_features_in_ = estimator.model_.n_features
+    estimator._categories = _restore_categories(header, arrays, estimator.model_.n_features)
+    estimator.n_features_in_ = estimator._categories.n_features
     if header["feature_names"] is not None:
         if len(header["feature_names"]) != estimator.n_features_in_:
             raise ModelFileError("there is not one name per feature.")
@@ -261,6 +276,26 @@ def _labels_in(labels: dict[str, Any]) -> Labels:
     if np.dtype(dtype).kind not in "biufU":
         raise ModelFileError(f"labels of dtype {dtype!r} are unknown.")
     return np.array(values, dtype=dtype)
+
+
+def _restore_categories(header: dict[str, Any], arrays: dict[str, np.ndarray], n_numbers: int) -> Categories:
+    """The columns of categories of a model that sees so many numbers."""
+    flat, columns, begin = arrays.get("category_numbers", np.empty(0)), [], 0
+    for part in header.get("categories", []):
+        values = tuple(_labels_in(part["values"]).tolist())
+        shape = len(values) + 1, int(part["added"])
+        end = begin + math.prod(shape)
+        table = flat[begin:end].reshape(shape)  # raises for what does not fit, also for a negative number
+        columns.append(Category(part["position"], part["name"], values, bool(part["ordered"]), table))
+        begin = end
+    d = n_numbers - sum(column.table.shape[1] for column in columns)
+    positions = [column.position for column in columns]
+    whole = all(type(j) is int for j in positions) and positions == sorted(set(positions))
+    if not whole or begin != len(flat) or (columns and not 0 <= positions[0] <= positions[-1] < d):
+        raise ModelFileError("the columns of categories do not fit the features.")
+    if not np.all(np.isfinite(flat)):
+        raise ModelFileError("a number of the categories is not finite.")
+    return Categories(tuple(columns), d)
 
 
 def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outputs: int) -> AdditiveModel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     from minrisk._typing import Labels
 
-__all__ = ["TableError", "column_names", "kind_of", "read_table", "take_features", "take_labels", "write_table"]
+__all__ = [
+    "TableError", "column_names", "columns_of_words", "kind_of", "read_table", "take_features", "take_labels",
+    "write_table",
+]  # fmt: skip
 
 CSV, PARQUET = (".csv", ".csv.gz"), (".parquet", ".pq")
 # cells of a feature that count as missing; in the column of labels only the empty cell does ("NA" may be a class)
@@ -84,7 +87,7 @@ def column_names(path: str | Path) -> list[str]:
     return names
 
 
-def read_table(path: str | Path, labels: str | None = None) -> pd.DataFrame:
+def read_table(path: str | Path, labels: str | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
     r"""Read a table with one row or more.
 
     Parameters
@@ -93,6 +96,8 @@ def read_table(path: str | Path, labels: str | None = None) -> pd.DataFrame:
         A file whose name ends in .csv, .csv.gz (comma-separated, UTF-8, with a header) or .parquet.
     labels : str, optional
         The column that holds labels: there "NA" or "None" is a label like any other, not a missing value.
+    texts : collection of str, optional
+        Columns of a CSV file whose cells are text, though they may look like numbers.
 
     Returns
     -------
@@ -125,7 +130,7 @@ def read_table(path: str | Path, labels: str | None = None) -> pd.DataFrame:
             path,
             lambda: pd.read_csv(
                 path, header=0, names=names, index_col=False, na_values=missing, keep_default_na=False,
-                low_memory=False, encoding="utf-8-sig", **exact,
+                low_memory=False, encoding="utf-8-sig", dtype=dict.fromkeys(texts, str), **exact,
             ),
         )  # fmt: skip
     if len(frame) == 0:
@@ -133,14 +138,35 @@ def read_table(path: str | Path, labels: str | None = None) -> pd.DataFrame:
     return frame
 
 
-def take_features(frame: pd.DataFrame, path: str | Path) -> pd.DataFrame:
-    """Check that every column holds numbers, and give them as float64; missing cells become NaN.
+def columns_of_words(frame: pd.DataFrame) -> list[str]:
+    """Names of columns that hold categories: by their dtype, or since more than half of the cells are no numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns_of_words(pd.DataFrame({"doors": ["2", "4", "?"], "colour": ["red", "blue", None]}))
+    ['colour']
+    """
+    import pandas as pd
+
+    found = []
+    for name, column in frame.items():
+        words = column[_texts(column)]
+        if isinstance(column.dtype, pd.CategoricalDtype) or len(words) > 0.5 * column.notna().sum():
+            found.append(str(name))
+    return found
+
+
+def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[str] = ()) -> pd.DataFrame:
+    """Check that every other column holds numbers, and give them as float64; missing cells become NaN.
 
     Parameters
     ----------
     frame : DataFrame of shape (n, d)
     path : str or Path
         Where it came from, for messages.
+    categories : collection of str, optional
+        Columns that become categories, named by their text.
 
     Returns
     -------
@@ -162,8 +188,11 @@ def take_features(frame: pd.DataFrame, path: str | Path) -> pd.DataFrame:
 
     if frame.shape[1] == 0:
         raise TableError(f"{path} has no column left to learn from: keep at least one feature.")
-    columns = [_numbers(frame.iloc[:, j], str(name), path) for j, name in enumerate(frame.columns)]
-    return pd.DataFrame(np.column_stack(columns), columns=frame.columns)
+    columns = {
+        name: column.astype(object).map(str, na_action="ignore").astype("category").array if str(name) in categories
+        else _numbers(column, str(name), path) for name, column in frame.items()
+    }
+    return pd.DataFrame(columns, columns=frame.columns)
 
 
 def take_labels(column: pd.Series[Any], path: str | Path) -> Labels:
@@ -236,14 +265,12 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         raise TableError(f"{where} holds dates or times: {advice}.")
     if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        converted = pd.to_numeric(column.astype(object), errors="coerce")
-        texts = np.flatnonzero(converted.isna() & column.notna())
+        texts = np.flatnonzero(_texts(column))
         if len(texts):
             example, row = str(column.iloc[texts[0]]), texts[0] + 1
-            if len(texts) <= 0.5 * len(column):
-                advice += ", or leave the cells of missing values empty"
+            advice = "leave missing values empty; 'minrisk fit' has --drop to leave columns out, --category for words"
             raise TableError(f"{where} holds text ({_short(example)!r} in row {row}): {advice}.")
-        column = converted
+        column = pd.to_numeric(column.astype(object))
     if pd.api.types.is_complex_dtype(column):
         raise TableError(f"{where} holds complex numbers: {advice}.")
     values = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -251,6 +278,17 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
     if len(infinite):
         raise TableError(f"{where} holds an infinite number in row {infinite[0] + 1}: correct it, or leave it empty.")
     return values
+
+
+def _texts(column: pd.Series[Any]) -> np.ndarray:
+    """Which cells are text that is no number, (n,)."""
+    import pandas as pd
+
+    kinds = pd.api.types
+    if any(of(column) for of in (kinds.is_numeric_dtype, kinds.is_bool_dtype, kinds.is_datetime64_any_dtype,
+                                 kinds.is_timedelta64_dtype)):  # fmt: skip
+        return np.zeros(len(column), dtype=bool)
+    return np.asarray(pd.to_numeric(column.astype(object), errors="coerce").isna() & column.notna())
 
 
 def _short(text: str, most: int = 30) -> str:

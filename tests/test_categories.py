@@ -1,0 +1,263 @@
+"""Columns of categories."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import cross_val_score
+
+from minrisk import (
+    MCBoostClassifier,
+    MinRiskClassifier,
+    ModelFileError,
+    MultiBoostClassifier,
+    REBELClassifier,
+    StagewiseMCBoostClassifier,
+    load,
+    save,
+)
+from minrisk.categories import FOLDS, PRIOR, Categories
+from minrisk.io import model_file
+
+MODELS = {
+    "minrisk": MinRiskClassifier(n_estimators=30, random_state=0),
+    "rebel": REBELClassifier(n_estimators=20),
+    "similarity": REBELClassifier(weak_learner="similarity", n_estimators=100, random_state=0),
+    "stopping": REBELClassifier(n_estimators=20, early_stopping=True, random_state=0),
+    "mcboost": MCBoostClassifier(n_estimators=20),
+    "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
+    "multiboost": MultiBoostClassifier(n_estimators=10),
+}
+
+
+def birds(n=300, seed=0):
+    """A number, and categories of three, two, forty and ordered values, with missing ones; three kinds by the first two."""
+    rng = np.random.default_rng(seed)
+    habitat = rng.choice(["lake", "cliff", "meadow"], n)
+    X = pd.DataFrame({
+        "weight": rng.normal(size=n),
+        "habitat": pd.Categorical(habitat),
+        "ringed": pd.Categorical(rng.random(n) < 0.5),
+        "place": pd.Categorical([f"p{k}" for k in rng.integers(0, 40, n)]),
+        "size": pd.Categorical(rng.choice(["s", "m", "l"], n), categories=["s", "m", "l"], ordered=True),
+    })
+    X.loc[::17, "place"] = np.nan
+    kind = np.where(habitat == "lake", "duck", np.where(X["weight"] > 0, "vulture", "kite"))
+    return X, kind
+
+
+def learnt(X, y, weight=None):
+    found = Categories.of(X)
+    coded = found.coded(X).to_numpy(dtype=float)
+    return found.learn(coded, y, np.ones(len(y)) if weight is None else weight)
+
+
+def test_numbers_of_a_small_frame():
+    X = pd.DataFrame({"a": pd.Categorical(["x", "z", None, "y"]), "b": [1.0, 2.0, 3.0, 4.0],
+                      "c": pd.Categorical(["s", "l", "s", "m"], categories=["s", "m", "l"], ordered=True)})
+    categories, numbers = learnt(X, np.array([0, 1, 0, 1]))
+    expected = [[0, 1, 0, 1, 0, 0], [2, 2, 2, 0, 0, 1], [np.nan, 3, 0, 0, 0, 0], [1, 4, 1, 0, 1, 0]]
+    np.testing.assert_array_equal(numbers, expected)  # codes in place, then one column for each value of a
+    assert categories.source.tolist() == [0, 1, 2, 0, 0, 0]
+    np.testing.assert_array_equal(categories.numbers(categories.coded(X).to_numpy(dtype=float)), expected)
+    new = X.assign(a=["q", "x", "y", None]).astype({"c": object})  # what was not there counts as missing
+    np.testing.assert_array_equal(
+        categories.coded(new).to_numpy(dtype=float), [[np.nan, 1, 0], [0, 2, 2], [1, 3, 0], [np.nan, 4, 1]]
+    )
+    assert X["a"].tolist()[:2] == ["x", "z"]  # X itself is as it was
+
+
+def test_a_frame_without_categories_is_left_alone():
+    X = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})
+    categories = Categories.of(X)
+    assert not categories.columns and categories.coded(X) is X
+    assert not Categories.of(X.to_numpy()).columns and not Categories.of([[1, 2]]).columns
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_shares_are_those_of_other_folds(n_classes):
+    rng = np.random.default_rng(1)
+    n, weight = 200, rng.integers(0, 4, 200).astype(float)
+    values = rng.integers(0, 12, n)
+    X, y = pd.DataFrame({"v": pd.Categorical(values)}), rng.integers(0, n_classes, n)
+    y[:n_classes] = np.arange(n_classes)
+    categories, numbers = learnt(X, y, weight)
+    fold = np.random.default_rng(0).permutation(n) % FOLDS
+    scaled = weight / weight[weight > 0].mean()
+
+    def share(value, k, counted):
+        overall = scaled[counted & (y == k)].sum() / scaled[counted].sum()
+        here = counted & (values == value)
+        return (scaled[here & (y == k)].sum() + PRIOR * overall) / (scaled[here].sum() + PRIOR)
+
+    shown = range(1, 2) if n_classes == 2 else range(n_classes)
+    for i in range(0, n, 7):
+        np.testing.assert_allclose(numbers[i, 1:], [share(values[i], k, fold != fold[i]) for k in shown], rtol=1e-12)
+    everything = np.ones(n, dtype=bool)
+    table = categories.columns[0].table
+    for value in range(12):
+        np.testing.assert_allclose(table[value], [share(value, k, everything) for k in shown], rtol=1e-12)
+    np.testing.assert_allclose(table[12], [share(-1, k, everything) for k in shown], rtol=1e-12)  # the shares of all
+    np.testing.assert_allclose(learnt(X, y, 7.0 * weight)[1], numbers, rtol=1e-12)
+
+
+def test_many_classes_have_ten_columns_of_shares():
+    rng = np.random.default_rng(2)
+    values, n = rng.integers(0, 30, 3000), 3000
+    y = np.where(rng.random(n) < 0.8, values % 25, rng.integers(0, 25, n))
+    categories, numbers = learnt(pd.DataFrame({"v": pd.Categorical(values)}), y)
+    table = categories.columns[0].table
+    assert numbers.shape == (n, 11)
+    apart = np.linalg.norm(table[:30, None] - table[None, :30], axis=2)
+    alike = np.subtract.outer(np.arange(30), np.arange(30)) % 25 == 0
+    assert apart[alike].max() < 0.5 * np.median(apart[~alike])  # ten of 24 directions keep much of most distances
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_algorithm_learns_from_categories(name, tmp_path):
+    X, y = birds()
+    model = clone(MODELS[name]).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > (0.6 if name == "similarity" else 0.85)
+    assert model.n_features_in_ == 5 and model.feature_importances_.shape == (5,)
+    if name != "similarity":
+        assert model.feature_importances_[:2].sum() > 0.5
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.n_features_in_ == 5
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    save(again, tmp_path / "again")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_one_row_is_decided_as_among_others():
+    X, y = birds()
+    model = clone(MODELS["minrisk"]).fit(X, y)
+    together = model.predict_proba(X)
+    text = X.astype({"habitat": object, "place": object, "size": object})
+    np.testing.assert_array_equal(model.predict_proba(text), together)
+    for i in range(0, 300, 50):
+        np.testing.assert_array_equal(model.predict_proba(X[i : i + 1]), together[i : i + 1])
+        np.testing.assert_array_equal(model.predict_proba(text[i : i + 1]), together[i : i + 1])
+
+
+def test_two_values_are_a_number_of_two():
+    X, y = birds()
+    X = X[["weight", "ringed"]]
+    a = clone(MODELS["minrisk"]).fit(X, y)
+    b = clone(MODELS["minrisk"]).fit(X.astype(float), y)
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X.astype(float)))
+
+
+def test_many_values_say_more_than_their_codes():
+    rng = np.random.default_rng(3)
+    n, values = 4000, rng.integers(0, 200, 4000)
+    effect = rng.normal(scale=2.0, size=(200, 3))
+    y = (effect[values] + rng.gumbel(size=(n, 3))).argmax(axis=1)
+    X = pd.DataFrame({"v": pd.Categorical(values), "noise": rng.normal(size=n)})
+    half = n // 2
+    error = 1 - clone(MODELS["minrisk"]).fit(X[:half], y[:half]).score(X[half:], y[half:])
+    codes = X.astype({"v": float})
+    by_codes = 1 - clone(MODELS["minrisk"]).fit(codes[:half], y[:half]).score(codes[half:], y[half:])
+    assert error < 0.85 * by_codes
+
+
+def test_values_without_meaning_do_not_deceive():
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"v": pd.Categorical(rng.integers(0, 300, 1500)), "a": rng.normal(size=1500)})
+    y = (X["a"] + rng.normal(size=1500) > 0).to_numpy()
+    plain = X[["a"]]
+    with_, without = (clone(MODELS["minrisk"]).fit(part[:700], y[:700]) for part in (X, plain))
+    loss = [-np.log(model.predict_proba(part[700:])[np.arange(800), y[700:].astype(int)]).mean()
+            for model, part in ((with_, X), (without, plain))]
+    assert loss[0] < 1.1 * loss[1]
+
+
+def test_scikit_learns_tools_take_frames_with_categories():
+    X, y = birds()
+    assert cross_val_score(MODELS["rebel"], X, y, cv=3).mean() > 0.85
+    model = clone(MODELS["rebel"]).fit(X, y)
+    drops = permutation_importance(model, X, y, n_repeats=2, random_state=0).importances_mean
+    assert drops[1] > 0.2 and abs(drops[2]) < 0.05
+
+
+def test_rounds_go_on_with_the_same_categories_only():
+    X, y = birds()
+    whole = REBELClassifier(n_estimators=20).fit(X, y)
+    model = REBELClassifier(n_estimators=8, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=20).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+    with pytest.raises(ValueError, match="warm_start goes on with the same categories"):
+        model.fit(X.assign(habitat=X["habitat"].cat.rename_categories({"lake": "sea"})), y)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda X: X.to_numpy(), r"X must be a DataFrame as in fit, where column 'habitat' held categories, got ndarray"),
+    (lambda X: X.assign(habitat=1.0), r"column 'habitat' of X must hold categories such as 'cliff', as in fit, got 1.0"),
+    (lambda X: X.assign(habitat=pd.Categorical([3] * len(X))), r"categories such as 'cliff', as in fit, got 3"),
+    (lambda X: X.assign(ringed="yes"), r"column 'ringed' of X must hold categories such as False, as in fit, got 'yes'"),
+    (lambda X: X[["weight"]], "feature names should match"),
+    (lambda X: X.assign(weight="heavy"), r"got text in column 'weight' \('heavy'\).*astype"),
+])
+def test_other_tables_are_refused(change, message):
+    X, y = birds(60)
+    model = REBELClassifier(n_estimators=2).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(change(X))
+
+
+def test_categories_of_numbers_are_found_whatever_their_type():
+    X = pd.DataFrame({"code": pd.Categorical([10, 20, 30, 20] * 10)})
+    model = REBELClassifier(n_estimators=5).fit(X, [0, 1, 2, 1] * 10)
+    for kind in ("int64", "int32", "float64", "Int64", object):
+        assert model.predict(pd.DataFrame({"code": [30, 10]}).astype(kind)).tolist() == [2, 0]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=4, max_size=30), st.integers(0, 5))
+@settings(max_examples=40, deadline=None)
+def test_codes_name_the_values(cells, seed):
+    cells = [*cells, "a"]
+    categories, _ = learnt(pd.DataFrame({"v": pd.Categorical(cells)}), np.arange(len(cells)) % 2)
+    column = categories.columns[0]
+    again = np.random.default_rng(seed).permutation(np.array([*cells, "new"], dtype=object))
+    for codes in (column.codes(pd.Series(again)), column.codes(pd.Series(pd.Categorical(again)))):
+        named = [None if np.isnan(code) else column.values[int(code)] for code in codes]
+        assert named == [cell if cell in column.values else None for cell in again]
+
+
+def test_categories_that_json_cannot_hold_are_refused(tmp_path):
+    X = pd.DataFrame({"day": pd.Categorical(pd.date_range("2026-01-01", periods=3).repeat(10))})
+    model = REBELClassifier(n_estimators=2).fit(X, [0, 1, 2] * 10)
+    with pytest.raises(TypeError, match="Labels and categories must be numbers, strings or truth values"):
+        save(model, tmp_path / "m")
+
+
+@pytest.mark.parametrize("change", [
+    {"position": 9}, {"position": -1}, {"position": "0"}, {"added": 2}, {"added": -1}, {"added": "many"},
+    {"values": {"dtype": "<U1", "values": ["a"]}}, {"values": {"dtype": "object", "values": [None, 1]}},
+])
+def test_files_whose_categories_do_not_fit_are_refused(change, tmp_path):
+    X, y = birds(60)
+    save(REBELClassifier(n_estimators=2).fit(X[["habitat", "weight"]], y), tmp_path / "m")
+    raw = (tmp_path / "m").read_bytes()
+    start = len(model_file.MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
+    arrays = dict(np.load(io.BytesIO(raw[start:])))
+    header = json.loads(arrays["header"].tobytes())
+    header["categories"][0] |= change
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    with pytest.raises((ModelFileError, ValueError, TypeError)):
+        model_file._restore(buffer.getvalue())
+
+
+def test_files_without_categories_say_nothing_of_them(tmp_path):
+    X, y = birds(60)
+    save(REBELClassifier(n_estimators=2).fit(X[["weight"]], y), tmp_path / "m")
+    assert b"categor" not in (tmp_path / "m").read_bytes()
