@@ -47,11 +47,12 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
 
 
 @kernel
-def scan_largest(histogram, features, n_bins, total, scale, best_drop, best_bin):
+def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, best_bin):
     """Best split of each feature for LARGEST: |E_k| is the fixed-point edge times scale[k].
 
     First the largest of each output over the bins, in whole numbers; then the bin, of features that are not behind an
-    earlier one (those that are, or have a single bin, keep best_bin = -1).
+    earlier one (those that are, or have a single bin, keep best_bin = -1). Splits whose entry of barred (d, MAX_BINS)
+    is set are passed over; without rows it bars none.
     """
     n_outputs = histogram.shape[2]
     edge = np.empty(n_outputs, dtype=np.int64)
@@ -65,6 +66,9 @@ def scan_largest(histogram, features, n_bins, total, scale, best_drop, best_bin)
         for b in range(last):
             for k in range(n_outputs):
                 edge[k] -= 2 * histogram[c, b, k]
+            if len(barred) and barred[features[c], b]:
+                continue
+            for k in range(n_outputs):
                 top[k] = max(top[k], abs(edge[k]))
         best = 0.0
         for k in range(n_outputs):
@@ -81,9 +85,23 @@ def scan_largest(histogram, features, n_bins, total, scale, best_drop, best_bin)
             for k in range(n_outputs):
                 edge[k] -= 2 * histogram[c, b, k]
                 drop = max(drop, abs(edge[k]) * scale[k])
-            if drop >= best * (1.0 - TIE):
+            if drop >= best * (1.0 - TIE) and not (len(barred) and barred[features[c], b]):
                 best_bin[c] = b
                 break
+
+
+@kernel
+def bar_alike(X_binned, response, barred):
+    """Set the entries of barred (d, MAX_BINS) of splits that answer as `response` does in all rows, or the opposite."""
+    for j in range(X_binned.shape[0]):
+        low, high = np.full(2, 256), np.full(2, -1)  # bins of the rows on either side
+        for i in range(X_binned.shape[1]):
+            side, b = int(response[i] > 0), X_binned[j, i]
+            low[side] = min(low[side], b)
+            high[side] = max(high[side], b)
+        for side in range(2):
+            if high[side] >= 0 and high[side] < low[1 - side] and high[1 - side] >= 0:
+                barred[j, high[side] : low[1 - side]] = True
 
 
 @kernel

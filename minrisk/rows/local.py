@@ -67,6 +67,8 @@ class LocalRows:
         Of no arguments, gives the index of sparse features; default: it is built when it is needed.
     """
 
+    barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST passes over
+
     def __init__(
         self,
         X_binned: Binned,

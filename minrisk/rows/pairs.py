@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FLOAT_BITS, SCORE
+from minrisk._kernels._dtypes import FLOAT_BITS, MAX_BINS, SCORE
 from minrisk._kernels.fixed import response_sums, unfixed
 from minrisk._kernels.pairwise import class_sums, fill_odds, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_response
+from minrisk._kernels.split import bar_alike
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import JointRowLoss, RowCosts
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
@@ -92,10 +93,19 @@ class CorrectiveRows(PairRows):
 
     Sums over learners and over rows are exact, hence independent of order, blocks and threads: vectors are multiples of
     2^-32 (`minrisk.learners.step_tables`), and edges are whole numbers in them.
+
+    Parameters
+    ----------
+    *parts, **options
+        Of `LocalRows`.
+    distinct : bool
+        No stump answers as one that is kept does, or the opposite.
     """
 
-    def __init__(self, *parts: Any, **options: Any) -> None:
+    def __init__(self, *parts: Any, distinct: bool = False, **options: Any) -> None:
         super().__init__(*parts, **options)
+        if distinct:
+            self.barred = np.zeros((self.n_features, MAX_BINS), dtype=np.bool_)
         self._kept = JointResponses(self.n_samples)
         self._vectors = np.empty((16, self.n_outputs))
         self._origin = np.zeros(self.n_outputs)
@@ -124,6 +134,8 @@ class CorrectiveRows(PairRows):
             self._vectors = np.concatenate([self._vectors, np.empty_like(self._vectors)])
         self._vectors[self.n_kept] = vectors[0]
         self._kept.append(self.response)
+        if len(self.barred):
+            bar_alike(self.X_binned, self.response, self.barred)
 
     def correct(self, changes: FloatArray) -> None:
         """Add changes (T, D) to the vectors of the learners so far."""

@@ -36,9 +36,10 @@ def best_stump(rows: LocalRows, gain: int, mass: FloatArray, features: IntArray)
             for start, stop in rows.blocks:
                 edge_histogram(rows.X_binned, chunk, rows.fixed, start, stop, histogram)
         drop, where = np.empty(len(chunk)), np.empty(len(chunk), dtype=np.int64)
-        if gain in (SIDES, LARGEST):
-            scan = scan_sides if gain == SIDES else scan_largest
-            scan(histogram, chunk, rows.n_bins, total, ratio, drop, where)
+        if gain == SIDES:
+            scan_sides(histogram, chunk, rows.n_bins, total, ratio, drop, where)
+        elif gain == LARGEST:
+            scan_largest(histogram, chunk, rows.n_bins, total, ratio, rows.barred, drop, where)
         else:
             scan_edges(histogram, chunk, rows.n_bins, total, ratio, mass, gain, drop, where)
         return drop, where

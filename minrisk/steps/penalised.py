@@ -1,4 +1,4 @@
-"""Vectors w >= 0 with an l1 penalty for losses of pairwise margins (Paisitkriangkrai et al., 2013, Eq. 13 and 14)."""
+"""Vectors with a penalty for losses of pairwise margins (Paisitkriangkrai et al., 2013, Eq. 13 and 14)."""
 
 from __future__ import annotations
 
@@ -58,13 +58,15 @@ class Objective(NamedTuple):
         share = start / (own + start)
         return cls(start, share, nu / share)
 
-    def at(self, value: float, slope: FloatArray, growth: float) -> tuple[float, FloatArray]:
-        """Objective and its slope where the loss has a value and slope, and |w|_1 has grown so much."""
+    def at(
+        self, value: float, slope: FloatArray, growth: float, rise: float | FloatArray = 1.0
+    ) -> tuple[float, FloatArray]:
+        """Objective and its slope where the loss has a value and slope, |w|_1 has grown so much, and has this slope."""
         fall, penalty = value / self.start - 1.0, self.nu * growth
         if self.share == 0.0:
-            return fall + penalty, slope / self.start + self.nu
+            return fall + penalty, slope / self.start + self.nu * rise
         inside = max(1.0 + self.share * fall, 1e-300)
-        return math.log(inside) / self.share + penalty, slope / (self.start * inside) + self.nu
+        return math.log(inside) / self.share + penalty, slope / (self.start * inside) + self.nu * rise
 
     def value(self, objective: float) -> float:
         """The loss that without a penalty would be as good."""
@@ -138,16 +140,19 @@ class SelectedStep:
 
 @dataclass(frozen=True)
 class CorrectiveStep:
-    """All of W >= 0 anew, Eq. (5) or (7) over the learners so far, by L-BFGS-B from the last W.
+    """All of W anew, Eq. (5) or (7) over the learners so far, by L-BFGS-B from the last W.
 
     Parameters
     ----------
     nu : float
-        Weight of |W|_1.
+        Weight of the penalty.
+    penalty : {"l1", "l2"}
+        |W|_1 with W >= 0, or |W|^2 / 2 with W of either sign, which is W >= 0 for each learner and its opposite.
     tolerances : Tolerances
     """
 
     nu: float
+    penalty: str = "l1"
     tolerances: Tolerances = PAPER
     requires: frozenset[str] = frozenset({PAIRS, SIGNS})
     gain: int | None = LARGEST
@@ -157,14 +162,18 @@ class CorrectiveStep:
         """Minimise over the vectors of all learners; the present response is that of the last one."""
         rows, objective = corrective_rows(problem.rows), Objective.of(problem, self.nu)
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
-        start = rows.start_vectors()
-        norm = float(start.sum())
+        start, l2 = rows.start_vectors(), self.penalty == "l2"
+
+        def norm(flat: FloatArray) -> float:
+            return float(0.5 * flat @ flat if l2 else flat.sum())
 
         def function(flat: FloatArray) -> tuple[float, FloatArray]:
             value, slope = rows.total_slopes(loss, on_grid(flat.reshape(start.shape)))
-            return objective.at(value, slope.ravel(), float(flat.sum()) - norm)
+            return objective.at(value, slope.ravel(), norm(flat) - before, flat if l2 else 1.0)
 
-        vectors = on_grid(_lowered(_minimise(function, start.ravel(), self.tolerances).reshape(start.shape)))
+        before = norm(start.ravel())
+        found = _minimise(function, start.ravel(), self.tolerances, -LARGEST_STEP if l2 else 0.0).reshape(start.shape)
+        vectors = on_grid(found if l2 else _lowered(found))
         value = objective.value(function(vectors.ravel())[0])
         return Step(vectors[-1:], value, vectors[:-1] - start[:-1])
 
@@ -196,11 +205,11 @@ def _lowered(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors - vectors.min(axis=-1, keepdims=True))
 
 
-def _minimise(function: Function, start: FloatArray, tolerances: Tolerances) -> FloatArray:
-    """The minimiser in [0, 18] of a function that gives its value and slope."""
+def _minimise(function: Function, start: FloatArray, tolerances: Tolerances, least: float = 0.0) -> FloatArray:
+    """The minimiser in [least, 18] of a function that gives its value and slope."""
     # `minimize` would turn the bounds to and fro, variable by variable, for every fit of all W
     found, _, _ = fmin_l_bfgs_b(
-        function, start, bounds=[(0.0, LARGEST_STEP)] * len(start), maxiter=tolerances.iterations,
+        function, start, bounds=[(least, LARGEST_STEP)] * len(start), maxiter=tolerances.iterations,
         pgtol=tolerances.gradient, factr=tolerances.change / np.finfo(np.float64).eps,
     )
     return np.asarray(found, dtype=np.float64)
