@@ -81,10 +81,12 @@ def stumps(X, thresholds):
             yield j, tau, np.where(X[:, j] > tau, 1.0, -1.0)
 
 
-def most_violated(X, thresholds, E):
-    """Eq. (10) over both polarities: (feature, threshold, sign, class, value)."""
+def most_violated(X, thresholds, E, but=()):
+    """Eq. (10) over both polarities: (feature, threshold, sign, class, value); not the responses `but` or -but."""
     best = (None, None, 1.0, 0, 0.0)
     for j, tau, f in stumps(X, thresholds):
+        if any(abs(f @ g) == len(f) for g in but):
+            continue
         sums = f @ E
         value = np.abs(sums).max()
         if value > best[4] * (1 + TIE):
@@ -93,11 +95,11 @@ def most_violated(X, thresholds, E):
     return best
 
 
-def least(function, start, tries=3):
-    """A minimiser in the box [0, 18] by sequential quadratic programming with numerical slopes, polished by restarts."""
+def least(function, start, tries=3, low=0.0):
+    """A minimiser in the box [low, 18] by sequential quadratic programming with numerical slopes, polished by restarts."""
     w = np.asarray(start, dtype=float)
     for _ in range(tries):
-        found = minimize(function, w, method="SLSQP", jac="3-point", bounds=[(0.0, LARGEST_STEP)] * len(w),
+        found = minimize(function, w, method="SLSQP", jac="3-point", bounds=[(low, LARGEST_STEP)] * len(w),
                          options={"ftol": 1e-15, "maxiter": 500})
         w = found.x if found.fun <= function(w) else w
     return w
@@ -129,22 +131,26 @@ def boost(X, C, y, weights, thresholds, loss, rounds, nu=1e-9, eta=0.5, kappa=np
     return terms, losses
 
 
-def multiboost(X, C, y, weights, thresholds, loss, rounds, nu):
-    """Totally corrective: the learners (feature, threshold, sign), W, and the objective after every round."""
+def multiboost(X, C, y, weights, thresholds, loss, rounds, nu, penalty="l1"):
+    """Totally corrective: the learners (feature, threshold, sign), W, and the objective after every round.
+
+    "l2": |W|^2 / 2 and any sign in place of |W|_1 and W >= 0; a learner or its opposite is there once.
+    """
     A = pair_weights(C, y, weights)
     D = A.shape[1]
     F, W, learners, values = np.empty((len(y), 0)), np.empty((0, D)), [], []
     for _ in range(rounds):
-        j, tau, sign, _, value = most_violated(X, thresholds, edges(loss, A, y, F @ W))
-        if j is None or value <= nu * unit(loss, A, y):
+        l2 = penalty == "l2"
+        j, tau, sign, _, value = most_violated(X, thresholds, edges(loss, A, y, F @ W), F.T if l2 else ())
+        if j is None or value <= (0.0 if l2 else nu * unit(loss, A, y)):
             break
         learners.append((j, tau, sign))
         F = np.column_stack([F, sign * np.where(X[:, j] > tau, 1.0, -1.0)])
         start = np.vstack([W, np.zeros((1, D))])
 
         def function(flat, F=F):
-            return objective(loss, A, y, F @ flat.reshape(-1, D), flat.sum(), nu)
+            return objective(loss, A, y, F @ flat.reshape(-1, D), flat @ flat / 2 if l2 else flat.sum(), nu)
 
-        W = least(function, start.ravel()).reshape(-1, D)
+        W = least(function, start.ravel(), low=-LARGEST_STEP if l2 else 0.0).reshape(-1, D)
         values.append(function(W.ravel()))
     return learners, W, values

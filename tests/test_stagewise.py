@@ -1,5 +1,7 @@
 """Stage-wise MCBoost against its slow twin, AdaBoost and a general convex solver; estimators, files, stages."""
 
+from dataclasses import replace
+
 import naive
 import naive_stagewise as twin
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.datasets import load_wine
 import minrisk
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
 from minrisk._kernels.pairwise import class_sums, log1p
-from minrisk._kernels.split import scan_largest
+from minrisk._kernels.split import bar_alike, scan_largest
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.boosting import boost
@@ -52,7 +54,7 @@ class Tight(StagewiseMCBoostClassifier):
 class TightMulti(MultiBoostClassifier):
     def _recipe(self, costs, thresholds):
         recipe = super()._recipe(costs, thresholds)
-        return recipe._replace(solver=type(recipe.solver)(self.nu, TIGHT))
+        return recipe._replace(solver=replace(recipe.solver, tolerances=TIGHT))
 
 
 Tight.__init__, TightMulti.__init__ = StagewiseMCBoostClassifier.__init__, MultiBoostClassifier.__init__
@@ -269,20 +271,66 @@ def _leaves(tree, X):
 # -- totally corrective ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("loss", LOSSES)
-def test_multiboost_equals_the_twin(loss, seed):
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_multiboost_equals_the_twin(loss, seed, penalty):
     X, y, cost, weights, _ = problem(seed, 3)
     nu = 0.02
     thresholds = naive.midpoint_edges(X)
-    learners, W, values = twin.multiboost(X, cost[y], y, weights, thresholds, loss, 3, nu)
+    learners, W, values = twin.multiboost(X, cost[y], y, weights, thresholds, loss, 3, nu, penalty)
     A = twin.pair_weights(cost[y], y, weights)
-    model = TightMulti(cost, loss=loss, n_estimators=3, nu=nu, tol=0.0).fit(X, y, sample_weight=weights)
+    model = TightMulti(cost, loss=loss, n_estimators=3, nu=nu, tol=0.0, penalty=penalty).fit(X, y, sample_weight=weights)
     got = [(tree.feature[0], tree.value[2]) for tree in model.model_.learners]
     assert got == [(j, sign) for j, _, sign in learners]
     vectors = model.model_.vectors
-    assert vectors.min() >= 0
-    value = twin.objective(loss, A, y, model.model_.scores(X), vectors.sum(), nu)
+    if penalty == "l1":
+        assert vectors.min() >= 0
+    else:
+        np.testing.assert_allclose(vectors.sum(axis=1), 0.0, atol=1e-7)  # a constant would cost, and change nothing
+    norm = vectors.sum() if penalty == "l1" else np.sum(vectors**2) / 2
+    value = twin.objective(loss, A, y, model.model_.scores(X), norm, nu)
     assert value == pytest.approx(values[-1], abs=1e-6)
     np.testing.assert_allclose(vectors, W, atol=2e-3)
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.01])
+def test_sums_of_squares_over_all_stumps_are_logistic_regression(nu):
+    """K = 2, with all stumps in: F_1 - F_0 = h'v, v = w_1 - w_0 and |W|^2 = |v|^2 / 2."""
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (80, 3)).astype(float)
+    y = (X.sum(axis=1) + rng.normal(size=80) > 6).astype(int)
+    model = TightMulti(penalty="l2", nu=nu, n_estimators=100, tol=0.0).fit(X, y)
+    assert model.n_iter_ == 12  # each of the four of a feature once; then none is left
+    answers = np.column_stack([np.where(X[:, j] > at, 1.0, -1.0) for j in range(3) for at in (0, 1, 2, 3)])
+    other = LogisticRegression(C=2 / (nu * len(y)), fit_intercept=False, tol=1e-12, max_iter=10_000).fit(answers, y)
+    np.testing.assert_allclose(np.diff(model.model_.scores(X), axis=1)[:, 0], answers @ other.coef_[0], atol=1e-4)
+
+
+def test_no_two_learners_answer_alike_under_a_sum_of_squares(wine):
+    X, y = wine
+    X = np.column_stack([X, -X[:, :3], X[:, 0] ** 3])  # the same splits in other words
+    model = MultiBoostClassifier(penalty="l2", nu=1e-4, n_estimators=150).fit(X, y)
+    answers = np.stack([np.where(X[:, tree.feature[0]] > tree.threshold[0], 1, -1) for tree in model.model_.learners])
+    same = np.abs(answers @ answers.T) == len(y)
+    assert model.n_iter_ == 150 and same.sum() == 150
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_splits_that_answer_alike_are_barred(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (7, 12)).astype(np.uint8)
+    X[1], X[2] = 5 - X[0], X[0] // 2
+    response = np.where(X[seed] > (1 if seed == 2 else 2), 1, -1).astype(np.int8)
+    barred = np.zeros((7, 256), dtype=bool)
+    bar_alike(X, response, barred)
+    for j in range(7):
+        for b in range(6):
+            both = X[j].min() <= b < X[j].max()
+            assert barred[j, b] == (both and abs(np.where(X[j] > b, 1, -1) @ response) == 12)
+    assert barred.any() and not barred[:, 6:].any()
+    bar_alike(X, np.ones(12, dtype=np.int8), barred := np.zeros((7, 256), dtype=bool))
+    assert not barred.any()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -435,6 +483,7 @@ KINDS = [
     (StagewiseMCBoostClassifier, {"step_size": 0.05}), (MultiBoostClassifier, {}),
     (StagewiseMCBoostClassifier, {"subsample": 0.7, "max_features": 0.5, "cap": 0.3}),
     (MultiBoostClassifier, {"weak_learner": "tree", "max_depth": 2, "nu": 1e-3, "max_features": 3}),
+    (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"penalty": "l2", "weak_learner": "tree"}),
 ]  # fmt: skip
 
 
@@ -445,7 +494,7 @@ def test_files_stages_threads_and_going_on(wine, loss, kind, options, tmp_path):
     X = X.copy()
     X[::7, 0] = np.nan
     model = kind(COST, loss=loss, n_estimators=8, random_state=0, **options).fit(X, y)
-    assert 2 < model.n_iter_ <= 8 and model.model_.vectors.min() >= 0
+    assert 2 < model.n_iter_ <= 8 and ("penalty" in options or model.model_.vectors.min() >= 0)
     if "subsample" not in options:
         assert np.all(np.diff(model.train_loss_) < 0)
     *_, last = model.staged_decision_function(X)
@@ -563,9 +612,10 @@ def test_the_largest_edge_of_histograms_with_ties(seed):
     total, scale = rng.integers(-3, 4, 3), np.array([1.0, 0.5, 2.0])
     histogram[:, 0] += total
     drop, where = np.empty(6), np.empty(6, dtype=np.int64)
-    scan_largest(histogram, np.arange(6), n_bins, total, scale, drop, where)
-    edges = [[np.abs(total - 2 * h[: b + 1].sum(axis=0)) @ np.diag(scale) for b in range(n - 1)]
-             for h, n in zip(histogram, n_bins, strict=True)]  # fmt: skip
+    barred = rng.random((6, 256)) < 0.3 if seed % 2 else np.zeros((0, 256), dtype=bool)
+    scan_largest(histogram, np.arange(6), n_bins, total, scale, barred, drop, where)
+    edges = [[0.0 * scale if len(barred) and barred[c, b] else np.abs(total - 2 * h[: b + 1].sum(axis=0)) * scale
+              for b in range(n - 1)] for c, (h, n) in enumerate(zip(histogram, n_bins, strict=True))]  # fmt: skip
     largest = [[edge.max() for edge in of_bins] for of_bins in edges]
     expected = [max(values, default=0.0) for values in largest]
     np.testing.assert_array_equal(drop, expected)
