@@ -11,7 +11,8 @@ letter, the first classes of the alphabet or rows per class, in training. Table 
 stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, nu by cross-validation once
 per set, as in the paper: five folds of repeat 0's training rows (Table IV's where it has the set, else Table V's), 500
 rounds, kept in ``stagewise_nu.csv``; for sector one of the folds, for time. ``--choose`` does it; without it there are
-no fits. Fixed seeds: repeat r draws the same rows for all methods.
+no fits. ``multiboost_l2`` is MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere. Fixed seeds: repeat r
+draws the same rows for all methods.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter
 PAPER_NAMES = {"pendigits": "pen"}
 METHODS = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost",
            "multiboost_l2": "MultiBoost"}  # with |W|^2 / 2 in place of |W|_1; nu is the default
+
+
+def label(method: str) -> str:
+    """The paper's name, or what it is a variant of."""
+    return METHODS[method] + (", l2" if method.endswith("_l2") else "")
 
 
 class Trial(NamedTuple):
@@ -280,8 +286,8 @@ def _line(
     theirs, spread = paper.get((name, method, setting), (math.nan, math.nan))
     error = float(errors.std(ddof=1) / len(errors) ** 0.5) if len(errors) > 1 else math.nan
     joint = math.hypot(error, spread / 50**0.5)  # the paper's: 50 repeats
-    return {"table": table, "data": trial.data, "method": method, "setting": setting, "repeats": len(errors),
-            "error": float(errors.mean()), "std": float(errors.std(ddof=1)) if len(errors) > 1 else math.nan,
+    return {"table": table, "data": trial.data, "method": label(trial.method), "setting": setting,
+            "repeats": len(errors), "error": float(errors.mean()), "std": float(errors.std(ddof=1)) if len(errors) > 1 else math.nan,
             "paper_error": theirs, "paper_std": spread, "joint_errors_apart": (float(errors.mean()) - theirs) / joint,
             "seconds_w": float(np.mean([float(row["seconds_w"]) for row in rows])),
             "rounds_done": float(np.mean([float(row["rounds_done"]) for row in rows]))}
@@ -303,16 +309,17 @@ def draw() -> None:
         if name is None:
             axis.axis("off")
             continue
-        for number, (method, label) in enumerate(METHODS.items()):
+        for number, method in enumerate(METHODS):
             curves = [list(map(float, row["curve"].split(";"))) for row in lines
                       if (row["data"], row["method"]) == (name, method)]
             if curves:
-                axis.semilogx(CHECKPOINTS, np.mean(curves, axis=0), color=f"C{number}", lw=1.4, label=label)
+                axis.semilogx(CHECKPOINTS, np.mean(curves, axis=0), color=f"C{number}", lw=1.4,
+                              label=label(method))
         axis.set_title(name, fontsize=10)
         axis.grid(alpha=0.3)
     for axis in axes[:, 0]:
         axis.set_ylabel("test error, %")
-    handles = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    handles = {name: line for axis in axes.flat for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, frameon=False)
     figure.suptitle("Test error against rounds (stumps)", fontsize=11)
     figure.savefig(RESULTS / "stagewise_rounds.png", dpi=110)
