@@ -11,7 +11,7 @@ letter, the first classes of the alphabet or rows per class, in training. Table 
 stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, nu by cross-validation once
 per set, as in the paper: five folds of repeat 0's training rows (Table IV's where it has the set, else Table V's), 500
 rounds, kept in ``stagewise_nu.csv``; for sector one of the folds, for time. ``--choose`` does it; without it there are
-no fits. ``multiboost_l2`` is MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere. Fixed seeds: repeat r
+no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere. Fixed seeds: repeat r
 draws the same rows for all methods.
 """
 
@@ -287,7 +287,8 @@ def _line(
     error = float(errors.std(ddof=1) / len(errors) ** 0.5) if len(errors) > 1 else math.nan
     joint = math.hypot(error, spread / 50**0.5)  # the paper's: 50 repeats
     return {"table": table, "data": trial.data, "method": label(trial.method), "setting": setting,
-            "repeats": len(errors), "error": float(errors.mean()), "std": float(errors.std(ddof=1)) if len(errors) > 1 else math.nan,
+            "repeats": len(errors), "error": float(errors.mean()),
+            "std": float(errors.std(ddof=1)) if len(errors) > 1 else math.nan,
             "paper_error": theirs, "paper_std": spread, "joint_errors_apart": (float(errors.mean()) - theirs) / joint,
             "seconds_w": float(np.mean([float(row["seconds_w"]) for row in rows])),
             "rounds_done": float(np.mean([float(row["rounds_done"]) for row in rows]))}
