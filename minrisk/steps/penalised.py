@@ -61,7 +61,7 @@ class Objective(NamedTuple):
     def at(
         self, value: float, slope: FloatArray, growth: float, rise: float | FloatArray = 1.0
     ) -> tuple[float, FloatArray]:
-        """Objective and its slope where the loss has a value and slope, |w|_1 has grown so much, and has this slope."""
+        """Objective and its slope, given the loss's value and slope, and how much |w|_1 has grown and how it rises."""
         fall, penalty = value / self.start - 1.0, self.nu * growth
         if self.share == 0.0:
             return fall + penalty, slope / self.start + self.nu * rise
@@ -165,7 +165,7 @@ class CorrectiveStep:
         start, l2 = rows.start_vectors(), self.penalty == "l2"
 
         def norm(flat: FloatArray) -> float:
-            return float(0.5 * flat @ flat if l2 else flat.sum())
+            return float(0.5 * np.square(flat).sum() if l2 else flat.sum())
 
         def function(flat: FloatArray) -> tuple[float, FloatArray]:
             value, slope = rows.total_slopes(loss, on_grid(flat.reshape(start.shape)))
