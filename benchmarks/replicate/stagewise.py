@@ -321,7 +321,7 @@ def draw() -> None:
     for axis in axes[:, 0]:
         axis.set_ylabel("test error, %")
     handles = {name: line for axis in axes.flat for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(METHODS), frameon=False)
     figure.suptitle("Test error against rounds (stumps)", fontsize=11)
     figure.savefig(RESULTS / "stagewise_rounds.png", dpi=110)
     plt.close(figure)
