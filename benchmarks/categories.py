@@ -10,7 +10,7 @@ filled in, for CatBoost it is a word of its own. fars: 30 000 rows drawn, of cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +29,8 @@ OWN = ("german", "car", "nursery", "chess")
 SETS = ("breast", "lymphography", "automobile", "crx", "tic-tac-toe", "flare", "german", "car", "splice", "nursery",
         "fars", "chess")
 LARGEST, FEWEST = 30_000, 10  # rows of a set that is drawn from, and of its classes
-MEMBERS = {"minrisk": "codes categories", "catboost": "categories", "lightgbm": "codes categories",
-           "histogram": "codes categories", "xgboost": "codes categories"}
+MEMBERS = {"minrisk": (False, True), "catboost": (True,), "lightgbm": (False, True), "histogram": (False, True),
+           "xgboost": (False, True)}  # as categories?
 SKIPPED = {("catboost", "fars"), ("catboost", "chess")}
 
 
@@ -47,17 +47,15 @@ def rows_of(name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 def made(method: str, words: list[str], categories: bool) -> Any:
     """An estimator with defaults."""
-    parameters: dict[str, Any] = {}
-    if categories:
-        parameters = {
-            "xgboost": {"enable_categorical": True}, "histogram": {"categorical_features": "from_dtype"},
-            "catboost": {"cat_features": words},
-        }.get(method, {})  # fmt: skip
     if method == "minrisk":
         from minrisk import MinRiskClassifier
 
         return MinRiskClassifier(random_state=0)
-    return METHODS[method].make(0, 1, parameters)
+    told: dict[str, dict[str, Any]] = {
+        "xgboost": {"enable_categorical": True}, "histogram": {"categorical_features": "from_dtype"},
+        "catboost": {"cat_features": words},
+    }  # fmt: skip
+    return METHODS[method].make(0, 1, told.get(method, {}) if categories else {})
 
 
 def shown(frame: pd.DataFrame, words: list[str], method: str, categories: bool) -> Any:
@@ -75,10 +73,10 @@ def fit(name: str, seed: int, method: str, categories: bool) -> dict[str, Any]:
     words = columns_of_words(frame)
     X = shown(frame, words, method, categories)
     training, test = halves(y, seed)
-    take: Callable[[np.ndarray], Any] = lambda rows: X[rows] if isinstance(X, np.ndarray) else X.iloc[rows]  # noqa: E731
     model = made(method, words, categories)
-    spent = seconds(lambda: model.fit(take(training), y[training]))
-    p = np.asarray(model.predict_proba(take(test)))
+    X_fit, X_test = (X[rows] if isinstance(X, np.ndarray) else X.iloc[rows] for rows in (training, test))
+    spent = seconds(lambda: model.fit(X_fit, y[training]))
+    p = np.asarray(model.predict_proba(X_test))
     return {
         "set": name, "split": seed, "method": method, "categories": int(categories), "rows": len(y),
         "words": len(words), "values": max(frame[word].nunique() for word in words),
@@ -92,8 +90,7 @@ def asked(sets: list[str], methods: list[str], splits: int) -> Iterator[tuple[st
         for name in sets:
             for method in methods:
                 if (method, name) not in SKIPPED:
-                    for how in MEMBERS[method].split():
-                        yield name, seed, method, how == "categories"
+                    yield from ((name, seed, method, categories) for categories in MEMBERS[method])
 
 
 def summary() -> list[dict[str, Any]]:
