@@ -215,8 +215,8 @@ class MultiBoostClassifier(BoostedClassifier):
 
         log sum_ir c_ir e^-(S_iy - S_ir) + nu |W|_1  or  1 / c sum_ir c_ir log(1 + e^-(S_iy - S_ir)) + nu |W|_1;
 
-    c is the sum over the rows of what a mistake costs there on average. With ``penalty="l2"`` nu / 2 |W|^2 stands in the
-    place of nu |W|_1, and entries of W take either sign.
+    c is the sum over the rows of what a mistake costs there on average. With ``penalty="l2"`` nu / 2 |W|^2 stands in
+    the place of nu |W|_1, and entries of W take either sign.
 
     In plain words: `StagewiseMCBoostClassifier` that takes nothing back; this one may, at many times the price.
 
