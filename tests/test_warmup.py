@@ -88,3 +88,14 @@ def test_warmup_compiles_every_kernel_that_fits_and_predictions_use(tmp_path):
     command = [sys.executable, "-c", FITS, str(tmp_path / "model")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_kernels_of_others_without_a_module_compile():
+    """Functions of `exec` have none; minrisk listens to every compilation of the process."""
+    made = (
+        "import minrisk._kernels._jit, numba\n"
+        "space = {'__name__': None}\n"
+        "exec('def one(): return 1', space)\n"
+        "assert space['one'].__module__ is None and numba.njit(space['one'])() == 1\n"
+    )
+    subprocess.run([sys.executable, "-c", made], check=True)

@@ -33,7 +33,7 @@ class _FirstCompilation(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: event.Event) -> None:
         dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
-        module = getattr(getattr(dispatcher, "py_func", None), "__module__", "")
+        module = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
         if not self.said and module.startswith("minrisk."):
             self.said = True
             logger.warning("minrisk: compiling its kernels for this machine (once, it takes some seconds; "
