@@ -51,6 +51,12 @@ class Category:
         code = np.append(pd.Index(list(self.values), dtype=object).get_indexer(given), -1)[kinds.codes]
         return np.where(code < 0, np.nan, code).astype(np.float64)
 
+    def unknown(self, cells: Any) -> list[Any]:
+        """Values of a pandas column that are none of these, in the order in which they come."""
+        import pandas as pd
+
+        return pd.Index(cells.dropna().astype(object).unique()).difference(list(self.values), sort=False).tolist()
+
     def rows(self, codes: FloatArray) -> IntArray:
         """Rows of the table."""
         return np.where(np.isnan(codes), len(self.values), codes).astype(np.int64)

@@ -221,6 +221,23 @@ def test_predict_decides_by_other_costs_and_says_how_sure_it_is(folder, tmp_path
     np.testing.assert_allclose(frame.iloc[:, 1:], model.predict_proba(X))
 
 
+def test_values_that_training_did_not_have_are_named(tmp_path):
+    rows = [(n % 3, shade, "bad" if shade == "red" else "good") for n in range(40) for shade in ("red", "blue")]
+    pd.DataFrame(rows, columns=["a", "shade", "grade"]).to_csv(tmp_path / "train.csv", index=False)
+    run("fit", tmp_path / "train.csv", "--target", "grade", "--category", "shade", "--out", tmp_path / "model")
+    new = pd.DataFrame({"a": [1, 2, 0, 1], "shade": ["teal", "red", None, "teal"], "grade": "bad"})
+    for shades, said in ((new["shade"], "['teal']"), (new["shade"].fillna("gold"), "['teal', 'gold']"), ("red", None)):
+        new.assign(shade=shades).to_csv(tmp_path / "new.csv", index=False)
+        for command in (["predict"], ["evaluate", "--target", "grade"]):
+            result = invoke(command[0], tmp_path / "model", tmp_path / "new.csv", *command[1:])
+            assert result.exit_code == 0, result.output
+            notes = [line for line in result.stderr.splitlines() if "shade" in line]
+            assert notes == [] if said is None else notes == [
+                f"minrisk: note: column 'shade' of {tmp_path / 'new.csv'} holds what training did not: {said}, "
+                "taken as missing"
+            ]
+
+
 @pytest.mark.parametrize(("options", "words"), [
     (["--costs", "uniform"], "decides by the costs it was trained on"), (["--probabilities"], "has no probabilities"),
 ])  # fmt: skip

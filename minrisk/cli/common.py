@@ -134,13 +134,14 @@ def text_columns(model: Any, names: list[str]) -> list[str]:
 
 
 def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | Any:
-    """The columns the model was trained on, in its order.
+    """The columns the model was trained on, in its order; notes values of categories that it does not know.
 
     Raises
     ------
     TableError
         If a column is missing or holds no numbers.
     """
+    from minrisk.costs.labels import listed
     from minrisk.io.tables import TableError, missing_columns, take_features
 
     names, texts = feature_names(model), text_columns(model, [str(name) for name in frame.columns])
@@ -150,10 +151,14 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
                 f"{path} must have the {model.n_features_in_} feature columns of the training, which had no names, "
                 f"got {frame.shape[1]} columns: leave out the others."
             )
-        X = take_features(frame, path, texts)
-        return X if model._categories.columns else X.to_numpy()
-    missing_columns(list(frame.columns), names, path, "which the model was trained on")
-    return take_features(frame[names], path, texts)
+        frame = take_features(frame, path, texts)
+    else:
+        missing_columns(list(frame.columns), names, path, "which the model was trained on")
+        frame = take_features(frame[names], path, texts)
+    for column in model._categories.columns:
+        if unknown := column.unknown(frame.iloc[:, column.position]):
+            note(f"column {column.name!r} of {path} holds what training did not: {listed(unknown)}, taken as missing")
+    return frame if names is not None or model._categories.columns else frame.to_numpy()
 
 
 def note(message: str) -> None:
