@@ -55,7 +55,8 @@ class Category:
         """Values of a pandas column that are none of these, in the order in which they come."""
         import pandas as pd
 
-        return pd.Index(cells.dropna().astype(object).unique()).difference(list(self.values), sort=False).tolist()
+        given = pd.Index(cells.dropna().astype(object).unique())
+        return list(given.difference(list(self.values), sort=False))
 
     def rows(self, codes: FloatArray) -> IntArray:
         """Rows of the table."""
