@@ -1,13 +1,14 @@
 """Pools: cross-fitted candidates averaged by shares that left-out rows choose.
 
 Plain members come first. A challenger is first trained without the first fold only; if those rows give it no share it
-is dropped, which costs a fifth of training it, and of rivals only the one whose pool has the least log-loss there goes
+is dropped, which costs a fraction of training it, and of rivals only the one whose pool has the least log-loss there goes
 on. Scores are averaged, so a pool is one additive model: a logarithmic opinion pool of the members' probabilities.
 """
 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,7 +31,9 @@ from minrisk.selection import (
     Member,
     Trainer,
     cross_fit,
+    first_rounds,
     fit_temperature,
+    last_rounds,
     least_cost,
     log_loss,
 )
@@ -89,18 +92,20 @@ def blend(
     return (share, temperature) if worthwhile else (0.0, 1.0)
 
 
-def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: int, stated: RowCosts) -> Pool:
+def fit_pool(trainers: Sequence[Trainer], folds: IntArray, most: int, seed: int, stated: RowCosts) -> Pool:
     """Train the first candidate, then those of the others that left-out rows give a share.
 
     With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
-    Where all that does not beat the class frequencies, these are the answer. `stated` are the costs that decisions are
-    judged by.
+    Where all that does not beat the class frequencies, these are the answer. Members of the pool end with some rounds
+    on all rows; the average keeps its temperature: new rows are as new to each as those that it left out. `most` rounds
+    in all; `stated` are the costs that decisions are judged by.
     """
     plain, workers = trainers[0], trainers[0].workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
-        fit = plain.alone(n_rounds, seed)
+        fit = plain.alone(most, seed)
         return _alone(fit, stated, [])
+    n_rounds = first_rounds(len(folds), most)
 
     def members(trainer: Trainer, first: int, last: int) -> list[Member]:
         return [trainer.fold(fold, folds, seed + fold) for fold in range(first, last)]
@@ -140,7 +145,21 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, n_rounds: int, seed: 
     for _, group in itertools.groupby(challengers, lambda t: t.candidate.rival or t.candidate.variant):
         rivals = list(group)  # groups one after another: what is tried holds memory
         pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
-    return _or_frequencies(pool, fit, constants, folds, stated) if pool.link == STARTS_AT_ZERO else pool
+    if pool.link == STARTS_AT_ZERO:
+        pool = _or_frequencies(pool, fit, constants, folds, stated)
+    return pool._replace(fits=[_finished(fit, trainers, most, seed) for fit in pool.fits])
+
+
+def _finished(fit: CrossFit, trainers: Sequence[Trainer], most: int, seed: int) -> CrossFit:
+    """With the last rounds of its members; what left-out rows have said of it stands."""
+    begun, more = time.perf_counter(), last_rounds(len(fit.candidate.costs.label), fit.n_rounds, most)
+    if not more:
+        return fit
+    trainer, n_rounds = next(t for t in trainers if t.candidate is fit.candidate), fit.n_rounds + more
+    members = trainer.workers.map(
+        lambda fold: trainer.finished(fold, fit.members[fold], n_rounds, seed + fold), range(len(fit.members))
+    )
+    return fit._replace(members=members, n_rounds=n_rounds, seconds=fit.seconds + time.perf_counter() - begun)
 
 
 def _or_frequencies(

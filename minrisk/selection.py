@@ -1,6 +1,6 @@
 """Cross-fitting: members trained on all folds but one, and what their left-out rows say about rounds and temperature.
 
-The model is the average of the members.
+The model is the average of the members, each of which ends with some rounds on all rows.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the bes
 LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later checkpoint must be better
 FIRST_FALL, SLOW_START = 0.005, 40  # share of the loss for the first one, and rounds before giving up on the features
 FEW_VALUES, FEW_CLASSES, FEW_ROWS = 10, 10, 1 << 15  # up to which (values in the mean) tiny trees are tried
+USUAL_FOLDS = 4
+LAST_ROUNDS = 5  # rounds without its fold, of a member, for which it has one on all rows
+LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
@@ -71,9 +74,17 @@ class CrossFit(NamedTuple):
 
 
 # -- what suits a number of rows -------------------------------------------------------------------------------------
-def usual_folds(n_rows: int) -> int:
-    """Of cross-fitting, and so members."""
-    return 4 if n_rows < 1000 else 5
+def last_rounds(n_rows: int, n_rounds: int, most: int) -> int:
+    """Rounds on all rows, for a member of so many without its fold: what that fold says would be lost otherwise.
+
+    At `most` rounds in all.
+    """
+    return min(n_rounds // LAST_ROUNDS, most - n_rounds) if n_rows >= LAST_ROUNDS_FROM else 0
+
+
+def first_rounds(n_rows: int, most: int) -> int:
+    """Rounds without the fold, at most: those that leave room for the last ones."""
+    return most - (most // (LAST_ROUNDS + 1) if n_rows >= LAST_ROUNDS_FROM else 0)
 
 
 def usual_variants(n_rows: int, n_classes: int, n_bins: IntArray, linear: bool) -> list[str]:
@@ -101,7 +112,7 @@ def folds_of(cv: Any, X: np.ndarray, y: Labels, rows: IntArray, binned: Binned, 
     All are in one fold where every class is: a member that leaves a class out can say nothing about it.
     """
     if cv is None or isinstance(cv, Integral):
-        folds = fold_numbers(binned, codes, usual_folds(len(rows)) if cv is None else int(cv), seed)
+        folds = fold_numbers(binned, codes, USUAL_FOLDS if cv is None else int(cv), seed)
     else:
         folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
     spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))
@@ -312,6 +323,13 @@ class Trainer:
         """A member to be trained on the other folds; fold numbers ascend."""
         first, last = np.searchsorted(folds, [fold, fold + 1]).tolist()
         return self._member(fold, (first, last), seed, self.inside)
+
+    def finished(self, fold: int, made: Progress, n_rounds: int, seed: int) -> Progress:
+        """The member of this fold, gone on to so many rounds on all rows."""
+        member = self._member(fold, (0, 0), seed, self.inside)
+        assert made.intercept is not None
+        member.rows.start_at(made.trees, made.vectors, made.intercept)
+        return boost(member.rows, member.recipe, n_rounds, seed, start=made)
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""

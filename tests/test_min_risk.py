@@ -5,12 +5,22 @@ import time
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_wine, make_classification
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, train_test_split
 
 import minrisk
 from minrisk import MinRiskClassifier, selection
 from minrisk.costs import uniform, with_reject
-from minrisk.selection import CHECKPOINTS, FIRST_CHECKPOINT, FIRST_FALL, LEAST_FALL, SLOW_START, fold_numbers
+from minrisk.selection import (
+    CHECKPOINTS,
+    FIRST_CHECKPOINT,
+    FIRST_FALL,
+    LAST_ROUNDS,
+    LAST_ROUNDS_FROM,
+    LEAST_FALL,
+    SLOW_START,
+    fold_numbers,
+)
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
@@ -151,7 +161,7 @@ def test_a_line_for_every_candidate(surrogate, pool, digits):
     else:
         assert [(line["variant"], line["share"]) for line in lines] == [("plain", 1.0)]
         assert lines[0]["risk"] == lines[0]["pooled_risk"]
-        assert model.model_.projection is None and model.model_.trees_per_round == 5
+        assert model.model_.projection is None and model.model_.trees_per_round == 4
 
 
 def noisy():
@@ -175,9 +185,25 @@ def test_rounds_are_chosen_on_left_out_rows():
     X, y = noisy()
     model = MinRiskClassifier(random_state=0, pool=False, learning_rate=0.1).fit(X, y)
     rounds, loss = model.validation_loss_.T
-    assert 0 < model.n_iter_ == last_that_paid(rounds, loss) < rounds.max() < 200  # patience ended before n_estimators
-    assert loss[rounds == model.n_iter_] <= loss.min() / (1 - LEAST_FALL)
+    first = int(last_that_paid(rounds, loss))
+    assert 0 < first < rounds.max() < 200  # patience ended before n_estimators
+    assert model.n_iter_ == first + first // LAST_ROUNDS > first
+    assert loss[rounds == first] <= loss.min() / (1 - LEAST_FALL)
     assert len(model.train_loss_) == model.n_iter_ + 1
+
+
+def test_what_left_out_rows_say_is_not_lost(monkeypatch):
+    """Little noise: the rows that a member has not seen are a quarter of what there is to know."""
+    X, y = load_digits(return_X_y=True)
+    losses = []
+    for n_rows in (LAST_ROUNDS_FROM, len(X)):
+        monkeypatch.setattr("minrisk.selection.LAST_ROUNDS_FROM", n_rows)
+        losses.append([])
+        for seed in range(3):
+            parts = train_test_split(X, y, train_size=500, random_state=seed, stratify=y)
+            model = MinRiskClassifier(random_state=0, n_jobs=2).fit(parts[0], parts[2])
+            losses[-1].append(log_loss(parts[3], model.predict_proba(parts[1])))
+    assert np.all(np.array(losses[0]) < losses[1]) and np.mean(losses[0]) < 0.98 * np.mean(losses[1])
 
 
 def test_a_slow_start_is_waited_for():
@@ -232,11 +258,11 @@ def test_boundaries_are_sharp():
 
 
 def test_few_rows_have_few_bins_leaves_and_members():
-    X, y = noisy()
+    X, y = (part[:199] for part in noisy())  # 149 rows for each member
     few = {"random_state": 0, "n_estimators": 10, "pool": False}
     usual = MinRiskClassifier(**few).fit(X, y)
-    told = MinRiskClassifier(**few, max_bins=18, cv=4, max_leaf_nodes=11).fit(X, y)
-    np.testing.assert_array_equal(usual.predict_proba(X), told.predict_proba(X))  # 225 rows for each member
+    told = MinRiskClassifier(**few, max_bins=16, cv=4, max_leaf_nodes=8).fit(X, y)
+    np.testing.assert_array_equal(usual.predict_proba(X), told.predict_proba(X))
     more = MinRiskClassifier(**few, max_bins=256).fit(X, y)
     assert not np.array_equal(usual.predict_proba(X), more.predict_proba(X))
 
@@ -280,7 +306,8 @@ def test_a_pool_has_the_rounds_of_the_longest_of_its_members():
     model = MinRiskClassifier(random_state=0).fit(X, y)
     rounds, loss = model.validation_loss_.T
     plain = model.selection_[0]
-    assert plain["variant"] == "plain" and plain["n_rounds"] == last_that_paid(rounds, loss)
+    first = int(last_that_paid(rounds, loss))
+    assert plain["variant"] == "plain" and plain["n_rounds"] == first + first // LAST_ROUNDS
     assert model.n_iter_ == max(line["n_rounds"] for line in model.selection_ if line["share"] > 0)
     assert len(model.train_loss_) == model.n_iter_ + 1
 

@@ -30,6 +30,8 @@ from minrisk.selection import (
     FIRST_CHECKPOINT,
     FLOOR,
     GRACE,
+    LAST_ROUNDS,
+    LAST_ROUNDS_FROM,
     LINK_KERNELS,
     PATIENCE,
     TEMPERATURE_STEP,
@@ -38,12 +40,13 @@ from minrisk.selection import (
     Trainer,
     checkpoints,
     cross_fit,
+    first_rounds,
     fit_temperature,
     fold_numbers,
     folds_of,
+    last_rounds,
     least_cost,
     log_loss,
-    usual_folds,
     usual_leaves,
     usual_share,
     usual_variants,
@@ -583,15 +586,52 @@ def test_training_in_parts_is_training():
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "bins", "fine", "folds"),
-    [(10, 20, 16, 16, 4), (999, 20, 25, 25, 4), (999, 2, 62, 62, 4), (1000, 100, 16, 250, 5),
-     (6400, 100, 100, 256, 5), (4096, 2, 256, 256, 5), (4096, 8, 64, 256, 5), (16_384, 100, 256, 256, 5),
-     (10**6, 1, 256, 256, 5)],
+    ("n", "d", "bins", "fine"),
+    [(10, 20, 16, 16), (999, 20, 25, 25), (999, 2, 62, 62), (1000, 100, 16, 250), (6400, 100, 100, 256),
+     (4096, 2, 256, 256), (4096, 8, 64, 256), (16_384, 100, 256, 256), (10**6, 1, 256, 256)],
 )  # fmt: skip
-def test_bins_and_folds_follow_the_data(n, d, bins, fine, folds):
-    assert (usual_bins("quantile", None, n, d), usual_folds(n)) == ((bins, fine), folds)
+def test_bins_follow_the_data(n, d, bins, fine):
+    assert usual_bins("quantile", None, n, d) == (bins, fine)
     assert usual_bins("quantile", 7, n, d) == (7, 7)
     assert usual_bins("uniform", None, n, d) == (None, None)
+
+
+# -- last rounds ---------------------------------------------------------------------------------------------------------
+@given(st.integers(0, 1000), st.integers(1, 10**4))
+def test_last_rounds_fit_into_what_is_asked_for(n_rows, most):
+    """All rounds together are never more; those of the longest member are just as many."""
+    first = first_rounds(n_rows, most)
+    assert 1 <= first <= most and first + last_rounds(n_rows, first, most) == most
+    for n_rounds in {0, 1, first // 2, first}:
+        more = last_rounds(n_rows, n_rounds, most)
+        assert more == (min(n_rounds // LAST_ROUNDS, most - n_rounds) if n_rows >= LAST_ROUNDS_FROM else 0) >= 0
+
+
+@pytest.mark.parametrize("surrogate", ["softmax", "exponential", "coupled", "gll"])
+def test_last_rounds_are_rounds_on_all_rows(surrogate):
+    """As the loop makes them on rows that stand where the member's trees have brought them."""
+    rng = np.random.default_rng(21)
+    X, y = make_data(rng, 150, 4, 3)
+    rows, binner = make_rows(X, 1 - np.eye(3), y)
+    folds = np.arange(len(y)) * 3 // len(y)
+    one = trainer(surrogate, rows, binner)
+    first = trained(one, 1, folds, 8, 4).result(8)
+    told = Progress(list(first.trees), list(first.vectors), first.intercept, first.log_scale, list(first.losses))
+    everyone, _ = make_rows(X, 1 - np.eye(3), y)
+    told.replay(everyone)
+    recipe = one.candidate.recipe(everyone, binner.thresholds, one.candidate.features(1))
+    told = boost(everyone, recipe, 11, 4, start=told)
+    found = one.finished(1, first, 11, 4)
+    identical(found, told)
+    assert len(found.trees) == 11
+    others = y.copy()
+    others[folds == 1] = (y[folds == 1] + 1) % 3  # the rows that the member had left out
+    two = trainer(surrogate, make_rows(X, 1 - np.eye(3), others)[0], binner)
+    again = trained(two, 1, folds, 8, 4).result(8)
+    for vectors, same in zip(again.vectors, found.vectors[:8], strict=True):
+        np.testing.assert_array_equal(vectors, same)
+    again = two.finished(1, again, 11, 4)
+    assert not any(np.array_equal(u, v) for u, v in zip(again.vectors[8:], found.vectors[8:], strict=True))
 
 
 def test_columns_index_their_rows_as_they_stand():

@@ -44,9 +44,9 @@ class MinRiskClassifier(BoostedClassifier):
     """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
 
     Members H_b(x) = a_b0 + sum_t A_bt[leaf_bt(x)] are trained side by side, each on all folds but one. The left-out
-    rows choose the number of rounds and a temperature T; the model is the average H of the members, in which two kinds
-    of challengers get the share that left-out rows give them: members that also split linear features, and members of
-    small or tiny trees. With a surrogate that estimates probabilities the decision is
+    rows choose the number of rounds and a temperature T; then members go on for a fifth as many rounds on all rows (200
+    or more). The model is the average H of the members, in which challengers get the share that left-out rows give them:
+    members that also split linear features, or have small trees. A surrogate that estimates probabilities decides by
 
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
 
@@ -63,7 +63,7 @@ class MinRiskClassifier(BoostedClassifier):
         costs. "auto" tries "softmax" and, within `time_budget`, the others, and keeps the one of least validated cost;
         with costs per row it starts with "coupled".
     n_estimators : int, default=200
-        Largest number of rounds.
+        Largest number of rounds, those on all rows included.
     learning_rate : float, default=0.5
         Factor on every leaf vector.
     max_leaf_nodes : int, optional
@@ -92,8 +92,8 @@ class MinRiskClassifier(BoostedClassifier):
         2 to 256. Default: a 64th of the rows, of few features (512 bins in all) a 16th; 16 to 256; for small trees on
         1000 rows or more a quarter. If uniform, 201.
     cv : int, cross-validation splitter or iterable, optional
-        Folds, and so members. Default: 5, below 1000 rows 4, at random; where rows belong together (of a patient;
-        copies) better ``cv=list(GroupKFold().split(X, y, groups))``. 1: one on all rows, all rounds, uncalibrated.
+        Folds, and so members. Default: 4, at random; for rows that belong together (of a patient; copies) better
+        ``list(GroupKFold().split(X, y, groups))``. 1: one on all rows, all rounds, uncalibrated.
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
         components and directions that part the classes beside the features (only these columns depend on the features'

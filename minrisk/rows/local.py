@@ -131,7 +131,11 @@ class LocalRows:
     def wake(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """Bring back the scores that these learners made, bit for bit."""
         if len(self.scores) < self.n_samples:
-            self.scores = self._replayed(trees, vectors, intercept, [*self.blocks, self.left_out])
+            self.start_at(trees, vectors, intercept)
+
+    def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
+        """The scores that these learners make."""
+        self.scores = self._replayed(trees, vectors, intercept, [*self.blocks, self.left_out])
 
     def left_out_scores(
         self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray
