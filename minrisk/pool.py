@@ -1,8 +1,8 @@
 """Pools: cross-fitted candidates averaged by shares that left-out rows choose.
 
 Plain members come first. A challenger is first trained without the first fold only; if those rows give it no share it
-is dropped, which costs a fraction of training it, and of rivals only the one whose pool has the least log-loss there goes
-on. Scores are averaged, so a pool is one additive model: a logarithmic opinion pool of the members' probabilities.
+is dropped, at a fraction of the price, and of rivals only the one whose pool has the least log-loss there goes on.
+Scores are averaged, so a pool is one additive model: a logarithmic opinion pool of the members' probabilities.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class MinRiskClassifier(BoostedClassifier):
     """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
 
     Members H_b(x) = a_b0 + sum_t A_bt[leaf_bt(x)] are trained side by side, each on all folds but one. The left-out
-    rows choose the number of rounds and a temperature T; then members go on for a fifth as many rounds on all rows (200
-    or more). The model is the average H of the members, in which challengers get the share that left-out rows give them:
+    rows choose the number of rounds and a temperature T; then members go on for a fifth as many on all rows (of 200 or
+    more). The model is the average H of the members, in which challengers get the share that left-out rows give them:
     members that also split linear features, or have small trees. A surrogate that estimates probabilities decides by
 
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
