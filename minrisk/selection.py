@@ -329,7 +329,9 @@ class Trainer:
         member = self._member(fold, (0, 0), seed, self.inside)
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
-        return boost(member.rows, member.recipe, n_rounds, seed, start=made)
+        member.progress = made  # what `result` gives of it does not hold the rows
+        member.progress = boost(member.rows, member.recipe, n_rounds, seed, start=member.result(n_rounds))
+        return member.result(n_rounds)
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""

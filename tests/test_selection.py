@@ -623,7 +623,8 @@ def test_last_rounds_are_rounds_on_all_rows(surrogate):
     told = boost(everyone, recipe, 11, 4, start=told)
     found = one.finished(1, first, 11, 4)
     identical(found, told)
-    assert len(found.trees) == 11
+    assert len(found.trees) == 11 and len(first.trees) == len(first.vectors) == 8
+    assert found.whole is first.whole is None  # else they would hold the rows
     others = y.copy()
     others[folds == 1] = (y[folds == 1] + 1) % 3  # the rows that the member had left out
     two = trainer(surrogate, make_rows(X, 1 - np.eye(3), others)[0], binner)
