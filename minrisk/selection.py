@@ -63,7 +63,7 @@ class CrossFit(NamedTuple):
 
     candidate: Candidate
     members: list[Progress]
-    n_rounds: int
+    n_rounds: int  # of members that have ended, those on all rows as well
     temperature: float
     seen: IntArray  # the left-out rows
     weight: FloatArray  # (m,) theirs; 0 where a member knew nothing of the class
