@@ -167,10 +167,10 @@ def _or_frequencies(
 ) -> Pool:  # fmt: skip
     """The pool, or what plain members know without a tree where it has none or does not do better."""
     log_p = np.array([made.intercept for made in constants])
-    known = float(plain.weight @ -log_p[folds, plain.candidate.costs.label])
+    scores = log_p.astype(np.float32)[folds]
+    known = log_loss(STARTS_AT_ZERO, scores, plain.candidate.costs.label, plain.weight, 1.0, caution=False)
     if any(fit.n_rounds for fit in pool.fits) and _loss(pool, plain) < known:
         return pool
-    scores = log_p.astype(np.float32)[folds]
     others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not plain.candidate]
     return _alone(plain._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores), stated, others)
 
@@ -191,7 +191,7 @@ def _loss(joined: Pool | None, fit: CrossFit) -> float:
         return np.inf
     assert joined.link is not None
     codes = fit.candidate.costs.label[fit.seen]
-    return log_loss(joined.link, joined.scores, codes, fit.weight, joined.temperature)
+    return log_loss(joined.link, joined.scores, codes, fit.weight, joined.temperature, caution=False)
 
 
 def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:

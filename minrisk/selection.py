@@ -43,6 +43,7 @@ TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
 STARTS_AT_ZERO = "softmax"  # the link of such boosters; others start from the best constant
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
+CAUTION = 0.5  # rows of another class than the scores of left-out rows could know
 FLOOR = float(np.log(1e-12))  # of a log-probability: one row must not decide
 
 
@@ -177,10 +178,17 @@ def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> Int
 
 
 # -- what left-out rows say --------------------------------------------------------------------------------------------
-def log_loss(link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, temperature: float) -> float:
-    """Weighted sum of -log p(true class)."""
+def log_loss(
+    link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, temperature: float, *, caution: bool = True
+) -> float:
+    """Weighted sum of -log p(true class); with `caution` also half a row's mean of -log p over the other classes.
+
+    That half a row may be of another class after all keeps rows that are all decided rightly from making the next one
+    certain: n of them, all as sure, leave others 1 / (2 n + 1) (Krichevsky and Trofimov's estimate).
+    """
     kind, slope = LINK_KERNELS[link]
-    return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR))
+    wrong = CAUTION / max(1, int(np.count_nonzero(weight))) if caution else 0.0
+    return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR, wrong))
 
 
 def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: FloatArray | None) -> IntArray:
@@ -197,14 +205,14 @@ def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: 
 
 
 def fit_temperature(
-    link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, start: float = 1.0
+    link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, start: float = 1.0, *, caution: bool = True
 ) -> tuple[float, float]:
     """Temperature of least log-loss, by steps of 15 % downhill from `start`, and the log-loss there."""
-    best, least = start, log_loss(link, scores, codes, weight, start)
+    best, least = start, log_loss(link, scores, codes, weight, start, caution=caution)
     for factor in (TEMPERATURE_STEP, 1.0 / TEMPERATURE_STEP):
         moved = False
         while TEMPERATURES[0] <= best * factor <= TEMPERATURES[1]:
-            loss = log_loss(link, scores, codes, weight, best * factor)
+            loss = log_loss(link, scores, codes, weight, best * factor, caution=caution)
             if not loss < least:
                 break
             best, least, moved = best * factor, loss, True
@@ -378,7 +386,7 @@ def cross_fit(
         if link is None:
             judged = float(stated @ table[row, pooled(c).argmax(axis=1)])
         else:
-            running, judged = fit_temperature(link, pooled(c), label, weight, running)
+            running, judged = fit_temperature(link, pooled(c), label, weight, running, caution=False)
         curve.append((rounds[c], judged / (float((stated if link is None else weight).sum()) or 1.0)))
         start = judged if c == 0 else start
         asked = LEAST_FALL * min(best, start - best) if chosen else FIRST_FALL * start
@@ -386,6 +394,7 @@ def cross_fit(
             best, chosen, temperature = judged, c, running
         if rounds[c] > (PATIENCE * rounds[chosen] + GRACE if chosen else SLOW_START):
             break
-    progress = [member.result(rounds[chosen]) for member in members]
+    progress, scores = [member.result(rounds[chosen]) for member in members], pooled(chosen)
+    temperature = fit_temperature(link, scores, label, weight, temperature)[0] if link else 1.0
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
-    return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, pooled(chosen), curve, seconds)
+    return CrossFit(candidate, progress, rounds[chosen], temperature, seen, weight, scores, curve, seconds)

@@ -75,11 +75,12 @@ def test_a_copy_gets_no_share(link):
 
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("K", [2, 5])
-def test_a_challenger_that_knows_the_truth_takes_all(link, K):
+def test_a_challenger_that_knows_the_truth_takes_all_or_nearly_so(link, K):
+    """What rows of other classes after all would cost may ask for a little of scores that are less sure."""
     rng = np.random.default_rng(2)
     scores, codes, weight = example(rng, link, 300, K, spread=1.0)
     share, temperature = blend(link, scores, truth(codes, K), codes, weight)
-    assert share == 1.0 and temperature < 1.0
+    assert share >= 0.875 and temperature < 1.0
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -211,7 +212,8 @@ def test_challengers_are_tried_on_the_first_fold():
     _, codes, _, scores = task(6, n=100)
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
     plain = Told("plain", scores, codes)
-    useless, wise = Told("small", -scores, codes), Told("linear", truth(codes, 3), codes)
+    rng = np.random.default_rng(7)
+    useless, wise = Told("small", -scores, codes), Told("linear", truth(codes, 3) + rng.normal(size=(300, 3)), codes)
     found = pool_of([plain, useless, wise], folds, 5, 100)  # no more rounds: the seconds are those told
     assert sorted(plain.calls) == sorted(wise.calls) == [(0, 100), (1, 101), (2, 102)]
     assert useless.calls == [(0, 100)]

@@ -11,33 +11,38 @@ SOFTMAX = 1
 
 
 @kernel
-def log_loss(kind, scale, scores, label, weight, floor):
-    """Sum of -weight * max(log p(label), floor), p_k in proportion to sigmoid(scale h_k), or to exp(scale h_k)."""
+def log_sigmoid(x):
+    """Log of 1 / (1 + exp(-x))."""
+    return -math.log1p(math.exp(-x)) if x > -30.0 else x
+
+
+@kernel
+def log_loss(kind, scale, scores, label, weight, floor, caution):
+    """Sum of -weight * (l(label) + caution * mean of l over the other classes), with l = max(log p, floor).
+
+    p_k is in proportion to sigmoid(scale h_k), or to exp(scale h_k).
+    """
+    K = scores.shape[1]
     total = 0.0
     for i in range(scores.shape[0]):
         if weight[i] == 0.0:
             continue
         top = scores[i, 0]
-        for k in range(1, scores.shape[1]):
+        for k in range(1, K):
             top = max(top, scores[i, k])
-        own = scale * scores[i, label[i]]
+        sigmoid = kind == SIGMOID and scale * top > -30.0  # if not, all sigmoids are exponentials, to float64
         sum_ = 0.0
-        if kind == SOFTMAX:
-            for k in range(scores.shape[1]):
-                sum_ += math.exp(scale * (scores[i, k] - top))
-            log_p = own - scale * top - math.log(sum_)
-        elif scale * top > -30.0:
-            for k in range(scores.shape[1]):
-                sum_ += 1.0 / (1.0 + math.exp(-scale * scores[i, k]))
-            if own > -30.0:
-                log_p = -math.log1p(math.exp(-own)) - math.log(sum_)
+        for k in range(K):
+            sum_ += 1.0 / (1.0 + math.exp(-scale * scores[i, k])) if sigmoid else math.exp(scale * (scores[i, k] - top))
+        log_sum, others, own = math.log(sum_), 0.0, 0.0
+        for k in range(K):
+            at = scale * scores[i, k]
+            log_p = max((log_sigmoid(at) if sigmoid else at - scale * top) - log_sum, floor)
+            if k == label[i]:
+                own = log_p
             else:
-                log_p = own - math.log(sum_)
-        else:  # all sigmoids are exponentials, to float64
-            for k in range(scores.shape[1]):
-                sum_ += math.exp(scale * (scores[i, k] - top))
-            log_p = own - scale * top - math.log(sum_)
-        total -= weight[i] * max(log_p, floor)
+                others += log_p
+        total -= weight[i] * (own + caution * others / max(1, K - 1))
     return total
 
 
