@@ -20,6 +20,7 @@ Preparations:
 
 The line to be judged is minrisk or minrisk plain (no challengers), chosen: whichever has the lower figure on the
 training rows. After all choices the test set is used once for every line of the table.
+`--again` makes the choices of some learners anew and keeps those of the others; every line is fitted and judged anew.
 `--explain` then changes one part of the chosen preparations at a time; nothing is chosen by what it finds.
 `--quick` has a part of the training rows for a test set.
 """
@@ -389,6 +390,8 @@ def explain(choices: dict[str, tuple[Fitting, Deciding]], data: Contest, n_seeds
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--explain", action="store_true", help="change one part of the last run's choices at a time")
+    options.add_argument("--again", action="append", default=[], choices=LEARNERS, metavar="LEARNER",
+                         help="choose anew for this learner; the others keep their choices of the last run")
     arguments = options.parse_args()
     data = contest(arguments.quick)
     if arguments.explain:
@@ -396,7 +399,13 @@ def main() -> None:
         return
     drawn = list(parts(data.train.distinct(), 1 if arguments.quick else 2))
     choices, tried = {}, []
-    for name in LEARNERS:
+    if arguments.again:
+        choices = kept_choices(arguments.quick)
+        for name in arguments.again:
+            choices.pop(name, None)
+        before = kept(f"kddcup_choices{'.quick' if arguments.quick else ''}")
+        tried = [row for row in before if row["learner"] in choices]
+    for name in (learner for learner in LEARNERS if learner not in choices):
         *choices[name], more = choose(name, data, drawn)
         tried += more
         save("kddcup_choices", tried, quick=arguments.quick)
