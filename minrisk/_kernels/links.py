@@ -11,8 +11,10 @@ SOFTMAX = 1
 
 
 @kernel
-def log_sigmoid(x):
-    """Log of 1 / (1 + exp(-x))."""
+def log_of(x, top, sigmoid):
+    """Log of 1 / (1 + exp(-x)), or of exp(x - top)."""
+    if not sigmoid:
+        return x - top
     return -math.log1p(math.exp(-x)) if x > -30.0 else x
 
 
@@ -34,15 +36,15 @@ def log_loss(kind, scale, scores, label, weight, floor, caution):
         sum_ = 0.0
         for k in range(K):
             sum_ += 1.0 / (1.0 + math.exp(-scale * scores[i, k])) if sigmoid else math.exp(scale * (scores[i, k] - top))
-        log_sum, others, own = math.log(sum_), 0.0, 0.0
-        for k in range(K):
-            at = scale * scores[i, k]
-            log_p = max((log_sigmoid(at) if sigmoid else at - scale * top) - log_sum, floor)
-            if k == label[i]:
-                own = log_p
-            else:
-                others += log_p
-        total -= weight[i] * (own + caution * others / max(1, K - 1))
+        log_sum = math.log(sum_)
+        loss = max(log_of(scale * scores[i, label[i]], scale * top, sigmoid) - log_sum, floor)
+        if caution > 0.0:
+            others = 0.0
+            for k in range(K):
+                if k != label[i]:
+                    others += max(log_of(scale * scores[i, k], scale * top, sigmoid) - log_sum, floor)
+            loss += caution * others / max(1, K - 1)
+        total -= weight[i] * loss
     return total
 
 

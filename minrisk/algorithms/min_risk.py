@@ -118,8 +118,8 @@ class MinRiskClassifier(BoostedClassifier):
     surrogate_ : str
         The surrogate chosen.
     selection_ : list of dict
-        What was tried: surrogate, variant, share in the pool (0: dropped), n_rounds, temperature, risk (mean cost of
-        the rows that it left out, by itself), pooled_risk, seconds.
+        What was tried: surrogate, variant, share in the pool (0: dropped), n_rounds (in all), temperature, risk (mean
+        cost of the rows that it left out, by itself), pooled_risk, seconds.
     train_loss_ : ndarray of shape (n_iter_ + 1,)
         The members' mean loss before round 1 and after every round.
     validation_loss_ : ndarray of shape (m, 2)
