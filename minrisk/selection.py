@@ -183,11 +183,11 @@ def log_loss(
 ) -> float:
     """Weighted sum of -log p(true class); with `caution` also half a row's mean of -log p over the other classes.
 
-    That half a row may be of another class after all keeps rows that are all decided rightly from making the next one
-    certain: n of them, all as sure, leave others 1 / (2 n + 1) (Krichevsky and Trofimov's estimate).
+    That half a row may be of another class keeps rows that are all decided rightly from making the next one certain:
+    n of them leave others 1 / (2 n + 1), Krichevsky and Trofimov's estimate. A row weighs 1, or the mean if less.
     """
     kind, slope = LINK_KERNELS[link]
-    wrong = CAUTION / max(1, int(np.count_nonzero(weight))) if caution else 0.0
+    wrong = CAUTION / max(1.0, float(weight.sum()), float(np.count_nonzero(weight))) if caution else 0.0
     return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR, wrong))
 
 

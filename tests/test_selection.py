@@ -165,7 +165,7 @@ def plain_log_loss(link, scores, codes, weight, temperature, caution=0.5):
     log_p = np.maximum(log_probabilities(link, scores, temperature), FLOOR)
     own = np.arange(scores.shape[1]) == np.asarray(codes)[:, None]
     others = np.where(own, 0.0, log_p).sum(axis=1) / (scores.shape[1] - 1)
-    return float(weight @ -(log_p[own] + caution / np.count_nonzero(weight) * others))
+    return float(weight @ -(log_p[own] + caution / max(np.count_nonzero(weight), weight.sum()) * others))
 
 
 def example(rng, link, n=200, K=4, spread=2.0):
@@ -217,17 +217,25 @@ def test_log_loss_is_weighted(link):
     assert log_loss(link, scores, codes, weight, 2.0) == pytest.approx(plain_log_loss(link, scores, codes, weight, 2.0))
     without = log_loss(link, scores, codes, weight, 2.0, caution=False)
     assert without == pytest.approx(plain_log_loss(link, scores, codes, weight, 2.0, 0))
-    assert log_loss(link, scores, codes, 3 * weight, 2.0) == pytest.approx(3 * log_loss(link, scores, codes, weight, 2.0))
+    assert log_loss(link, scores, codes, 3 * weight, 2.0, caution=False) == pytest.approx(3 * without)
+    small = weight / weight.sum()  # rows that count for less than one each: half a row of their mean
+    with_it, its_part = log_loss(link, scores, codes, small, 2.0), plain_log_loss(link, scores, codes, small, 2.0)
+    assert with_it == pytest.approx(its_part) and with_it < 1.1 * without / weight.sum()
+    twice, two = np.repeat(np.arange(len(codes)), 2), np.full(len(codes), 2.0)  # a weight of 2 is the row twice
+    repeated = log_loss(link, scores[twice], codes[twice], np.ones(len(twice)), 2.0)
+    assert log_loss(link, scores, codes, two, 2.0) == pytest.approx(repeated)
     scores[weight == 0] = np.nan
     assert np.isfinite(log_loss(link, scores, codes.astype(np.int32), weight, 2.0))
 
 
 @pytest.mark.parametrize("n", [10, 100, 1000])
 @pytest.mark.parametrize("K", [2, 3, 10])
-def test_rows_that_are_all_right_leave_the_estimate_of_krichevsky_and_trofimov(n, K):
+@pytest.mark.parametrize("weight", [1e-6, 1.0])
+def test_rows_that_are_all_right_leave_the_estimate_of_krichevsky_and_trofimov(n, K, weight):
     """Scores of 5 for the true class: -n log(1 - q) - (log q - log(K - 1)) / 2, with q for all others, is least there."""
     codes = np.arange(n) % K
-    temperature, _ = fit_temperature("softmax", np.where(np.arange(K) == codes[:, None], 5.0, 0.0), codes, np.full(n, 3.0))
+    scores = np.where(np.arange(K) == codes[:, None], 5.0, 0.0)
+    temperature, _ = fit_temperature("softmax", scores, codes, np.full(n, weight))
     q = 0.5 / (n + 0.5)
     best = 5.0 / np.log((K - 1) * (1 - q) / q)
     assert 1 / TEMPERATURE_STEP < temperature / best < TEMPERATURE_STEP
