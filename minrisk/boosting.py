@@ -18,6 +18,7 @@ from minrisk.losses.base import JOINT, Loss
 from minrisk.model import AdditiveModel
 from minrisk.monitors import Monitor, RoundInfo
 from minrisk.rows.base import Rows, Totals
+from minrisk.smooth import SmoothScores
 from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.whole_round import Made, WholeRound, whole_round
 
@@ -56,6 +57,7 @@ class Progress:
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
     whole: WholeRound | None = None  # the compiled round on these rows
+    smooth: SmoothScores | None = None  # of a member that has these in place of trees
 
     @classmethod
     def of(

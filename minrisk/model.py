@@ -16,6 +16,7 @@ from minrisk.learners.step_tables import StepTables
 from minrisk.learners.tree import PackedTrees, Tree
 from minrisk.losses.links import Link, probabilities
 from minrisk.projection import Projection
+from minrisk.smooth import SmoothScores
 
 CONVERT_ROWS = 4096  # rows of other dtypes are converted to float64 in blocks of this many
 INLINE_ROWS = 256
@@ -43,6 +44,8 @@ class AdditiveModel:
         What scores are divided by before the link.
     projection : Projection, optional
         Linear features: trees that name feature n_features + c split its column c.
+    smooth : SmoothScores, optional
+        Added to the intercept.
     """
 
     packed: PackedTrees
@@ -53,6 +56,7 @@ class AdditiveModel:
     trees_per_round: int = 1
     temperature: float = 1.0
     projection: Projection | None = None
+    smooth: SmoothScores | None = None
 
     def __len__(self) -> int:
         """Rounds."""
@@ -85,14 +89,13 @@ class AdditiveModel:
         workers : Workers, optional
             Threads over rows.
         """
-        scores = np.empty((len(X), len(self.intercept)))
-        scores[:] = self.intercept
+        scores = self._start(X, workers)
         self._add(X, self.projection, scores, 0, self.n_trees, workers)
         return scores
 
     def staged_scores(self, X: np.ndarray, workers: Workers | None = None) -> Iterator[FloatArray]:
         """Scores after each round, (n, D) each; a fresh array every time."""
-        scores = np.tile(self.intercept, (len(X), 1))
+        scores = self._start(X, workers)
         wide = X if self.projection is None else self.projection.extend(X)  # once, not in every round
         for first in range(0, self.n_trees, self.trees_per_round):
             self._add(wide, None, scores, first, first + self.trees_per_round, workers)
@@ -110,10 +113,19 @@ class AdditiveModel:
             raise ValueError("This model's loss has no link from scores to probabilities.")
         return probabilities(self.link, scores, self.temperature)
 
+    def _start(self, X: np.ndarray, workers: Workers | None) -> FloatArray:
+        """Scores before the first round, (n, D)."""
+        scores = np.empty((len(X), len(self.intercept)))
+        scores[:] = self.intercept
+        if self.smooth is not None:
+            self.smooth.add_scores(X, scores, workers)
+        return scores
+
     @cached_property
     def _whole(self) -> StepTables | CodedTrees | None:
         """All learners in a form that gives the same bits faster than one after another, if there is one."""
-        steps = None if self.projection is not None else StepTables.of(self.packed, self.vectors, self.intercept)
+        alone = self.projection is None and self.smooth is None
+        steps = StepTables.of(self.packed, self.vectors, self.intercept) if alone else None
         return steps or CodedTrees.of(self.packed, self.vectors)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -8,9 +8,8 @@ Scores are averaged, so a pool is one additive model: a logarithmic opinion pool
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -26,20 +25,27 @@ from minrisk.projection import Projection
 from minrisk.rows.base import RowCosts
 from minrisk.selection import (
     FORGETTING,
+    SMOOTH,
     STARTS_AT_ZERO,
     CrossFit,
-    Member,
+    CrossFitted,
     Trainer,
     cross_fit,
     first_rounds,
     fit_temperature,
-    last_rounds,
     least_cost,
     log_loss,
 )
 
+if TYPE_CHECKING:
+    from minrisk.smooth_members import SmoothTrainer
+
+    AnyTrainer = Trainer | SmoothTrainer
+
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
+SMOOTH_GAINS, MANY_ROWS = (0.02, 0.04), 1000  # for smooth members, on fewer rows and on so many
+ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members, which cost little, are judged by all folds at once
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
 
@@ -72,15 +78,16 @@ class Pool(NamedTuple):
 
 # -- pooling -----------------------------------------------------------------------------------------------------------
 def blend(
-    link: Link, present: np.ndarray, challenger: np.ndarray, codes: Codes, weight: FloatArray
+    link: Link, present: np.ndarray, challenger: np.ndarray, codes: Codes, weight: FloatArray,
+    least_gain: float = LEAST_GAIN, most: int = SHARES,
 ) -> tuple[float, float]:
     """Share of the challenger and temperature of the blend of least log-loss; 0 and 1 where it gains too little.
 
-    Both scores at a temperature of 1. The share climbs by eighths while the log-loss falls.
+    Both scores at a temperature of 1. The share climbs by eighths, at most so many, while the log-loss falls.
     """
     temperature, alone = fit_temperature(link, present, codes, weight)
     share, least, mixed = 0.0, alone, np.empty_like(present)
-    for eighth in range(1, SHARES + 1):
+    for eighth in range(1, most + 1):
         np.subtract(challenger, present, out=mixed)
         mixed *= eighth / SHARES
         mixed += present
@@ -88,11 +95,11 @@ def blend(
         if not loss < least:
             break
         share, temperature, least = eighth / SHARES, tried, loss
-    worthwhile = alone - least > LEAST_GAIN * max(alone, SMALLEST_LOSS * float(weight.sum()))
+    worthwhile = alone - least > least_gain * max(alone, SMALLEST_LOSS * float(weight.sum()))
     return (share, temperature) if worthwhile else (0.0, 1.0)
 
 
-def fit_pool(trainers: Sequence[Trainer], folds: IntArray, most: int, seed: int, stated: RowCosts) -> Pool:
+def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: int, stated: RowCosts) -> Pool:
     """Train the first candidate, then those of the others that left-out rows give a share.
 
     With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
@@ -100,19 +107,21 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, most: int, seed: int,
     on all rows; the average keeps its temperature: new rows are as new to each as those that it left out. `most` rounds
     in all; `stated` are the costs that decisions are judged by.
     """
-    plain, workers = trainers[0], trainers[0].workers
+    plain = cast("Trainer", trainers[0])
+    workers = plain.workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
         fit = plain.alone(most, seed)
         return _alone(fit, stated, [])
     n_rounds = first_rounds(len(folds), most)
 
-    def members(trainer: Trainer, first: int, last: int) -> list[Member]:
+    def members(trainer: AnyTrainer, first: int, last: int) -> list[Any]:
         return [trainer.fold(fold, folds, seed + fold) for fold in range(first, last)]
 
-    def trial(trainer: Trainer) -> tuple[Member, CrossFit]:
-        one = members(trainer, 0, 1)
-        return one[0], cross_fit(trainer.candidate, one, folds, n_rounds, Workers())
+    def trial(trainer: AnyTrainer) -> tuple[list[CrossFitted], CrossFit]:
+        at_once = trainer.candidate.variant == SMOOTH and len(folds) < ONE_FOLD_TELLS
+        first = members(trainer, 0, n_folds if at_once else 1)
+        return first, cross_fit(trainer.candidate, first, folds, n_rounds, Workers())
 
     def join(pool: Pool, fit: CrossFit) -> Pool | None:
         found = _join(pool, fit, stated)
@@ -123,7 +132,7 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, most: int, seed: int,
     def drop(pool: Pool, fit: CrossFit) -> Pool:
         return pool._replace(dropped=[*pool.dropped, _judged(fit, stated, pool.link)])
 
-    def challenged(pool: Pool, rivals: list[Trainer], trials: list[tuple[Member, CrossFit]]) -> Pool:
+    def challenged(pool: Pool, rivals: list[AnyTrainer], trials: list[tuple[list[CrossFitted], CrossFit]]) -> Pool:
         losses = [_loss(join(pool, tried), tried) for _, tried in trials]
         best = int(np.argmin(losses)) if np.isfinite(min(losses)) else -1
         for number, (_, tried) in enumerate(trials):
@@ -131,7 +140,8 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, most: int, seed: int,
                 pool = drop(pool, tried)
         if best < 0:
             return pool
-        trainer, trained = rivals[best], [trials[best][0], *members(rivals[best], 1, n_folds)]
+        trainer, first = rivals[best], trials[best][0]
+        trained = [*first, *members(trainer, len(first), n_folds)]
         tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
         return join(pool, tried) or drop(pool, tried)
 
@@ -147,19 +157,8 @@ def fit_pool(trainers: Sequence[Trainer], folds: IntArray, most: int, seed: int,
         pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
     if pool.link == STARTS_AT_ZERO:
         pool = _or_frequencies(pool, fit, constants, folds, stated)
-    return pool._replace(fits=[_finished(fit, trainers, most, seed) for fit in pool.fits])
-
-
-def _finished(fit: CrossFit, trainers: Sequence[Trainer], most: int, seed: int) -> CrossFit:
-    """With the last rounds of its members; what left-out rows have said of it stands."""
-    begun, more = time.perf_counter(), last_rounds(len(fit.candidate.costs.label), fit.n_rounds, most)
-    if not more:
-        return fit
-    trainer, n_rounds = next(t for t in trainers if t.candidate is fit.candidate), fit.n_rounds + more
-    members = trainer.workers.map(
-        lambda fold: trainer.finished(fold, fit.members[fold], n_rounds, seed + fold), range(len(fit.members))
-    )
-    return fit._replace(members=members, n_rounds=n_rounds, seconds=fit.seconds + time.perf_counter() - begun)
+    own_trainer = {id(trainer.candidate): trainer for trainer in trainers}
+    return pool._replace(fits=[own_trainer[id(fit.candidate)].finish(fit, most, seed) for fit in pool.fits])
 
 
 def _or_frequencies(
@@ -169,6 +168,8 @@ def _or_frequencies(
     log_p = np.array([made.intercept for made in constants])
     scores = log_p.astype(np.float32)[folds]
     known = log_loss(STARTS_AT_ZERO, scores, plain.candidate.costs.label, plain.weight, 1.0, caution=False)
+    if not any(fit.n_rounds for fit in boosted(pool)):  # smooth members start at the frequencies, and need no gain
+        known *= 1.0 - SMOOTH_GAINS[0]
     if any(fit.n_rounds for fit in pool.fits) and _loss(pool, plain) < known:
         return pool
     others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not plain.candidate]
@@ -199,7 +200,12 @@ def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     assert pool.link is not None
     present, challenger = pool.scores[fit.seen], fit.scores / fit.temperature
     present /= pool.temperature
-    share, temperature = blend(pool.link, present, challenger, fit.candidate.costs.label[fit.seen], fit.weight)
+    asked = LEAST_GAIN, SHARES
+    if fit.candidate.variant == SMOOTH:  # an eighth is left to trees, so that the model has rounds
+        if not fit.n_rounds:
+            return None  # the class frequencies, which have their place in `_or_frequencies`
+        asked = SMOOTH_GAINS[len(fit.candidate.costs.label) >= MANY_ROWS], SHARES - 1
+    share, temperature = blend(pool.link, present, challenger, fit.candidate.costs.label[fit.seen], fit.weight, *asked)
     if share == 0.0:
         return None
     if share == 1.0:
@@ -215,13 +221,23 @@ def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     return Pool(fits, [f / total for f in factors], temperature / total, challenger, pool.dropped)
 
 
+def boosted(pool: Pool) -> list[CrossFit]:
+    """All but smooth members: at least the plain ones."""
+    return [fit for fit in pool.fits if fit.candidate.variant != SMOOTH]
+
+
 def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
     """The average as one model, whose rounds hold a tree of every member; the projection only where it is used."""
-    longest = max(fit.n_rounds for fit in pool.fits)
-    members: list[tuple[Progress, int, float, float]] = [
-        (member, fit.n_rounds, share / len(fit.members), weight / len(fit.members))
-        for fit, share, weight in zip(pool.fits, pool.shares, pool.weights, strict=True) for member in fit.members
-    ]  # fmt: skip
+    longest, smooth = max(fit.n_rounds for fit in boosted(pool)), None
+    intercept = np.zeros(pool.scores.shape[1])
+    members: list[tuple[Progress, int, float, float]] = []
+    for fit, share, weight in zip(pool.fits, pool.shares, pool.weights, strict=True):
+        for member in fit.members:
+            intercept += share / len(fit.members) * np.asarray(member.intercept)
+            if member.smooth is not None:
+                smooth = member.smooth.times(share)  # one member, of all rows
+            else:
+                members.append((member, fit.n_rounds, share / len(fit.members), weight / len(fit.members)))
     D = pool.scores.shape[1]
     trees, vectors, factors, weights = [], [np.empty((0, D))], [], []
     for t in range(longest):
@@ -231,7 +247,6 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             vectors.append(member.vectors[t] if grown else np.zeros((1, D)))
             factors.append(factor)
             weights.append(weight)
-    intercept = np.sum([factor * np.asarray(member.intercept) for member, _, factor, _ in members], axis=0)
     packed, all_vectors = pack(trees), np.concatenate(vectors)
     packed.gain[:] *= np.repeat(weights, np.diff(packed.offsets))
     all_vectors *= np.repeat(factors, np.diff(packed.vector_offsets))[:, None]
@@ -242,7 +257,8 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         packed.feature[:] = number[packed.feature]
         projection = projection.take(used) if len(used) else None
     return AdditiveModel(
-        packed, all_vectors, intercept, n_features, pool.link, len(members), pool.temperature, projection
+        packed, all_vectors, intercept, n_features, pool.link, len(members), pool.temperature, projection,
+        smooth,
     )
 
 
@@ -260,9 +276,9 @@ def _risk(scores: np.ndarray, link: Link | None, temperature: float, costs: RowC
 
 
 def mean_losses(pool: Pool) -> FloatArray:
-    """Training loss before round 1 and after every round, averaged over all members; the last one goes on."""
-    n = 1 + max(fit.n_rounds for fit in pool.fits)
-    curves = [member.losses[: fit.n_rounds + 1] for fit in pool.fits for member in fit.members]
+    """Training loss before round 1 and after every round, averaged over all boosters; the last one goes on."""
+    n = 1 + max(fit.n_rounds for fit in boosted(pool))
+    curves = [member.losses[: fit.n_rounds + 1] for fit in boosted(pool) for member in fit.members]
     return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
 
 

@@ -142,6 +142,44 @@ class Moments:
         return np.concatenate([_unit(fisher), _unit(parting[:, nearest])], axis=1)
 
 
+def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Weighted means and standard deviations of all or some rows' features; 0 and 0 where nothing varies.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, d)
+        NaN means missing: not counted for the mean, which it is for the deviation.
+    weight : ndarray of shape (n,)
+        Of these rows.
+    rows : ndarray of int, optional
+    """
+    rows, d = np.arange(len(X)) if rows is None else rows, X.shape[1]
+    slices = _slices(len(rows), d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        count = np.sum([weight[part] @ ~np.isnan(X[rows[part]]) for part in slices], axis=0)
+        total = np.sum([weight[part] @ _centered(X, rows[part], np.zeros(d)) for part in slices], axis=0)
+        center = np.divide(total, count, out=np.zeros(d), where=count > 0)
+        squares = np.sum([np.einsum("i,ij,ij->j", weight[part], Z, Z) for part in slices
+                          for Z in [_centered(X, rows[part], center)]], axis=0)  # fmt: skip
+        scale = np.sqrt(squares / weight.sum())
+        usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
+    return np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
+
+
+def _slices(n: int, d: int) -> list[slice]:
+    height = max(1, SLICE_VALUES // d)
+    return [slice(first, first + height) for first in range(0, n, height)]
+
+
+def _centered(X: np.ndarray, rows: IntArray, center: FloatArray) -> FloatArray:
+    """These rows less the center, 0 where a value is missing."""
+    Z = empty((len(rows), X.shape[1]), np.float64)
+    Z[:] = X[rows]
+    Z -= center
+    Z[np.isnan(Z)] = 0.0
+    return Z
+
+
 def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     """Means, scales and principal axes of the given rows of X, of more than 20 000 (or 32 MB) evenly spaced ones.
 
@@ -157,31 +195,14 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     most = min(SAMPLE, SAMPLE_VALUES // d)
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
-    w, height = weight[rows], max(1, SLICE_VALUES // d)
-    slices = [slice(first, first + height) for first in range(0, len(rows), height)]  # all rows at once are large
-
-    def centered(part: slice, center: FloatArray) -> FloatArray:
-        Z = empty((len(rows[part]), d), np.float64)
-        Z[:] = X[rows[part]]
-        Z -= center
-        Z[np.isnan(Z)] = 0.0
-        return Z
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        count = np.sum([w[part] @ ~np.isnan(X[rows[part]]) for part in slices], axis=0)
-        total = np.sum([w[part] @ centered(part, np.zeros(d)) for part in slices], axis=0)
-        center = np.divide(total, count, out=np.zeros(d), where=count > 0)
-        squares = np.sum([np.einsum("i,ij,ij->j", w[part], Z, Z) for part in slices for Z in [centered(part, center)]],
-                         axis=0)  # fmt: skip
-        scale = np.sqrt(squares / w.sum())
-        usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
-        center, scale = np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
+    w, slices = weight[rows], _slices(len(rows), d)  # all rows at once are large
+    center, scale = standardisation(X, w, rows)
 
     def standardised(part: slice) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = centered(part, center)
-            Z[:, ~usable] = 0.0
-            Z /= np.where(usable, scale, 1.0)
+            Z = _centered(X, rows[part], center)
+            Z[:, scale == 0] = 0.0
+            Z /= np.where(scale > 0, scale, 1.0)
         return Z
 
     covariance = np.zeros((d, d))

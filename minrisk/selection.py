@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from operator import methodcaller
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from minrisk._kernels import links
 from minrisk._memory import empty
-from minrisk._typing import Binned, FloatArray, IntArray, Labels
+from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
 from minrisk.columns import Codes, Columns
@@ -34,13 +33,13 @@ PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the bes
 LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later checkpoint must be better
 FIRST_FALL, SLOW_START = 0.005, 40  # share of the loss for the first one, and rounds before giving up on the features
 FEW_VALUES, FEW_CLASSES, FEW_ROWS = 10, 10, 1 << 15  # up to which (values in the mean) tiny trees are tried
-USUAL_FOLDS = 4
 LAST_ROUNDS = 5  # rounds without its fold, of a member, for which it has one on all rows
 LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
 TEMPERATURES = (0.2, 20.0)
+SMOOTH = "smooth"  # the variant whose members are no trees
 STARTS_AT_ZERO = "softmax"  # the link of such boosters; others start from the best constant
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
 CAUTION = 0.5  # rows of another class than the scores of left-out rows could know
@@ -54,8 +53,9 @@ class Candidate(NamedTuple):
     variant: str
     costs: RowCosts  # what it trains on
     link: Link | None  # of its loss
-    recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe]  # for rows, all thresholds, these columns
-    features: Callable[[int], IntArray]  # numbers of the columns that the member of a fold sees
+    # Of boosters: the parts, for rows, all thresholds and these columns
+    recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe] | None = None
+    features: Callable[[int], IntArray] | None = None  # numbers of the columns that the member of a fold sees
     rival: str = ""  # variant before it, whose place it takes where the first fold says so
 
 
@@ -104,77 +104,6 @@ def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
 def usual_share(n_features: int) -> float:
     """Of the features, that a node looks at."""
     return min(0.4, MOST_LOOKED_AT / n_features)
-
-
-# -- folds -----------------------------------------------------------------------------------------------------------
-def folds_of(cv: Any, X: np.ndarray, y: Labels, rows: IntArray, binned: Binned, codes: Codes, seed: int) -> IntArray:
-    """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
-
-    All are in one fold where every class is: a member that leaves a class out can say nothing about it.
-    """
-    if cv is None or isinstance(cv, Integral):
-        folds = fold_numbers(binned, codes, USUAL_FOLDS if cv is None else int(cv), seed)
-    else:
-        folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
-    spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))
-    return folds if spread else np.zeros_like(folds)
-
-
-def stated_folds(cv: Any, X: np.ndarray, y: Labels) -> IntArray:
-    """Fold of each row of a splitter or of pairs (train, test).
-
-    Raises
-    ------
-    ValueError
-        Unless every row is in the test part of one split, and in the training part of all others.
-    """
-    from sklearn.model_selection import check_cv
-
-    folds, number = np.full(len(y), -1), -1
-    try:
-        for number, (train, test) in enumerate(check_cv(cv, y, classifier=True).split(X, y)):
-            apart = np.zeros(len(y), dtype=np.int64)
-            np.add.at(apart, np.arange(len(y))[train], 1)
-            np.add.at(apart, np.arange(len(y))[test], 1)
-            if np.any(apart != 1) or np.any(folds[test] >= 0):
-                number = -1
-                break
-            folds[test] = number
-    except (TypeError, IndexError) as problem:
-        raise ValueError(f"cv must give pairs (train, test) of row numbers: {problem}") from None
-    if number < 0 or np.any(folds < 0):
-        raise ValueError(
-            "cv must leave every row out once, and train on all others, as KFold and GroupKFold do; ShuffleSplit, "
-            "RepeatedKFold and TimeSeriesSplit do not."
-        )
-    return folds
-
-
-def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> IntArray:
-    """Fold of each row (n,): drawn at random, classes spread evenly, at least two rows in each.
-
-    It does not depend on the order of the rows: the random number is made of a row's bins, and of how many such rows
-    there were before, so that repeated rows, which new rows may repeat as well, fall in any folds.
-    """
-    rng = np.random.default_rng([seed, 1])
-    n = X_binned.shape[1]
-    key = np.zeros(n, dtype=np.uint64)
-    odds = rng.integers(1, 2**63, len(X_binned) + 1, dtype=np.uint64) | 1
-    with np.errstate(over="ignore"):
-        for column, odd in zip(X_binned, odds, strict=False):
-            key += (column.astype(np.uint64) + 1) * odd
-            key ^= key >> np.uint64(29)
-        order = np.lexsort((key, codes))  # by class, then by a random number
-        first = np.ones(n, dtype=np.bool_)
-        first[1:] = (np.diff(codes[order]) != 0) | (key[order[1:]] != key[order[:-1]])
-        if not first.all():
-            before = np.arange(n) - np.maximum.accumulate(np.where(first, np.arange(n), 0))
-            again = before.astype(np.uint64) * odds[-1]
-            key[order] += again ^ (again >> np.uint64(29))
-            order = np.lexsort((key, codes))
-    folds = np.empty(n, dtype=np.int64)
-    folds[order] = np.arange(n) % min(n_folds, max(1, n // 2))
-    return folds
 
 
 # -- what left-out rows say --------------------------------------------------------------------------------------------
@@ -228,6 +157,37 @@ def checkpoints(n_rounds: int) -> list[int]:
         rounds.append(int(at))
         at = max(at + 1, at * CHECKPOINTS)
     return [*rounds, n_rounds]
+
+
+def log_frequencies(costs: RowCosts) -> tuple[FloatArray, FloatArray]:
+    """Rows of each class, by weight, and the logarithms of their shares with half a row added to each."""
+    rows = np.bincount(costs.label, weights=costs.weight, minlength=costs.table.shape[1]).astype(np.float64)
+    rows *= np.count_nonzero(costs.weight) / rows.sum()
+    return rows, np.log((rows + 0.5) / (rows + 0.5).sum())
+
+
+def without(costs: RowCosts, first: int, last: int) -> tuple[RowCosts, FloatArray]:
+    """Costs in which rows first..last have no weight, and the weight with which these judge.
+
+    That is 0 where no other row is of the class: who has not seen a class can say nothing about it.
+    """
+    table, row, stated, label = costs
+    weight = stated.copy()
+    weight[first:last] = 0.0
+    known = np.bincount(label, weights=weight) > 0
+    return RowCosts(table, row, weight, label), np.where(known[label[first:last]], stated[first:last], 0.0)
+
+
+class CrossFitted(Protocol):
+    """A member as cross-fitting sees it: see `Member`."""
+
+    weight: FloatArray
+    seconds: float
+    reached: int
+
+    def train(self, rounds: Sequence[int]) -> None: ...
+    def scores(self, n_rounds: int) -> np.ndarray: ...
+    def result(self, n_rounds: int) -> Progress: ...
 
 
 class Member:
@@ -293,10 +253,7 @@ class Member:
 
     def constant(self) -> Progress:
         """What it knows without a tree: the logarithms of the class frequencies, half a row added to each."""
-        costs = self.rows.costs
-        rows = np.bincount(costs.label, weights=costs.weight, minlength=self.rows.n_outputs)
-        rows *= np.count_nonzero(costs.weight) / rows.sum()
-        log_p = np.log((rows + 0.5) / (rows + 0.5).sum())
+        rows, log_p = log_frequencies(self.rows.costs)
         return Progress(intercept=log_p, losses=[float(-rows @ log_p / rows.sum())])
 
 
@@ -313,17 +270,11 @@ class Trainer:
         self.workers, self.inside = (self.threads, Workers()) if together else (Workers(), self.threads)
 
     def _member(self, fold: int, left_out: tuple[int, int], seed: int, workers: Workers) -> Member:
-        table, row, stated, label = self.candidate.costs
-        first, last = left_out
-        weight = stated.copy()
-        weight[first:last] = 0.0
-        costs = RowCosts(table, row, weight, label)
-        columns = self.columns
+        columns, (costs, judging) = self.columns, without(self.candidate.costs, *left_out)
         rows = LocalRows(
             columns.binned, columns.n_bins, costs, workers, left_out=left_out, index=lambda: columns.index
         )
-        known = np.bincount(label, weights=weight) > 0
-        judging = np.where(known[label[first:last]], stated[first:last], 0.0)
+        assert self.candidate.recipe is not None and self.candidate.features is not None
         recipe = self.candidate.recipe(rows, columns.thresholds, self.candidate.features(fold))
         return Member(rows, judging, recipe, seed, self.watching if fold == 0 else [])
 
@@ -331,6 +282,15 @@ class Trainer:
         """A member to be trained on the other folds; fold numbers ascend."""
         first, last = np.searchsorted(folds, [fold, fold + 1]).tolist()
         return self._member(fold, (first, last), seed, self.inside)
+
+    def finish(self, fit: CrossFit, most: int, seed: int) -> CrossFit:
+        """With the last rounds of its members; what left-out rows have said of it stands."""
+        begun, more = time.perf_counter(), last_rounds(len(self.candidate.costs.label), fit.n_rounds, most)
+        if not more:
+            return fit
+        n_rounds, folds = fit.n_rounds + more, range(len(fit.members))
+        members = self.workers.map(lambda f: self.finished(f, fit.members[f], n_rounds, seed + f), folds)
+        return fit._replace(members=members, n_rounds=n_rounds, seconds=fit.seconds + time.perf_counter() - begun)
 
     def finished(self, fold: int, made: Progress, n_rounds: int, seed: int) -> Progress:
         """The member of this fold, gone on to so many rounds on all rows."""
@@ -354,7 +314,7 @@ class Trainer:
 
 
 def cross_fit(
-    candidate: Candidate, members: Sequence[Member], folds: IntArray, n_rounds: int, workers: Workers
+    candidate: Candidate, members: Sequence[CrossFitted], folds: IntArray, n_rounds: int, workers: Workers
 ) -> CrossFit:
     """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 

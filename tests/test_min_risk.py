@@ -9,8 +9,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, train_test_split
 
 import minrisk
-from minrisk import MinRiskClassifier, selection
+from minrisk import MinRiskClassifier
 from minrisk.costs import uniform, with_reject
+from minrisk.folds import fold_numbers
 from minrisk.selection import (
     CHECKPOINTS,
     FIRST_CHECKPOINT,
@@ -19,12 +20,11 @@ from minrisk.selection import (
     LAST_ROUNDS_FROM,
     LEAST_FALL,
     SLOW_START,
-    fold_numbers,
 )
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
-VARIANTS = ("plain", "linear", "small", "tiny")
+VARIANTS = ("plain", "linear", "small", "tiny", "smooth")
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,8 @@ def test_a_line_for_every_candidate(surrogate, pool, digits):
     assert sum(line["share"] for line in lines) == pytest.approx(1)
     assert len({line["pooled_risk"] for line in lines}) == 1 and all(0 < line["risk"] < 10 for line in lines)
     if pool and surrogate in POSTERIOR:
-        assert sorted(line["variant"] for line in lines) == sorted(VARIANTS) and lines[0]["variant"] == "plain"
+        expected = VARIANTS if surrogate == "softmax" else VARIANTS[:4]
+        assert sorted(line["variant"] for line in lines) == sorted(expected) and lines[0]["variant"] == "plain"
     else:
         assert [(line["variant"], line["share"]) for line in lines] == [("plain", 1.0)]
         assert lines[0]["risk"] == lines[0]["pooled_risk"]
@@ -196,6 +197,7 @@ def test_rounds_are_chosen_on_left_out_rows():
 def test_what_left_out_rows_say_is_not_lost(caution, most, monkeypatch):
     """Little noise: the rows that a member has not seen are a quarter of what there is to know."""
     monkeypatch.setattr("minrisk.selection.CAUTION", caution)
+    monkeypatch.setattr("minrisk.smooth_members.MOST_ROWS", 0)  # trees alone
     X, y = load_digits(return_X_y=True)
     losses = []
     for n_rows in (LAST_ROUNDS_FROM, len(X)):
@@ -258,7 +260,9 @@ def test_features_that_say_nothing_leave_the_class_frequencies(surrogate, pool):
     if surrogate == "softmax":
         np.testing.assert_allclose(p, np.tile(shares, (400, 1)), atol=0.003)
         assert model.train_loss_ == pytest.approx([-shares @ np.log(shares)], rel=1e-3)
-    assert [line["variant"] for line in model.selection_] == list(VARIANTS[: len(model.selection_) if pool else 1])
+    expected = {*VARIANTS[:3], *(["smooth"] if surrogate == "softmax" else [])} if pool else {"plain"}
+    assert {line["variant"] for line in model.selection_} == expected
+    assert all(line["share"] == 0 for line in model.selection_ if line["variant"] == "smooth")
     assert np.all(model.predict(X) == 0)
 
 
@@ -311,7 +315,7 @@ def test_tiny_trees_know_rules_on_features_of_few_values():
 def test_tiny_trees_are_for_few_classes_and_values(n_classes, levels):
     X, y = np.random.default_rng(0).integers(0, levels, (400, 6)), np.arange(400) % n_classes
     model = MinRiskClassifier(random_state=0, n_estimators=5).fit(X, y)
-    assert sorted(line["variant"] for line in model.selection_) == sorted(VARIANTS[:3])
+    assert sorted(line["variant"] for line in model.selection_) == sorted([*VARIANTS[:3], "smooth"])
 
 
 def test_a_pool_has_the_rounds_of_the_longest_of_its_members():
@@ -382,7 +386,7 @@ def test_folds_that_are_told(monkeypatch):
     """The folds that would be drawn, as splits: the same model."""
     X, y = load_wine(return_X_y=True)
     drawn = []
-    monkeypatch.setattr(selection, "fold_numbers", lambda *a: drawn.append(fold_numbers(*a)) or drawn[-1])
+    monkeypatch.setattr("minrisk.folds.fold_numbers", lambda *a: drawn.append(fold_numbers(*a)) or drawn[-1])
     model = MinRiskClassifier(cv=3, n_estimators=20, random_state=0).fit(X, y)
     splits = [(np.flatnonzero(drawn[0] != k), np.flatnonzero(drawn[0] == k)) for k in range(3)]
     told = MinRiskClassifier(cv=splits, n_estimators=20, random_state=0).fit(X, y)

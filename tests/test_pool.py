@@ -12,6 +12,7 @@ from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.boosting import Progress
 from minrisk.columns import MOST_FEATURES, Columns, linear_columns
+from minrisk.folds import fold_numbers
 from minrisk.learners.tree import CONSTANT, Tree
 from minrisk.losses.links import log_probabilities
 from minrisk.pool import (
@@ -26,14 +27,7 @@ from minrisk.pool import (
     validated_risk,
 )
 from minrisk.projection import PRINCIPAL, Projection
-from minrisk.selection import (
-    LAST_ROUNDS_FROM,
-    Candidate,
-    CrossFit,
-    fit_temperature,
-    fold_numbers,
-    log_loss,
-)
+from minrisk.selection import LAST_ROUNDS_FROM, Candidate, CrossFit, fit_temperature, log_loss
 from tests.helpers import make_costs, random_costs
 from tests.test_selection import added, example
 
@@ -168,8 +162,8 @@ class Told:
         self.calls.append((fold, seed))
         return ToldMember(self.scores[folds == fold])
 
-    def finished(self, fold, made, n_rounds, seed):
-        return made
+    def finish(self, fit, most, seed):
+        return fit
 
     def alone(self, n_rounds, seed):
         self.calls.append(("alone", n_rounds, seed))
@@ -656,6 +650,7 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     X, y = oblique(0, 240, 3, K, missing=0.05)
     y = (y + (X[:, 0] > 0.3)) % K  # an edge for plain members, too
     monkeypatch.setattr("minrisk.selection.LAST_ROUNDS_FROM", 241)  # left-out rows are in none of the trees
+    monkeypatch.setattr("minrisk.smooth_members.MOST_ROWS", 0)
     model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
     assert len(pool.fits) > 1 and "linear" in {fit.candidate.variant for fit in pool.fits if fit.n_rounds}
     wide = beside(X, projection)
@@ -771,7 +766,9 @@ def losses(X, y, X_test, y_test, **options):
 
 
 @pytest.mark.parametrize(("d", "K"), [(2, 2), (3, 2), (4, 2), (5, 2), (4, 3)])
-def test_planes_across_the_axes_are_found(d, K):
+def test_planes_across_the_axes_are_found(d, K, monkeypatch):
+    """By linear members, where there are no smooth ones."""
+    monkeypatch.setattr("minrisk.smooth_members.MOST_ROWS", 0)
     (X, y), (X_test, y_test) = oblique(7, 300, d, K), oblique(8, 2000, d, K)
     pooled, plain, shares = losses(X, y, X_test, y_test)
     assert pooled < 0.7 * plain and shares["linear"] > 0.3

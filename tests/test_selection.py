@@ -21,6 +21,7 @@ from minrisk._kernels.links import log_loss as log_loss_kernel
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost
 from minrisk.columns import Columns, usual_bins
+from minrisk.folds import fold_numbers, folds_of
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
@@ -42,8 +43,6 @@ from minrisk.selection import (
     cross_fit,
     first_rounds,
     fit_temperature,
-    fold_numbers,
-    folds_of,
     last_rounds,
     least_cost,
     log_loss,

@@ -24,7 +24,6 @@ from minrisk.validation import Choice, Features, Flag, Folds, Number, Rule, labe
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
-    from minrisk.losses.base import Loss
     from minrisk.pool import Pool
     from minrisk.projection import Projection
     from minrisk.rows.base import RowCosts
@@ -46,7 +45,8 @@ class MinRiskClassifier(BoostedClassifier):
     Members H_b(x) = a_b0 + sum_t A_bt[leaf_bt(x)] are trained side by side, each on all folds but one. The left-out
     rows choose the number of rounds and a temperature T; then members go on for a fifth as many on all rows (of 200 or
     more). The model is the average H of the members, in which challengers get the share that left-out rows give them:
-    members that also split linear features, or have small trees. A surrogate that estimates probabilities decides by
+    members that also split linear features, that have small trees, or that are smooth. A surrogate that estimates
+    probabilities decides by
 
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
 
@@ -96,10 +96,11 @@ class MinRiskClassifier(BoostedClassifier):
         ``list(GroupKFold().split(X, y, groups))``. 1: one on all rows, all rounds, uncalibrated.
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
-        components and directions that part the classes beside the features (only these columns depend on the features'
-        scales; at most 2000 features), "small" ones have trees of 8 leaves chosen among 20 features or more, "tiny"
-        ones, rivals of these on features of few values (10 in the mean; at most 10 classes, 32 768 rows), 4 leaves
-        chosen by all classes. Each is tried on one fold first. False: plain members only, at a third of the time.
+        components and directions that part the classes beside the features (at most 2000 features), "small" ones have
+        trees of 8 leaves chosen among 20 features or more, "tiny" ones, rivals of these on features of few values (10
+        in the mean; at most 10 classes, 32 768 rows), 4 leaves chosen by all classes. Each is tried on one fold first.
+        "smooth" ones ("softmax", at most 4096 rows) have Gaussian kernels around 128 rows in place of trees. "linear"
+        and "smooth" ones depend on the features' scales. False: plain members only, at a third of the time.
     time_budget : float, optional
         Seconds in which "auto" may try further surrogates: the fit depends on the machine. None: the first one only.
     n_jobs : int, optional
@@ -204,10 +205,12 @@ class MinRiskClassifier(BoostedClassifier):
     def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
         """Cross-fit the candidates and keep the one of least validated risk."""
         from minrisk.columns import bin_columns, linear_columns, usual_bins
+        from minrisk.folds import folds_of
         from minrisk.monitors import ProgressBar
         from minrisk.pool import fit_pool, report, validated_risk
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Trainer, folds_of
+        from minrisk.selection import Trainer
+        from minrisk.smooth_members import smooth_trainers
 
         begun = time.perf_counter()
         codes = self._encode(y, False)
@@ -221,8 +224,8 @@ class MinRiskClassifier(BoostedClassifier):
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label)
         folds = folds_of(self.cv, X, y, counted, columns.binned, label, self._seed)
-        finer, projection, own = {}, None, None
-        if self.pool and folds.max() > 0:
+        rows, finer, projection, own = counted, {}, None, None
+        if pooled := self.pool and folds.max() > 0:
             finer = dict.fromkeys(SMALL_LEAVES, binned(fine)) if fine != usual else {}
             columns, projection, own = linear_columns(
                 X, counted, label, stated.weight, folds, columns, self.binning, usual, workers
@@ -242,7 +245,8 @@ class MinRiskClassifier(BoostedClassifier):
             with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
                 bars = [bar] if self.verbose else []  # nobody watching, rounds may be made ahead
                 trainers = [Trainer(c, finer.get(c.variant, columns), workers, bars[n:]) for n, c in enumerate(tried)]
-                found = fit_pool(trainers, folds, self.n_estimators, self._seed, stated)
+                smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
+                found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, stated)
             self.selection_ += report(found, risk := validated_risk(found, stated))
             if risk < least or best is None:
                 best, least = found, risk
@@ -264,13 +268,14 @@ class MinRiskClassifier(BoostedClassifier):
         self, surrogate: str, stated: RowCosts, n_bins: IntArray, linear: list[IntArray] | None
     ) -> list[Candidate]:
         """Plain members, and those that may join them."""
+        from minrisk.losses.surrogates import surrogate_loss
         from minrisk.rows.base import RowCosts
         from minrisk.selection import Candidate, usual_variants
 
         posterior = surrogate in POSTERIOR
         blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
         costs = blind if posterior else stated
-        link = _loss(surrogate, costs).link(costs) if posterior else None
+        link = surrogate_loss(surrogate, costs).link(costs) if posterior else None
 
         def candidate(variant: str) -> Candidate:
             def recipe(rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray) -> Recipe:
@@ -290,6 +295,7 @@ class MinRiskClassifier(BoostedClassifier):
         """One member's parts."""
         from minrisk.boosting import Recipe
         from minrisk.learners.vector_tree import VectorTrees
+        from minrisk.losses.surrogates import surrogate_loss
         from minrisk.selection import usual_leaves, usual_share
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
@@ -310,7 +316,7 @@ class MinRiskClassifier(BoostedClassifier):
             search_rows=self.search_rows,
         )
         return Recipe(
-            loss=_loss(surrogate, rows.costs),
+            loss=surrogate_loss(surrogate, rows.costs),
             family=family,
             solver=LeafClosedForm() if exponential else LeafNewton(NEWTON_SMOOTHING * self.smoothing),
             smoothing=self.smoothing,
@@ -388,13 +394,3 @@ class MinRiskClassifier(BoostedClassifier):
             matrix = as_cost(cost, self.classes_)
             cost, decisions = matrix.values, label_array(matrix.decisions)
         return np.asarray(decisions[self._decide(scores, cost)])
-
-
-def _loss(surrogate: str, costs: RowCosts) -> Loss:
-    if surrogate in ("exponential", "coupled"):
-        from minrisk.losses.coupled import coupled_loss
-
-        return coupled_loss(costs, "exponential", "tight")
-    from minrisk.losses.guess_averse import GuessAverseLoss
-
-    return GuessAverseLoss("gel" if surrogate == "gel" else "gll")

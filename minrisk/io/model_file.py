@@ -32,10 +32,12 @@ from minrisk.learners.tree import PackedTrees
 from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
+from minrisk.smooth import SmoothScores
 from minrisk.validation import check_parameters, label_array
 
 MAGIC = b"minrisk\n"
-VERSION = 3
+VERSION = 4
+READABLE = (3, 4)  # 3 knew no smooth scores
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
 
@@ -54,8 +56,12 @@ SIMILARITY_ARRAYS = {
 }  # fmt: skip
 CURVES = {"train_risk": (np.float64, 1), "validation_risk": (np.float64, 1), "validation_loss": (np.float64, 2)}
 PROJECTION = {"center": (np.float64, 1), "scale": (np.float64, 1), "weights": (np.float64, 2)}
+SMOOTH = {
+    "smooth_center": (np.float64, 1), "smooth_scale": (np.float64, 1), "landmarks": (np.float64, 2),
+    "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
+}  # fmt: skip
 LINES = {"slope": (np.float64, 1), "origin": (np.float64, 1)}
-OPTIONAL = {**CURVES, **PROJECTION, **LINES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1)}
+OPTIONAL = {**CURVES, **PROJECTION, **SMOOTH, **LINES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1)}
 
 
 class ModelFileError(ValueError):
@@ -129,9 +135,10 @@ def load(path: str | Path) -> Any:
     payload = data[start:]
     if hashlib.sha256(head + payload).digest() != data[start - DIGEST_BYTES : start] or length != len(payload):
         raise ModelFileError(f"{path} is damaged: its checksum does not match. Take a fresh copy or train again.")
-    if version != VERSION:
+    if version not in READABLE:
         advice = "upgrade" if version > VERSION else "train again"
-        raise ModelFileError(f"{path} has format {version}, this version of minrisk reads format {VERSION}: {advice}.")
+        known = " and ".join(map(str, READABLE))
+        raise ModelFileError(f"{path} has format {version}, this version of minrisk reads {known}: {advice}.")
     try:
         return _restore(payload)
     except ModelFileError:
@@ -158,6 +165,9 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     arrays |= {"vectors": model.vectors, "intercept": model.intercept}
     if model.projection is not None:
         arrays |= {name: getattr(model.projection, name) for name in PROJECTION}
+    if (smooth := model.smooth) is not None:
+        parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
+        arrays |= dict(zip(SMOOTH, parts, strict=True))
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     if estimator.cost_ is not None:
@@ -317,7 +327,10 @@ def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outp
     temperature = float(header["temperature"])
     if not 0 < temperature < np.inf:
         raise ModelFileError(f"temperature {temperature} is not a positive number.")
-    return AdditiveModel(packed, vectors, intercept, n_features, header["link"], per_round, temperature, projection)
+    smooth = _restore_smooth(arrays, n_features, n_outputs)
+    return AdditiveModel(
+        packed, vectors, intercept, n_features, header["link"], per_round, temperature, projection, smooth
+    )
 
 
 def _restore_projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
@@ -329,3 +342,17 @@ def _restore_projection(arrays: dict[str, np.ndarray], n_features: int) -> Proje
     if not all(np.all(np.isfinite(part)) for part in parts):
         raise ModelFileError("a number of the linear features is not finite.")
     return Projection(*parts)
+
+
+def _restore_smooth(arrays: dict[str, np.ndarray], n_features: int, n_outputs: int) -> SmoothScores | None:
+    parts = [arrays[name] for name in SMOOTH if name in arrays]
+    if not parts:
+        return None
+    m = arrays["landmarks"].shape[1] if "landmarks" in arrays else 0
+    shapes = [(n_features,), (n_features,), (n_features, m), (m, n_outputs), (1,)]
+    if [part.shape for part in parts] != shapes:
+        raise ModelFileError("the smooth scores need a center, a scale, landmarks, vectors and a width that fit.")
+    if not all(np.all(np.isfinite(part)) for part in parts) or parts[-1][0] < 0:
+        raise ModelFileError("a number of the smooth scores is not finite, or their width is negative.")
+    center, scale, landmarks, vectors, width = parts
+    return SmoothScores(center, scale, landmarks, float(width[0]), vectors)

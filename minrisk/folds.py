@@ -1,0 +1,83 @@
+"""Folds of rows: drawn, or as a splitter has them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import Binned, IntArray, Labels
+from minrisk.columns import Codes
+
+USUAL_FOLDS = 4
+
+
+def folds_of(cv: Any, X: np.ndarray, y: Labels, rows: IntArray, binned: Binned, codes: Codes, seed: int) -> IntArray:
+    """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
+
+    All are in one fold where every class is: a member that leaves a class out can say nothing about it.
+    """
+    if cv is None or isinstance(cv, Integral):
+        folds = fold_numbers(binned, codes, USUAL_FOLDS if cv is None else int(cv), seed)
+    else:
+        folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
+    spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))
+    return folds if spread else np.zeros_like(folds)
+
+
+def stated_folds(cv: Any, X: np.ndarray, y: Labels) -> IntArray:
+    """Fold of each row of a splitter or of pairs (train, test).
+
+    Raises
+    ------
+    ValueError
+        Unless every row is in the test part of one split, and in the training part of all others.
+    """
+    from sklearn.model_selection import check_cv
+
+    folds, number = np.full(len(y), -1), -1
+    try:
+        for number, (train, test) in enumerate(check_cv(cv, y, classifier=True).split(X, y)):
+            apart = np.zeros(len(y), dtype=np.int64)
+            np.add.at(apart, np.arange(len(y))[train], 1)
+            np.add.at(apart, np.arange(len(y))[test], 1)
+            if np.any(apart != 1) or np.any(folds[test] >= 0):
+                number = -1
+                break
+            folds[test] = number
+    except (TypeError, IndexError) as problem:
+        raise ValueError(f"cv must give pairs (train, test) of row numbers: {problem}") from None
+    if number < 0 or np.any(folds < 0):
+        raise ValueError(
+            "cv must leave every row out once, and train on all others, as KFold and GroupKFold do; ShuffleSplit, "
+            "RepeatedKFold and TimeSeriesSplit do not."
+        )
+    return folds
+
+
+def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> IntArray:
+    """Fold of each row (n,): drawn at random, classes spread evenly, at least two rows in each.
+
+    It does not depend on the order of the rows: the random number is made of a row's bins, and of how many such rows
+    there were before, so that repeated rows, which new rows may repeat as well, fall in any folds.
+    """
+    rng = np.random.default_rng([seed, 1])
+    n = X_binned.shape[1]
+    key = np.zeros(n, dtype=np.uint64)
+    odds = rng.integers(1, 2**63, len(X_binned) + 1, dtype=np.uint64) | 1
+    with np.errstate(over="ignore"):
+        for column, odd in zip(X_binned, odds, strict=False):
+            key += (column.astype(np.uint64) + 1) * odd
+            key ^= key >> np.uint64(29)
+        order = np.lexsort((key, codes))  # by class, then by a random number
+        first = np.ones(n, dtype=np.bool_)
+        first[1:] = (np.diff(codes[order]) != 0) | (key[order[1:]] != key[order[:-1]])
+        if not first.all():
+            before = np.arange(n) - np.maximum.accumulate(np.where(first, np.arange(n), 0))
+            again = before.astype(np.uint64) * odds[-1]
+            key[order] += again ^ (again >> np.uint64(29))
+            order = np.lexsort((key, codes))
+    folds = np.empty(n, dtype=np.int64)
+    folds[order] = np.arange(n) % min(n_folds, max(1, n // 2))
+    return folds
