@@ -42,6 +42,7 @@ def _stumps_and_shared_trees() -> None:
 def _vector_trees() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
     from minrisk.rows.growth import LARGE
+    from minrisk.smooth import fit_basis
 
     X = np.random.default_rng(0).normal(size=(LARGE + 1, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
@@ -54,6 +55,9 @@ def _vector_trees() -> None:
         model.set_params(cv=1, subsample=1.0, max_leaf_nodes=4, max_features=1.0).fit(X, y)  # histograms, kept
         model.set_params(search_rows=10).fit(X[few], y[few])
     MinRiskClassifier(n_estimators=2, cv=2).fit(X[few], y[few])  # whole rounds
+    basis = fit_basis(X[few], np.ones(60), 0)  # which two rounds give no share
+    if basis is not None:
+        basis.scores(np.zeros((len(basis.squares), 3))).add_scores(X[few], np.zeros((60, 3)))
     model = MinRiskClassifier(n_estimators=2, cv=1, random_state=0).fit(X[few], y[few])  # enough trees for codes
     for dtype in (np.float64, np.float32):
         model.predict(X[few].astype(dtype))

@@ -363,6 +363,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Share of each feature in the relative falls of the loss, (d,); sums to 1 (all 0 without a split).
 
         What a linear combination of features took away is shared among them by the size of their standardised weights.
+        Smooth members of a `MinRiskClassifier`, which look at all features alike, have no part in it.
         """
         check_is_fitted(self, "model_")
         packed, linear = self.model_.packed, self.model_.projection

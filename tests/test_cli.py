@@ -357,6 +357,9 @@ def test_show_of_the_flagship(folder):
     for words in (f"MinRiskClassifier, surrogate {model.surrogate_}", "learning_rate 0.5", "bad, fair, good", "linear features",
                   f"{model.n_iter_}, {facts['trees']} trees", "validated loss", "Candidates", "Costs (row: the truth"):
         assert words in text
+    landmarks = 0 if model.model_.smooth is None else model.model_.smooth.landmarks.shape[1]
+    assert facts["landmarks"] == landmarks
+    assert re.search(f"smooth scores +{f'kernels around {landmarks} rows' if landmarks else 'none'}", text)
     for row in model.selection_:
         share = f"{100 * row['share']:.1f} %" if row["share"] else "–"
         cells = (row["variant"], share, str(row["n_rounds"]), report._number(row["temperature"]),

@@ -223,6 +223,48 @@ def test_forged_vectors_of_leaves_are_refused(two_sided, tmp_path, change):
         minrisk.load(path)
 
 
+@pytest.fixture(scope="module")
+def smooth(iris, tmp_path_factory):
+    path = tmp_path_factory.mktemp("smooth") / "model"
+    model = minrisk.MinRiskClassifier(random_state=1).fit(*iris)
+    assert model.model_.smooth is not None
+    minrisk.save(model, path)
+    return path.read_bytes()
+
+
+def cut(name):
+    """An array without its last row."""
+
+    def change(arrays, header):
+        arrays[name] = arrays[name][:-1]
+
+    return change
+
+
+@pytest.mark.parametrize("change", [
+    put("landmarks", np.nan), put("smooth_vectors", np.inf), put("smooth_center", np.nan), put("smooth_scale", np.inf),
+    put("smooth_width", np.nan), put("smooth_width", -1.0), lambda arrays, header: arrays.pop("landmarks"),
+    lambda arrays, header: arrays.pop("smooth_vectors"), lambda arrays, header: arrays.pop("smooth_width"),
+    cut("landmarks"), cut("smooth_vectors"), cut("smooth_center"), cut("smooth_scale"), cut("smooth_width"),
+    lambda arrays, header: arrays.update(landmarks=arrays["landmarks"][0]),
+    lambda arrays, header: arrays.update(landmarks=arrays["landmarks"][:, :-1]),
+    lambda arrays, header: arrays.update(smooth_vectors=arrays["smooth_vectors"][:, :-1]),
+])  # fmt: skip
+def test_forged_smooth_scores_are_refused(smooth, tmp_path, change):
+    path = tmp_path / "forged"
+    path.write_bytes(forged(smooth, lambda arrays, header: None))
+    minrisk.load(path)
+    path.write_bytes(forged(smooth, change))
+    with pytest.raises(ModelFileError):
+        minrisk.load(path)
+
+
+def test_files_of_the_format_before_are_read(written, fitted, iris, tmp_path):
+    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
+    (tmp_path / "before").write_bytes(envelope(written[start:], version=3))
+    assert same(minrisk.load(tmp_path / "before"), fitted, iris[0])
+
+
 def test_splits_stay_behind_and_former_names_are_read(iris, tmp_path):
     """`cv` is kept where it is a number; it was `n_folds` once."""
     path, (X, y) = tmp_path / "model", iris

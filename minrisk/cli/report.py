@@ -118,6 +118,7 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
         "link": model.model_.link,
         "temperature": model.model_.temperature,
         "linear_features": 0 if model.model_.projection is None else model.model_.projection.n_columns,
+        "landmarks": 0 if model.model_.smooth is None else model.model_.smooth.landmarks.shape[1],
         "selection": getattr(model, "selection_", None),
         "train_loss": model.train_loss_.tolist(),
         **{name: None if curve is None else curve.tolist() for name, curve in curves.items()},
@@ -192,6 +193,7 @@ def print_model(facts: dict[str, Any]) -> None:
     console = _console()
     extra = facts["decisions"][len(facts["classes"]):]
     linear = f"{facts['linear_features']} combinations of them are used" if facts["linear_features"] else "none"
+    smooth = f"kernels around {facts['landmarks']} rows" if facts["landmarks"] else "none"
     parameters = (f"{name} {value}" for name, value in facts["parameters"].items() if value is not None)
     lines = [
         ("model", f"{facts['model']} ({_size(facts['bytes'])})"),
@@ -200,7 +202,7 @@ def print_model(facts: dict[str, Any]) -> None:
         ("classes", f"{len(facts['classes'])}: {_listed(facts['classes'])}"),
         *([("more decisions", _listed(extra))] if extra else []),
         ("features", f"{facts['features']}, of which {len(facts['importance'])} are used"),
-        *([] if facts["selection"] is None else [("linear features", linear)]),
+        *([] if facts["selection"] is None else [("linear features", linear), ("smooth scores", smooth)]),
         ("rounds", f"{facts['rounds']}, {facts['trees']} trees"),
         *_courses(facts),
     ]
