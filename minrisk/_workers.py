@@ -7,11 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()  # looks for libraries, which takes a millisecond
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Matrix products in one thread: on few rows more cost time, and the workers are threads already."""
+    limit: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
+    return limit
 
 
 class Workers:

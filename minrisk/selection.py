@@ -116,8 +116,13 @@ def log_loss(
     n of them leave others 1 / (2 n + 1), Krichevsky and Trofimov's estimate. A row weighs 1, or the mean if less.
     """
     kind, slope = LINK_KERNELS[link]
-    wrong = CAUTION / max(1.0, float(weight.sum()), float(np.count_nonzero(weight))) if caution else 0.0
-    return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR, wrong))
+    half = half_row(weight) if caution else 0.0
+    return float(links.log_loss(kind, slope / temperature, scores, codes, weight, FLOOR, half))
+
+
+def half_row(weight: FloatArray) -> float:
+    """Its share in the weight of these rows."""
+    return CAUTION / max(1.0, float(weight.sum()), float(np.count_nonzero(weight)))
 
 
 def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: FloatArray | None) -> IntArray:
@@ -137,17 +142,11 @@ def fit_temperature(
     link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, start: float = 1.0, *, caution: bool = True
 ) -> tuple[float, float]:
     """Temperature of least log-loss, by steps of 15 % downhill from `start`, and the log-loss there."""
-    best, least = start, log_loss(link, scores, codes, weight, start, caution=caution)
-    for factor in (TEMPERATURE_STEP, 1.0 / TEMPERATURE_STEP):
-        moved = False
-        while TEMPERATURES[0] <= best * factor <= TEMPERATURES[1]:
-            loss = log_loss(link, scores, codes, weight, best * factor, caution=caution)
-            if not loss < least:
-                break
-            best, least, moved = best * factor, loss, True
-        if moved:
-            break
-    return best, least
+    kind, slope = LINK_KERNELS[link]
+    half = half_row(weight) if caution else 0.0
+    rows = scores, codes, weight, FLOOR, half
+    best, least = links.fit_temperature(kind, slope, *rows, start, TEMPERATURE_STEP, *TEMPERATURES)
+    return float(best), float(least)
 
 
 def checkpoints(n_rounds: int) -> list[int]:
@@ -325,17 +324,17 @@ def cross_fit(
     link, seen = candidate.link, np.flatnonzero(folds < len(members))
     fold, (table, row, all_weight, label) = folds[seen], candidate.costs
     row, stated, label = row[seen], all_weight[seen], label[seen]
-    weight = np.empty(len(seen))
-    for number, member in enumerate(members):
-        weight[fold == number] = member.weight
+    weight, places = np.empty(len(seen)), [np.flatnonzero(fold == number) for number in range(len(members))]
+    for place, member in zip(places, members, strict=True):
+        weight[place] = member.weight
     best, chosen, temperature, running, start = np.inf, 0, 1.0, 1.0, 0.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
     few = len(seen) * table.shape[1] <= TOGETHER
 
     def pooled(c: int) -> np.ndarray:
         scores = empty((len(seen), table.shape[1]), np.float32)
-        for number, member in enumerate(members):
-            scores[fold == number] = member.scores(rounds[c])
+        for place, member in zip(places, members, strict=True):
+            scores[place] = member.scores(rounds[c])
         return scores
 
     for c in range(len(rounds)):

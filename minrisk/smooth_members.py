@@ -42,18 +42,21 @@ class SmoothMember:
         self._rows, self._label, self._mass = basis.coordinates[trained], costs.label[trained], costs.weight[trained]
         self._intercept = log_frequencies(costs)[1]
         self._weights = np.zeros((len(basis.squares), len(self._intercept)))
-        self._residuals = np.empty((len(self._rows), len(self._intercept)))
+        n, K = len(self._rows), len(self._intercept)
+        self._space = np.empty((n, K)), np.empty((n, K)), np.empty_like(self._weights)
         self._scores: dict[int, np.ndarray] = {}
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints and keep the left-out rows' scores there."""
         begun, bound, most = time.perf_counter(), 0.5 * self.basis.squares[:, None], PENALTY * float(self._mass.sum())
-        self.reached = max(0, self.reached)
+        self.reached, (scores, left, step) = max(0, self.reached), self._space
         for checkpoint in rounds:
             while self.reached < checkpoint:
-                residuals(self._rows @ self._weights, self._intercept, self._label, self._mass, self._residuals)
-                penalty = most / (1.0 + self.reached / BEND) ** 2
-                self._weights += self._rows.T @ self._residuals / (bound + penalty)
+                np.dot(self._rows, self._weights, out=scores)
+                residuals(scores, self._intercept, self._label, self._mass, left)
+                np.dot(self._rows.T, left, out=step)
+                step /= bound + most / (1.0 + self.reached / BEND) ** 2
+                self._weights += step
                 self.reached += 1
             self._scores[checkpoint] = (self._intercept + self._left_out @ self._weights).astype(np.float32)
         self.seconds += time.perf_counter() - begun

@@ -49,6 +49,23 @@ def log_loss(kind, scale, scores, label, weight, floor, caution):
 
 
 @kernel
+def fit_temperature(kind, slope, scores, label, weight, floor, caution, start, step, lowest, highest):
+    """Temperature of least `log_loss` at scale slope / temperature, and the loss: from `start` by factors, downhill."""
+    best = start
+    least = log_loss(kind, slope / start, scores, label, weight, floor, caution)
+    for factor in (step, 1.0 / step):
+        moved = False
+        while lowest <= best * factor <= highest:
+            loss = log_loss(kind, slope / (best * factor), scores, label, weight, floor, caution)
+            if not loss < least:
+                break
+            best, least, moved = best * factor, loss, True
+        if moved:
+            break
+    return best, least
+
+
+@kernel
 def least_expected(kind, scale, scores, costs):
     """Decision of least expected cost of each row, the first of equals: argmin_d sum_k p_k costs[i, k, d].
 

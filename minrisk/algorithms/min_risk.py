@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk._workers import Workers
+from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost
 from minrisk.costs.reading import row_matrices
 from minrisk.estimator import BoostedClassifier
@@ -242,7 +242,7 @@ class MinRiskClassifier(BoostedClassifier):
             if best and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
             tried = self._candidates(name, stated, columns.n_bins[: X.shape[1]], own)
-            with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
+            with one_blas_thread(), ProgressBar(bool(self.verbose), self.n_estimators) as bar:
                 bars = [bar] if self.verbose else []  # nobody watching, rounds may be made ahead
                 trainers = [Trainer(c, finer.get(c.variant, columns), workers, bars[n:]) for n, c in enumerate(tried)]
                 smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
