@@ -166,6 +166,15 @@ def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = N
     return np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
 
 
+def standardised(X: np.ndarray, rows: IntArray, center: FloatArray, scale: FloatArray) -> FloatArray:
+    """These rows as `standardisation` has it; 0 where a value is missing, or nothing varies."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Z = _centered(X, rows, center)
+        Z[:, scale == 0] = 0.0
+        Z /= np.where(scale > 0, scale, 1.0)
+    return Z
+
+
 def _slices(n: int, d: int) -> list[slice]:
     height = max(1, SLICE_VALUES // d)
     return [slice(first, first + height) for first in range(0, n, height)]
@@ -198,23 +207,19 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     w, slices = weight[rows], _slices(len(rows), d)  # all rows at once are large
     center, scale = standardisation(X, w, rows)
 
-    def standardised(part: slice) -> FloatArray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            Z = _centered(X, rows[part], center)
-            Z[:, scale == 0] = 0.0
-            Z /= np.where(scale > 0, scale, 1.0)
-        return Z
+    def part_of(part: slice) -> FloatArray:
+        return standardised(X, rows[part], center, scale)
 
     covariance = np.zeros((d, d))
     for part in slices:
-        Z = standardised(part)
+        Z = part_of(part)
         Z *= np.sqrt(w[part])[:, None]
         covariance += Z.T @ Z
     variance, axes = np.linalg.eigh(covariance / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
     axes = axes[:, ::-1][:, : min(SPACE, kept)]
     axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1.0, 1.0)
-    return Moments(rows, np.concatenate([standardised(part) @ axes for part in slices]), axes, center, scale)
+    return Moments(rows, np.concatenate([part_of(part) @ axes for part in slices]), axes, center, scale)
 
 
 def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from minrisk._kernels.smooth import add_smooth, kernel_matrix
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
-from minrisk.projection import standardisation
+from minrisk.projection import standardisation, standardised
 
 LANDMARKS = 128  # at most; 400 bring nothing more on a few hundred rows
 REACH = 3.0  # variance of a kernel over the median squared distance of two landmarks: wide ones, for what trees lack
@@ -102,11 +102,7 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int) -> Basis | None:
         Of the rows, above 0.
     """
     center, scale = standardisation(X, weight)
-    used = scale > 0
-    Z = np.zeros(X.shape)
-    Z[:, used] = (X[:, used] - center[used]) / scale[used]
-    Z[np.isnan(Z)] = 0.0
-    different = np.unique(Z, axis=0)
+    different = np.unique(standardised(X, np.arange(len(X)), center, scale), axis=0)
     if len(different) > LANDMARKS:
         different = different[np.sort(np.random.default_rng([seed, 2]).permutation(len(different))[:LANDMARKS])]
     squares = np.sum(different**2, axis=1)
