@@ -25,6 +25,7 @@ from minrisk.projection import Projection
 from minrisk.rows.base import RowCosts
 from minrisk.selection import (
     FORGETTING,
+    LEAST_GAIN,
     SMOOTH,
     STARTS_AT_ZERO,
     CrossFit,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     AnyTrainer = Trainer | SmoothTrainer
 
 SHARES = 8  # a challenger's share is a multiple of 1/8
-LEAST_GAIN = 0.005  # share of the log-loss, for which a challenger is taken in
-SMOOTH_GAINS, MANY_ROWS = (0.02, 0.04), 1000  # for smooth members, on fewer rows and on so many
-ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members, which cost little, are judged by all folds at once
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
 
@@ -79,15 +77,15 @@ class Pool(NamedTuple):
 # -- pooling -----------------------------------------------------------------------------------------------------------
 def blend(
     link: Link, present: np.ndarray, challenger: np.ndarray, codes: Codes, weight: FloatArray,
-    least_gain: float = LEAST_GAIN, most: int = SHARES,
+    least_gain: float = LEAST_GAIN, largest_share: float = 1.0,
 ) -> tuple[float, float]:
     """Share of the challenger and temperature of the blend of least log-loss; 0 and 1 where it gains too little.
 
-    Both scores at a temperature of 1. The share climbs by eighths, at most so many, while the log-loss falls.
+    Both scores at a temperature of 1. The share climbs by eighths, up to the largest, while the log-loss falls.
     """
     temperature, alone = fit_temperature(link, present, codes, weight)
     share, least, mixed = 0.0, alone, np.empty_like(present)
-    for eighth in range(1, most + 1):
+    for eighth in range(1, int(SHARES * largest_share) + 1):
         np.subtract(challenger, present, out=mixed)
         mixed *= eighth / SHARES
         mixed += present
@@ -119,8 +117,7 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         return [trainer.fold(fold, folds, seed + fold) for fold in range(first, last)]
 
     def trial(trainer: AnyTrainer) -> tuple[list[CrossFitted], CrossFit]:
-        at_once = trainer.candidate.variant == SMOOTH and len(folds) < ONE_FOLD_TELLS
-        first = members(trainer, 0, n_folds if at_once else 1)
+        first = members(trainer, 0, min(trainer.candidate.tried_on, n_folds))
         return first, cross_fit(trainer.candidate, first, folds, n_rounds, Workers())
 
     def join(pool: Pool, fit: CrossFit) -> Pool | None:
@@ -168,8 +165,8 @@ def _or_frequencies(
     log_p = np.array([made.intercept for made in constants])
     scores = log_p.astype(np.float32)[folds]
     known = log_loss(STARTS_AT_ZERO, scores, plain.candidate.costs.label, plain.weight, 1.0, caution=False)
-    if not any(fit.n_rounds for fit in boosted(pool)):  # smooth members start at the frequencies, and need no gain
-        known *= 1.0 - SMOOTH_GAINS[0]
+    if not any(fit.n_rounds for fit in boosted(pool)):  # smooth ones start there
+        known *= 1.0 - max(fit.candidate.least_gain for fit in pool.fits)
     if any(fit.n_rounds for fit in pool.fits) and _loss(pool, plain) < known:
         return pool
     others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not plain.candidate]
@@ -198,14 +195,14 @@ def _loss(joined: Pool | None, fit: CrossFit) -> float:
 def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     """The pool with the candidate in it, by the rows that its members left out; None if they give it no share."""
     assert pool.link is not None
+    if not fit.n_rounds:
+        return None  # the class frequencies have their place in `_or_frequencies`
     present, challenger = pool.scores[fit.seen], fit.scores / fit.temperature
     present /= pool.temperature
-    asked = LEAST_GAIN, SHARES
-    if fit.candidate.variant == SMOOTH:  # an eighth is left to trees, so that the model has rounds
-        if not fit.n_rounds:
-            return None  # the class frequencies, which have their place in `_or_frequencies`
-        asked = SMOOTH_GAINS[len(fit.candidate.costs.label) >= MANY_ROWS], SHARES - 1
-    share, temperature = blend(pool.link, present, challenger, fit.candidate.costs.label[fit.seen], fit.weight, *asked)
+    share, temperature = blend(
+        pool.link, present, challenger, fit.candidate.costs.label[fit.seen], fit.weight,
+        fit.candidate.least_gain, fit.candidate.largest_share,
+    )  # fmt: skip
     if share == 0.0:
         return None
     if share == 1.0:

@@ -32,6 +32,7 @@ TOGETHER = 1 << 21  # scores, beyond which members train one after another, a ch
 PATIENCE, GRACE = 1.25, 5  # stop when the round exceeds this many times the best one and five more
 LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later checkpoint must be better
 FIRST_FALL, SLOW_START = 0.005, 40  # share of the loss for the first one, and rounds before giving up on the features
+LEAST_GAIN = 0.005  # share of the log-loss, that a challenger has to take off
 FEW_VALUES, FEW_CLASSES, FEW_ROWS = 10, 10, 1 << 15  # up to which (values in the mean) tiny trees are tried
 LAST_ROUNDS = 5  # rounds without its fold, of a member, for which it has one on all rows
 LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
@@ -57,6 +58,10 @@ class Candidate(NamedTuple):
     recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe] | None = None
     features: Callable[[int], IntArray] | None = None  # numbers of the columns that the member of a fold sees
     rival: str = ""  # variant before it, whose place it takes where the first fold says so
+    # As a challenger in a pool:
+    least_gain: float = LEAST_GAIN  # for which it is taken in
+    largest_share: float = 1.0
+    tried_on: int = 1  # first folds, whose rows say whether members for the others are trained
 
 
 class CrossFit(NamedTuple):

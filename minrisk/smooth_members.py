@@ -31,6 +31,9 @@ from minrisk.smooth import Basis, fit_basis
 PENALTY, BEND = 0.03, 8  # share of the rows' weight, and rounds in which it falls to a quarter
 MOST_ROWS = 1 << 12  # of more rows trees learn what is smooth: 1.00 of the risk (eleven sets of 1000 to 6000 rows)
 MOST_SCORES, MOST_VALUES = 1 << 17, 1 << 20  # rows times classes, and times features: a small part of a fit's time
+LEAST_GAINS, MANY_ROWS = (0.02, 0.04), 1000  # on fewer rows, and on so many
+LARGEST_SHARE = 7 / 8  # the rest is left to trees, so that the model has rounds
+ONE_FOLD_TELLS = 500  # rows: on fewer they cost little, and are judged by all folds at once
 
 
 class SmoothMember:
@@ -78,7 +81,11 @@ class SmoothTrainer:
     """Makes the members, on rows that stand fold after fold; see `Trainer`."""
 
     def __init__(self, plain: Candidate, basis: Basis, workers: Workers) -> None:
-        self.candidate = Candidate(plain.surrogate, SMOOTH, plain.costs, plain.link)
+        n = len(plain.costs.label)
+        self.candidate = Candidate(
+            plain.surrogate, SMOOTH, plain.costs, plain.link, least_gain=LEAST_GAINS[n >= MANY_ROWS],
+            largest_share=LARGEST_SHARE, tried_on=1 if n >= ONE_FOLD_TELLS else n,
+        )  # fmt: skip
         self.basis, self.workers = basis, workers
 
     def _member(self, first: int, last: int) -> SmoothMember:

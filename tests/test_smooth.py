@@ -246,7 +246,7 @@ def test_the_model_has_one_member_of_all_rows(fitted, monkeypatch):
 
 
 def test_an_eighth_is_left_to_trees(monkeypatch):
-    monkeypatch.setattr("minrisk.pool.SMOOTH_GAINS", (-1e9, -1e9))
+    monkeypatch.setattr("minrisk.smooth_members.LEAST_GAINS", (-1e9, -1e9))
     X, y = smooth_data(3)
     monkeypatch.setattr("minrisk.selection.PATIENCE", 0.0)  # trees that have learnt little
     model = MinRiskClassifier(random_state=0, learning_rate=1e-3).fit(X, y)
