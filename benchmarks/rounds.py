@@ -39,6 +39,7 @@ from minrisk._kernels._exponential import exponential
 from minrisk.monitors import ProgressBar
 from minrisk.rows.growth import Growth
 from minrisk.rows.local import LocalRows
+from minrisk.selection import usual_share
 
 SIZE = {"n": 20_000, "d": 200}
 CLASSES = (10, 30, 100, 300, 1000)
@@ -76,13 +77,13 @@ class Stopwatch:
 
 
 class Clock(ProgressBar):
-    """The estimator's progress bar, which notes seconds and node sizes of every round."""
+    """In the place of the estimator's progress bar: draws nothing, notes seconds and node sizes of every round."""
 
     watch: ClassVar[Stopwatch]
     made: ClassVar[list[Clock]] = []
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, enabled: bool, planned: int) -> None:
+        super().__init__(False, planned)
         self.times: list[float] = []
         self.parts: list[dict[str, float]] = []
         self.trees: list[dict[str, int]] = []
@@ -132,7 +133,7 @@ def timed_rounds(K: int, jobs: int, n: int, d: int, rounds: int) -> tuple[dict[s
     rng = np.random.default_rng(K)
     y = np.r_[np.arange(K), rng.integers(0, K, n - K)]
     X = (0.5 * rng.normal(size=(K, d))[y] + rng.normal(size=(n, d))).astype(np.float32)
-    model = MinRiskClassifier(n_estimators=rounds, n_jobs=jobs, random_state=0, **SINGLE)
+    model = MinRiskClassifier(n_estimators=rounds, n_jobs=jobs, random_state=0, verbose=1, **SINGLE)
     with watched():
         model.fit(X, y)
     clock = Clock.made.pop()
@@ -145,7 +146,7 @@ def timed_rounds(K: int, jobs: int, n: int, d: int, rounds: int) -> tuple[dict[s
 # -- counting ------------------------------------------------------------------------------------------------------
 def counts(K: int, n: int, d: int, trees: dict[str, float], model: Any) -> dict[str, dict[str, float]]:
     """Bytes, adds, exponentials and divisions of each part in one round."""
-    entries, columns, drawn = float(n * K), model.sketch + 1, round(model.max_features * d)
+    entries, columns, drawn = float(n * K), model.sketch + 1, round(usual_share(d) * d)
     looked_at, passed = trees["bins"] * drawn, trees["rows"] * drawn
     growth = passed * (1 + 4 + 8 * columns) + trees["small_rows"] * drawn * 5  # rows into bins; which bins there are
     growth += trees["rows"] * (4 + 16 * columns) + trees["split_rows"] * 9 + looked_at * 8 * columns
@@ -265,7 +266,7 @@ def main() -> None:
     options.add_argument("--classes", type=int, nargs="+", default=None)
     arguments = options.parse_args()
     quick = arguments.quick
-    size = {"n": 4_000, "d": 50} if quick else SIZE
+    size = {"n": 6_000, "d": 50} if quick else SIZE
     classes = arguments.classes or ((10, 100) if quick else CLASSES)
     timed_rounds(10, arguments.jobs, **size, rounds=6)  # compile
     rows: list[dict[str, Any]] = []
