@@ -1,4 +1,4 @@
-"""minrisk demo: cost-blind against cost-trained on real data, with a table, a model and two pictures."""
+"""minrisk demo: methods blind to costs and others on real data, with a table, a model and two pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from minrisk.demo import Study
 
 
-@click.command(short_help="Compare cost-blind and cost-trained on real data.")
+@click.command(short_help="Compare methods that know the costs with others on real data.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("minrisk-demo"), show_default=True,
               metavar="FOLDER", help="Where to put the model and the pictures.")
 @click.option("--costs", type=click.Choice(["clerk", "too-high"]), default="clerk", show_default=True,
@@ -31,7 +31,7 @@ def demo(out: Path, costs: str) -> None:
     splits, rounds = study_of.SPLITS, study_of.ROUNDS
     with progress("comparing", splits * len(study_of.METHODS)) as advance:
         study = study_of.compare(X, y, study_of.cheque_costs(costs), splits, rounds, advance)
-    print_demo(study, costs, [str(path) for path in _save(study, out)])
+    print_demo(study, costs, {str(path): what for path, what in _save(study, out).items()})
 
 
 def _check_folder(out: Path) -> None:
@@ -46,23 +46,25 @@ def _check_folder(out: Path) -> None:
     check_writable(out / "digits.minrisk")
 
 
-def _save(study: Study, out: Path) -> list[Path]:
-    """Write the model and, where matplotlib is installed, the pictures."""
+def _save(study: Study, out: Path) -> dict[Path, str]:
+    """Write the model and, where matplotlib is installed, the pictures; returns what each shows."""
     from minrisk import save
+    from minrisk.demo import BY_ROUND, SHOWN
 
-    files = [out / "digits.minrisk", out / "risk-per-round.png", out / "costly-confusions.png"]
-    save(study.model, files[0])
+    model, curves, mistakes = out / "digits.minrisk", out / "risk-per-round.png", out / "costly-confusions.png"
+    files = {model: SHOWN, mistakes: SHOWN, curves: BY_ROUND}
+    save(study.model, model)
     try:
         import matplotlib
     except ImportError:
         note("no pictures, because matplotlib is not installed: pip install 'minrisk[plots]'")
-        return files[:1]
+        return {model: SHOWN}
     matplotlib.use("Agg")  # draws into files; needs no screen
     from minrisk.inspection.plotting import CostConfusionDisplay, RiskCurveDisplay
 
-    curve = RiskCurveDisplay.from_estimator(study.model)
+    curve = RiskCurveDisplay.from_estimator(study.by_round)
     confusion = CostConfusionDisplay.from_predictions(study.y_test, study.decided, study.model.cost_)
-    for display, path in ((curve, files[1]), (confusion, files[2])):
+    for display, path in ((curve, curves), (confusion, mistakes)):
         _save_picture(display.figure_, path)
     return files
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -274,8 +274,8 @@ def _print_costs(console: Console, facts: dict[str, Any]) -> None:
         _section(console, "Costs (row: the truth, column: the decision)", table)
 
 
-def print_demo(study: Study, story: str, files: Sequence[str]) -> None:
-    """The table of methods, what it says, and where the files are."""
+def print_demo(study: Study, story: str, files: Mapping[str, str]) -> None:
+    """The table of methods, what it says, and where the files are: each with the method that it is of."""
     from minrisk.demo import MISREAD, TOO_HIGH, conclusion
 
     console, handed = _console(), story == "clerk"
@@ -298,10 +298,11 @@ def print_demo(study: Study, story: str, files: Sequence[str]) -> None:
     _section(console, title, table)
     console.print("\n" + conclusion(study.results))
     if handed:
-        console.print(Text("It depends on the costs: see minrisk demo --costs too-high.", style="dim"))
+        told_else = "Whether training on the costs helps depends on them: see minrisk demo --costs too-high."
+        console.print(Text(told_else, style="dim"))
     console.print()
-    for file in files:
-        console.print(Text("saved ", style="dim") + Text(file), soft_wrap=True)
+    for file, method in files.items():
+        console.print(Text("saved ", style="dim") + Text(file) + Text(f" ({method})", style="dim"), soft_wrap=True)
 
 
 @contextmanager
