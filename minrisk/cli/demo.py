@@ -31,7 +31,7 @@ def demo(out: Path, costs: str) -> None:
     splits, rounds = study_of.SPLITS, study_of.ROUNDS
     with progress("comparing", splits * len(study_of.METHODS)) as advance:
         study = study_of.compare(X, y, study_of.cheque_costs(costs), splits, rounds, advance)
-    print_demo(study, costs, {str(path): what for path, what in _save(study, out).items()})
+    print_demo(study, costs, _save(study, out))
 
 
 def _check_folder(out: Path) -> None:
@@ -47,25 +47,27 @@ def _check_folder(out: Path) -> None:
 
 
 def _save(study: Study, out: Path) -> dict[Path, str]:
-    """Write the model and, where matplotlib is installed, the pictures; returns what each shows."""
+    """Write the model and, where matplotlib is installed, the pictures; returns the method that each is of."""
     from minrisk import save
     from minrisk.demo import BY_ROUND, SHOWN
 
-    model, curves, mistakes = out / "digits.minrisk", out / "risk-per-round.png", out / "costly-confusions.png"
-    files = {model: SHOWN, mistakes: SHOWN, curves: BY_ROUND}
+    model = out / "digits.minrisk"
     save(study.model, model)
+    files = {model: SHOWN}
     try:
         import matplotlib
     except ImportError:
         note("no pictures, because matplotlib is not installed: pip install 'minrisk[plots]'")
-        return {model: SHOWN}
+        return files
     matplotlib.use("Agg")  # draws into files; needs no screen
     from minrisk.inspection.plotting import CostConfusionDisplay, RiskCurveDisplay
 
     curve = RiskCurveDisplay.from_estimator(study.by_round)
     confusion = CostConfusionDisplay.from_predictions(study.y_test, study.decided, study.model.cost_)
-    for display, path in ((curve, curves), (confusion, mistakes)):
-        _save_picture(display.figure_, path)
+    pictures = (("costly-confusions.png", confusion, SHOWN), ("risk-per-round.png", curve, BY_ROUND))
+    for name, display, method in pictures:
+        _save_picture(display.figure_, out / name)
+        files[out / name] = method
     return files
 
 

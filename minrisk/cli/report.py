@@ -274,7 +274,7 @@ def _print_costs(console: Console, facts: dict[str, Any]) -> None:
         _section(console, "Costs (row: the truth, column: the decision)", table)
 
 
-def print_demo(study: Study, story: str, files: Mapping[str, str]) -> None:
+def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
     """The table of methods, what it says, and where the files are: each with the method that it is of."""
     from minrisk.demo import MISREAD, TOO_HIGH, conclusion
 
@@ -298,11 +298,11 @@ def print_demo(study: Study, story: str, files: Mapping[str, str]) -> None:
     _section(console, title, table)
     console.print("\n" + conclusion(study.results))
     if handed:
-        told_else = "Whether training on the costs helps depends on them: see minrisk demo --costs too-high."
-        console.print(Text(told_else, style="dim"))
+        other = "Whether training on the costs helps depends on them: see minrisk demo --costs too-high."
+        console.print(Text(other, style="dim"))
     console.print()
     for file, method in files.items():
-        console.print(Text("saved ", style="dim") + Text(file) + Text(f" ({method})", style="dim"), soft_wrap=True)
+        console.print(Text("saved ", style="dim") + Text(str(file)) + Text(f" ({method})", style="dim"), soft_wrap=True)
 
 
 @contextmanager
