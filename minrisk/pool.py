@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress
 from minrisk.columns import Codes
+from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
@@ -245,7 +247,8 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             factors.append(factor)
             weights.append(weight)
     packed, all_vectors = pack(trees), np.concatenate(vectors)
-    packed.gain[:] *= np.repeat(weights, np.diff(packed.offsets))
+    gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))).astype(np.float32)
+    packed = replace(packed, gain=gain)  # which nothing but importances is computed from
     all_vectors *= np.repeat(factors, np.diff(packed.vector_offsets))[:, None]
     if projection is not None:
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
@@ -254,9 +257,9 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         packed.feature[:] = number[packed.feature]
         projection = projection.take(used) if len(used) else None
     return AdditiveModel(
-        packed, all_vectors, intercept, n_features, pool.link, len(members), pool.temperature, projection,
-        smooth,
-    )
+        packed, RoundedVectors.of(all_vectors), intercept, n_features, pool.link, len(members), pool.temperature,
+        projection, smooth,
+    )  # fmt: skip
 
 
 def validated_risk(pool: Pool, stated: RowCosts) -> float:
