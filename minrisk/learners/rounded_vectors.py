@@ -50,8 +50,8 @@ class RoundedVectors:
             part = slice(low, low + BLOCK)
             block = vectors[part]
             largest = np.abs(block).max(axis=1, initial=0.0)
-            _, above = np.frexp(largest / most)
-            exponent[part] = np.where(largest > 0, np.clip(above, *EXPONENTS), 0)
+            share, above = np.frexp(largest / most)  # of the power of two above it, or at it
+            exponent[part] = np.where(largest > 0, np.clip(above - (share == 0.5), *EXPONENTS), 0)
             steps = np.rint(np.ldexp(block, -exponent[part, None].astype(np.int32)))
             mantissa[part] = np.clip(steps, -most, most)
         return cls(mantissa, exponent)
