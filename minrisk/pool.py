@@ -238,18 +238,18 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             else:
                 members.append((member, fit.n_rounds, share / len(fit.members), weight / len(fit.members)))
     D = pool.scores.shape[1]
-    trees, vectors, factors, weights = [], [np.empty((0, D))], [], []
+    trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)))]
     for t in range(longest):
+        vectors = []
         for member, last, factor, weight in members:
             grown = t < min(last, len(member.trees))  # a member that is done stands still
             trees.append(member.trees[t] if grown else CONSTANT)
-            vectors.append(member.vectors[t] if grown else np.zeros((1, D)))
-            factors.append(factor)
+            vectors.append(factor * member.vectors[t] if grown else np.zeros((1, D)))
             weights.append(weight)
-    packed, all_vectors = pack(trees), np.concatenate(vectors)
+        rounded.append(RoundedVectors.of(np.concatenate(vectors)))
+    packed = pack(trees)
     gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))).astype(np.float32)
     packed = replace(packed, gain=gain)  # which nothing but importances is computed from
-    all_vectors *= np.repeat(factors, np.diff(packed.vector_offsets))[:, None]
     if projection is not None:
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
         number = np.arange(n_features + projection.n_columns)
@@ -257,7 +257,7 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         packed.feature[:] = number[packed.feature]
         projection = projection.take(used) if len(used) else None
     return AdditiveModel(
-        packed, RoundedVectors.of(all_vectors), intercept, n_features, pool.link, len(members), pool.temperature,
+        packed, RoundedVectors.joined(rounded), intercept, n_features, pool.link, len(members), pool.temperature,
         projection, smooth,
     )  # fmt: skip
 

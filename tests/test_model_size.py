@@ -131,6 +131,7 @@ def test_decisions_are_those_of_unrounded_vectors(problem, monkeypatch):
     X, y = problem
     new = X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
     monkeypatch.setattr("minrisk.pool.RoundedVectors.of", lambda vectors: vectors)
+    monkeypatch.setattr("minrisk.pool.RoundedVectors.joined", np.concatenate)
     exact = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)
     monkeypatch.undo()
     rounded = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from minrisk._typing import FloatArray
 
 BITS = 15  # of an entry, beside its sign
 EXPONENTS = (-140, 100)  # between which all values are exact in float32 too
-BLOCK = 1 << 12  # vectors that are converted at a time
+BLOCK = 1 << 12  # vectors whose values are made at a time
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,17 @@ class RoundedVectors:
     @classmethod
     def of(cls, vectors: FloatArray) -> RoundedVectors:
         """The nearest ones; entries beyond 2^115 are cut."""
-        mantissa = np.empty(vectors.shape, dtype=np.int16)
-        exponent = np.empty(len(vectors), dtype=np.int16)
-        most = 2**BITS - 1
-        for low in range(0, len(vectors), BLOCK):
-            part = slice(low, low + BLOCK)
-            block = vectors[part]
-            largest = np.abs(block).max(axis=1, initial=0.0)
-            share, above = np.frexp(largest / most)  # of the power of two above it, or at it
-            exponent[part] = np.where(largest > 0, np.clip(above - (share == 0.5), *EXPONENTS), 0)
-            steps = np.rint(np.ldexp(block, -exponent[part, None].astype(np.int32)))
-            mantissa[part] = np.clip(steps, -most, most)
-        return cls(mantissa, exponent)
+        most, largest = 2**BITS - 1, np.abs(vectors).max(axis=1, initial=0.0)
+        share, above = np.frexp(largest / most)  # of the power of two above it, or at it
+        exponent = np.where(largest > 0, np.clip(above - (share == 0.5), *EXPONENTS), 0)
+        steps = np.rint(np.ldexp(vectors, -exponent[:, None]))
+        return cls(np.clip(steps, -most, most).astype(np.int16), exponent.astype(np.int16))
+
+    @classmethod
+    def joined(cls, parts: Sequence[RoundedVectors]) -> RoundedVectors:
+        """One part after another."""
+        mantissas, exponents = [part.mantissa for part in parts], [part.exponent for part in parts]
+        return cls(np.concatenate(mantissas), np.concatenate(exponents))
 
     def __len__(self) -> int:
         return len(self.exponent)
