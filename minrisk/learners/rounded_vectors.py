@@ -47,7 +47,7 @@ class RoundedVectors:
         most, largest = 2**BITS - 1, np.abs(vectors).max(axis=1, initial=0.0)
         share, above = np.frexp(largest / most)  # of the power of two above it, or at it
         exponent = np.where(largest > 0, np.clip(above - (share == 0.5), *EXPONENTS), 0)
-        steps = np.rint(np.ldexp(vectors, -exponent[:, None]))
+        steps = np.rint(vectors * np.ldexp(1.0, -exponent)[:, None])
         return cls(np.clip(steps, -most, most).astype(np.int16), exponent.astype(np.int16))
 
     @classmethod
@@ -74,7 +74,7 @@ class RoundedVectors:
         values = np.empty(self.shape, dtype=np.float64 if dtype is None else dtype)
         for low in range(0, len(self), BLOCK):
             part = slice(low, low + BLOCK)
-            values[part] = np.ldexp(self.mantissa[part].astype(np.float64), self.exponent[part, None].astype(np.int32))
+            values[part] = self.mantissa[part] * np.ldexp(1.0, self.exponent[part].astype(np.int32))[:, None]
         return values
 
     def check(self) -> None:

@@ -165,7 +165,7 @@ class PackedTrees:
         if np.any(np.diff(self.offsets) < 1):
             raise ValueError("every tree needs a node.")
         if np.any(self.left < 0) or np.any(self.vector < 0):
-            raise ValueError("a child or a vector has a negative number.")
+            raise ValueError("a node names a vector or a child before the first.")
         first = 0
         while first < n_trees:  # a part at a time, for the memory
             last = max(first + 1, int(np.searchsorted(self.offsets, self.offsets[first] + CHECKED_NODES, "right")) - 1)
