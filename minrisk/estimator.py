@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
+from minrisk.costs.stated import judging, stated_cost
 from minrisk.validation import Choice, Features, Flag, Number, Rule, check_numbers, check_parameters, label_array
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: Labels
     decisions_: Labels
     cost_: CostMatrix | None
+    _stated: CostMatrix | None  # `cost_` with the rows of classes that no training row had; None without costs
     model_: AdditiveModel
     n_iter_: int
     train_loss_: FloatArray
@@ -250,11 +252,13 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = len(codes)
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
-            self.cost_ = None
-            self.decisions_ = label_array(decisions)
+            self.cost_ = self._stated = None
+            self.decisions_ = label_array(decisions, self.classes_)
             return table, np.arange(n, dtype=np.int32)
-        self.cost_ = as_cost(self.cost if cost is None else cost, self.classes_)
-        self.decisions_ = label_array(self.cost_.decisions)
+        given = self.cost if cost is None else cost
+        self._stated = None if given is None else stated_cost(given, self.classes_)
+        self.cost_ = as_cost(self._stated, self.classes_)
+        self.decisions_ = label_array(self.cost_.decisions, self.classes_)
         return np.ascontiguousarray(self.cost_.values), codes.astype(np.int32)
 
     # -- prediction ------------------------------------------------------------------------------------------------
@@ -344,19 +348,22 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`.
+            As in `fit`. A class that no training row had counts by the costs stated for it, without costs as mistakes.
         cost : optional
             Costs to judge by, a matrix or one row per sample; default those of the fit.
         """
         from minrisk.metrics import expected_cost
 
         decisions = self.predict(X)
-        judged_by = self.cost_ if cost is None else cost
-        if judged_by is None:
+        costs = self._judged_by() if cost is None else cost
+        judged_by, labels = judging(costs, self.classes_, len(decisions))
+        return 1.0 - float(expected_cost(y, decisions, judged_by, labels, sample_weight))
+
+    def _judged_by(self) -> CostMatrix | None:
+        """Costs of the fit, None if it had none (0/1)."""
+        if self.cost_ is None:
             raise ValueError("The fit had costs per row: pass cost= to score, (n, D) or a matrix.")
-        if cost is None and judged_by == as_cost(None, self.classes_):  # mistakes cost 1, in classes not seen too
-            return 1.0 - float(expected_cost(y, decisions, sample_weight=sample_weight))
-        return 1.0 - float(expected_cost(y, decisions, judged_by, self.classes_, sample_weight))
+        return getattr(self, "_stated", self.cost_)
 
     @property
     def feature_importances_(self) -> FloatArray:

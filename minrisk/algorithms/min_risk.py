@@ -392,5 +392,5 @@ class MinRiskClassifier(BoostedClassifier):
             decisions = self.decisions_ if cost.shape[2] == D else self.classes_
         else:
             matrix = as_cost(cost, self.classes_)
-            cost, decisions = matrix.values, label_array(matrix.decisions)
+            cost, decisions = matrix.values, label_array(matrix.decisions, self.classes_)
         return np.asarray(decisions[self._decide(scores, cost)])

@@ -24,7 +24,8 @@ import numpy as np
 import minrisk
 from minrisk._typing import FloatArray, Labels
 from minrisk.categories import Categories, Category
-from minrisk.costs import CostMatrix
+from minrisk.costs import CostMatrix, as_cost
+from minrisk.costs.labels import as_labels
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
@@ -35,7 +36,7 @@ from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
 from minrisk.smooth import SmoothScores
-from minrisk.validation import check_parameters, label_array
+from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"
 VERSION = 5
@@ -66,7 +67,9 @@ SMOOTH = {
     "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
 }  # fmt: skip
 LEAVES = {"value": (np.float64, 1), "slope": (np.float64, 1), "origin": (np.float64, 1)}
-OPTIONAL = {**CURVES, **PROJECTION, **SMOOTH, **LEAVES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1)}
+KINDS = "classes", "decisions"  # what labels are of
+COSTS = {"cost": (np.float64, 2), "stated": (np.float64, 2)}
+OPTIONAL = {**CURVES, **PROJECTION, **SMOOTH, **LEAVES, **COSTS, "category_numbers": (np.float64, 1)}
 
 
 class ModelFileError(ValueError):
@@ -191,6 +194,9 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     if estimator.cost_ is not None:
         arrays["cost"] = np.asarray(estimator.cost_.values)
+    stated = estimator.__dict__.get("_stated", estimator.cost_)
+    if stated is not None and stated != estimator.cost_:
+        arrays["stated"] = np.asarray(stated.values)
     features = getattr(estimator, "feature_names_in_", None)
     header = {
         "algorithm": type(estimator).__name__,
@@ -200,6 +206,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
             if name not in RUN_PARAMETERS and (name != "cv" or isinstance(value, Integral))  # splits are of other rows
         },
         "cost_given": estimator.cost is not None,
+        "cost_stated": stated is not None,
         "classes": _labels_out(estimator.classes_),
         "decisions": _labels_out(estimator.decisions_),
         "n_features": int(model.n_features),
@@ -210,6 +217,8 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "facts": estimator._facts(),
         "seed": int(estimator._seed),
     }
+    if "stated" in arrays:
+        header |= {f"stated_{kind}": _labels_out(plain_array(getattr(stated, kind))) for kind in KINDS}
     if columns := estimator._categories.columns:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
@@ -219,14 +228,15 @@ def _payload(estimator: BoostedClassifier) -> bytes:
 
 def _category_out(column: Category) -> dict[str, Any]:
     """All of a column of categories but its table."""
-    values = _labels_out(label_array(column.values))
+    values = _labels_out(plain_array(column.values))
     return {"position": column.position, "name": column.name, "ordered": column.ordered, "values": values,
             "added": column.table.shape[1]}  # fmt: skip
 
 
 def _labels_out(labels: Labels) -> dict[str, Any]:
     """Labels, or categories, as JSON: their dtype and plain values."""
-    values = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    plain = labels.view(np.int64) if labels.dtype.kind == "M" else labels
+    values = [label.item() if isinstance(label, np.generic) else label for label in plain]
     if not all(isinstance(value, (str, bool, int, float)) for value in values):
         raise TypeError(
             f"Labels and categories must be numbers, strings or truth values to be saved, got {values[:5]!r}."
@@ -285,11 +295,18 @@ def _restore_labels(estimator: Any, header: dict[str, Any], arrays: Arrays) -> N
     estimator.decisions_ = _labels_in(header["decisions"])
     if len(estimator.classes_) < 2 or len(set(estimator.classes_.tolist())) != len(estimator.classes_):
         raise ModelFileError("the classes must be at least two, all different.")
-    estimator.cost_ = None
+    estimator.cost_ = estimator._stated = None
     if "cost" in arrays:
-        classes, decisions = tuple(estimator.classes_.tolist()), tuple(estimator.decisions_.tolist())
-        estimator.cost_ = CostMatrix(arrays["cost"], classes, decisions, allow_diagonal=True)
-        estimator.cost = estimator.cost_ if header["cost_given"] else None
+        classes, decisions = as_labels(estimator.classes_), as_labels(estimator.decisions_)
+        estimator.cost_ = stated = CostMatrix(arrays["cost"], classes, decisions, allow_diagonal=True)
+        if "stated" in arrays:
+            names = {kind: _labels_in(header[f"stated_{kind}"]).tolist() for kind in KINDS}
+            stated = CostMatrix(arrays["stated"], **names, allow_diagonal=True)
+            if as_cost(stated, classes) != estimator.cost_:
+                raise ModelFileError("the costs of the decisions are not those that were stated.")
+        known = header.get("cost_stated", estimator.cost_ != as_cost(None, classes))  # older files do not say
+        estimator._stated = stated if known else None
+        estimator.cost = stated if header["cost_given"] else None
 
 
 def _labels_in(labels: dict[str, Any]) -> Labels:
@@ -300,6 +317,8 @@ def _labels_in(labels: dict[str, Any]) -> Labels:
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array
+    if np.dtype(dtype).kind == "M":
+        return np.array(values, dtype=np.int64).view(dtype)
     if np.dtype(dtype).kind not in "biufU":
         raise ModelFileError(f"labels of dtype {dtype!r} are unknown.")
     return np.array(values, dtype=dtype)
