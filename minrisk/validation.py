@@ -201,8 +201,8 @@ def label_array(labels: Any, classes: Labels) -> Labels:
         array = np.concatenate([known, *parts])
     except TypeError:  # kinds without a common dtype
         return _objects(wanted)
-    if array.dtype.kind == "f" and classes.dtype.kind == "u" and all(map(_is_whole, others)):
-        array = array.astype(np.int64)  # NumPy has float64 for uint64 and int8
+    if array.dtype.kind == "f" and all(map(_is_whole, wanted)):  # NumPy's choice for uint64 and int8
+        array = np.asarray(wanted)
     return array if array.tolist() == wanted else _objects(wanted)
 
 

@@ -287,7 +287,8 @@ def test_row_costs_does_not_copy_what_needs_no_copy():
 @pytest.mark.parametrize(("width", "decisions"), [(2, ()), (3, ("refer",)), (4, ("refer_1", "refer_2"))])
 def test_row_costs_names_its_decisions(width, decisions):
     table, found = row_costs(np.ones((5, width), dtype=np.float32, order="F"), 5, np.array([1, 2]))
-    assert found == (1, 2, *decisions)
+    assert found == (1, 2, *range(-1, 1 - width, -1))
+    assert row_costs(np.ones((5, width)), 5, ["a", "b"])[1] == ("a", "b", *decisions)
     assert table.dtype == np.float64
     assert table.flags.c_contiguous
 

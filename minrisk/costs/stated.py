@@ -110,12 +110,14 @@ def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
         return matrix
     order = _order(rows)
     if len(classes) < len(rows) or order is None:
-        why = "are not as many" if len(classes) < len(rows) else "would be sorted otherwise as numbers than as texts"
+        few = len(classes) < len(rows)
+        why = "are more" if few else "would be sorted otherwise as numbers than as texts"
+        which = "those of just these classes" if few else "the costs"
         raise ValueError(
             f"cost must have the labels of y, but y holds the classes {listed(classes)}, as if a meta-estimator had "
             f"numbered them anew (cross_val_predict and voting, stacking, bagging and one-vs-rest classifiers do), and "
-            f"cost has the labels {listed(rows)}, which {why}: pass the costs as a plain table in the order of the "
-            f"sorted classes, or with the numbers as labels, CostMatrix(table, classes=range({len(rows)}))."
+            f"cost has the labels {listed(rows)}, which {why}: pass {which} as a plain table in the order of the "
+            f"sorted classes, or all with the numbers as labels, CostMatrix(table, classes=range({len(rows)}))."
         )
     number = dict(zip(order, sorted(classes), strict=True))
     decided = match_labels(columns, rows)
