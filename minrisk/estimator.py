@@ -288,7 +288,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(scores.argmax(axis=1))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores H(x), (n, D); for two classes the second score less the first, (n,)."""
+        """Scores H(x), (n, D); for two classes, whatever else may be decided, the second's less the first's, (n,)."""
         return self._outward(self._scores(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
@@ -301,7 +301,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             yield np.asarray(self.decisions_[self._decide(scores)])
 
     def _outward(self, scores: FloatArray) -> FloatArray:
-        two = len(self.classes_) == 2 and scores.shape[1] == 2
+        two = len(self.classes_) == 2 and (scores.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist())
         return np.asarray(scores[:, 1] - scores[:, 0]) if two else scores
 
     @property
@@ -355,8 +355,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from minrisk.metrics import expected_cost
 
         decisions = self.predict(X)
-        costs = self._judged_by() if cost is None else cost
-        judged_by, labels = judging(costs, self.classes_, len(decisions))
+        judged_by, labels = judging(self._judged_by() if cost is None else cost, self.classes_, len(decisions))
         return 1.0 - float(expected_cost(y, decisions, judged_by, labels, sample_weight))
 
     def _judged_by(self) -> CostMatrix | None:

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, StackingClassifier, VotingClassifier
-from sklearn.metrics import accuracy_score, classification_report, confusion_matrix
+from sklearn.metrics import accuracy_score, classification_report, confusion_matrix, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     LeaveOneOut,
@@ -212,6 +212,11 @@ def test_pictures_of_scikit_learn_with_a_refer_decision(data):
     from minrisk.inspection import CostConfusionDisplay
 
     assert CostConfusionDisplay.from_estimator(model, X[:, :2], y).decision_labels == [0, 1, 2, -1]
+    two = quick(REBELClassifier, costs.with_reject(costs.uniform(2), 0.15)).fit(X[:, :2], y > 1)
+    assert -1 in two.predict(X[:, :2]) and two.decision_function(X[:, :2]).shape == (len(y),)
+    assert DecisionBoundaryDisplay.from_estimator(two, X[:, :2], grid_resolution=20).response.shape == (20, 20)
+    assert roc_auc_score(y > 1, two.decision_function(X[:, :2])) > 0.7
+    assert CalibratedClassifierCV(two, cv=3).fit(X[:, :2], y > 1).predict_proba(X[:, :2]).shape == (len(y), 2)
     pyplot.close("all")
 
 
