@@ -301,7 +301,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             yield np.asarray(self.decisions_[self._decide(scores)])
 
     def _outward(self, scores: FloatArray) -> FloatArray:
-        two = len(self.classes_) == 2 and (scores.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist())
+        both = scores.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist()
+        two = len(self.classes_) == 2 and both
         return np.asarray(scores[:, 1] - scores[:, 0]) if two else scores
 
     @property

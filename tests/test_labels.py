@@ -195,8 +195,12 @@ def test_scikit_learn_takes_decisions_that_are_no_class(data, tmp_path, algorith
     mean = metrics.expected_cost(y, decided, cost)
     assert model.score(X, y) == pytest.approx(1 - mean)
     assert mean == pytest.approx((0.15 * np.sum(decided == refer) + np.sum((decided != y) & (decided != refer))) / 120)
+    if y.dtype.kind != "U":  # as older files have it
+        model.decisions_ = np.array([*model.decisions_.tolist()[:-1], "refer"], dtype=object)
     minrisk.save(model, tmp_path / "m")
-    assert minrisk.load(tmp_path / "m").predict(X).tolist() == decided.tolist()
+    loaded = minrisk.load(tmp_path / "m")
+    assert loaded.predict(X).tolist() == decided.tolist() and loaded.decisions_.dtype == decided.dtype
+    assert loaded.score(X, y) == pytest.approx(1 - mean)
 
 
 def test_pictures_of_scikit_learn_with_a_refer_decision(data):
@@ -319,6 +323,10 @@ def test_cross_validation_with_a_class_of_one_row(data):
             scores = cross_validate(model, X, y, cv=3, error_score="raise")["test_score"]
             curve = learning_curve(model, X, y, cv=3, error_score="raise", train_sizes=[0.5, 1.0])[2]
         assert np.isfinite(search.cv_results_["mean_test_score"]).all() and np.isfinite(scores).all() and np.isfinite(curve).all()
+    free = CostMatrix([[0, 0, 0, 9], [0, 0, 0, 9], [1, 1, 0, 9], [5, 5, 5, 0]], range(4))  # without 3 some rows are all zero
+    for train in (y < 3, (y == 0) | (y == 2)):
+        rare = quick(MinRiskClassifier, free).fit(X[train], y[train])
+        assert rare.score(X, y) == pytest.approx(1 - free.values[y, rare.predict(X)].mean())
     held = cross_val_score(quick(REBELClassifier, labelled), X[:6], y[:6], cv=LeaveOneOut(), error_score="raise")
     assert held[0] <= 1 - 3  # deciding anything for the row of class 3 costs 3 or more
 

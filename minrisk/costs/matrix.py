@@ -160,7 +160,7 @@ class CostMatrix:
         return self  # it cannot change
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.values, self.classes, self.decisions, self._graded)
+        return of_checked, (self.values, self.classes, self.decisions, self._graded)
 
     def __repr__(self) -> str:
         n_classes, n_decisions = self.shape
@@ -191,10 +191,16 @@ def graded(matrix: CostMatrix) -> CostMatrix:
     return matrix
 
 
-def _rebuilt(values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool) -> CostMatrix:
-    """Make a cost from its pickle."""
-    matrix = CostMatrix(values, classes, decisions, allow_diagonal=True)
-    return graded(matrix) if is_graded else matrix
+def of_checked(
+    values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool = False
+) -> CostMatrix:
+    """Return parts of a checked cost as a cost; a row may be all zero, if its mistakes are with classes left out."""
+    matrix = object.__new__(CostMatrix)
+    own = np.array(values, dtype=np.float64, order="C")
+    own.flags.writeable = False
+    for name, value in (("values", own), ("classes", classes), ("decisions", decisions), ("_graded", is_graded)):
+        object.__setattr__(matrix, name, value)
+    return matrix
 
 
 def _with_default_names(table: Table) -> Table:

@@ -10,7 +10,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, listed, match_labels, named_beside, refer_labels
-from minrisk.costs.matrix import CostMatrix
+from minrisk.costs.matrix import CostMatrix, of_checked
 from minrisk.costs.tables import as_numbers, check_cells, column_names, is_frame, is_labelled, parse, unnamed
 
 
@@ -60,7 +60,8 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     given. Labelled costs (a DataFrame, a dict, a file, a CostMatrix with labels) are aligned by label, not by
     position:
 
-    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes;
+    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes (a row may
+      then be all zero);
     * a class without a column can never be decided;
     * a column that is no row's label is a decision of its own (unless it looks like a misspelt class, which
       is an error; a CostMatrix is taken at its word).
@@ -266,17 +267,14 @@ def aligned(matrix: CostMatrix, classes: Labels, trusted: bool, hint: str) -> Co
     decisions = decisions[:known] + named_beside(decisions[known:], matrix.classes, classes)
     values = matrix.values[np.ix_(rows, columns)]
     left_out = len(matrix.classes) - len(classes)
-    if left_out and (len(decisions) < 2 or not values.any(axis=1).all()):
-        row = None if len(decisions) < 2 else classes[int(np.argmin(values.any(axis=1)))]
-        what = "fewer than two decisions are left" if row is None else f"row {row!r} is all zero"
+    if left_out and len(decisions) < 2:
         raise ValueError(
-            f"cost must have something to decide for every class, but with the {left_out} classes left out "
-            f"that do not occur here {what}, among the decisions {listed(decisions)}: give the classes "
-            f"{listed(classes)} costs of their own."
+            f"cost must have two decisions or more, but with the {left_out} classes left out that do not occur here "
+            f"only {listed(decisions)} are left: give the classes {listed(classes)} costs of their own."
         )
     if classes == matrix.classes and decisions == matrix.decisions:
         return matrix
-    return CostMatrix(values, classes, decisions, allow_diagonal=True)  # checked when matrix was made
+    return of_checked(values, classes, decisions)
 
 
 def column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -> tuple[list[int], Labels]:

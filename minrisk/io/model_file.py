@@ -25,7 +25,7 @@ import minrisk
 from minrisk._typing import FloatArray, Labels
 from minrisk.categories import Categories, Category
 from minrisk.costs import CostMatrix, as_cost
-from minrisk.costs.labels import as_labels
+from minrisk.costs.labels import as_labels, match_labels, named_beside
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
@@ -36,7 +36,7 @@ from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
 from minrisk.smooth import SmoothScores
-from minrisk.validation import check_parameters, plain_array
+from minrisk.validation import check_parameters, label_array, plain_array
 
 MAGIC = b"minrisk\n"
 VERSION = 5
@@ -255,6 +255,8 @@ def _restore(arrays: io_arrays.Unpacked) -> Any:
     if header["algorithm"] not in algorithms:
         raise ModelFileError(f"algorithm {header['algorithm']!r} is unknown.")
     parameters = {FORMER.get(name, name): value for name, value in header["parameters"].items()}
+    if "cost" in parameters:  # which might be the path of any file
+        raise ModelFileError("its costs are not among its arrays.")
     estimator = algorithms[header["algorithm"]](**parameters)
     check_parameters(header["algorithm"], estimator.get_params(deep=False), estimator._rules)
     _restore_labels(estimator, header, arrays)
@@ -292,18 +294,21 @@ def _check_kinds(arrays: io_arrays.Unpacked) -> None:
 
 def _restore_labels(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
     estimator.classes_ = _labels_in(header["classes"])
-    estimator.decisions_ = _labels_in(header["decisions"])
     if len(estimator.classes_) < 2 or len(set(estimator.classes_.tolist())) != len(estimator.classes_):
         raise ModelFileError("the classes must be at least two, all different.")
+    classes, written = as_labels(estimator.classes_), as_labels(_labels_in(header["decisions"]))
+    others = tuple(label for label, at in zip(written, match_labels(written, classes), strict=True) if at < 0)
+    decisions = (*written[: len(written) - len(others)], *named_beside(others, classes, classes))  # as in older files
+    estimator.decisions_ = label_array(decisions, estimator.classes_)
     estimator.cost_ = estimator._stated = None
     if "cost" in arrays:
-        classes, decisions = as_labels(estimator.classes_), as_labels(estimator.decisions_)
-        estimator.cost_ = stated = CostMatrix(arrays["cost"], classes, decisions, allow_diagonal=True)
+        names = {"classes": classes, "decisions": decisions}
         if "stated" in arrays:
             names = {kind: _labels_in(header[f"stated_{kind}"]).tolist() for kind in KINDS}
-            stated = CostMatrix(arrays["stated"], **names, allow_diagonal=True)
-            if as_cost(stated, classes) != estimator.cost_:
-                raise ModelFileError("the costs of the decisions are not those that were stated.")
+        stated = CostMatrix(arrays["stated" if "stated" in arrays else "cost"], **names, allow_diagonal=True)
+        estimator.cost_ = as_cost(stated, classes)
+        if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
+            raise ModelFileError("the costs of the decisions are not those that were stated.")
         known = header.get("cost_stated", estimator.cost_ != as_cost(None, classes))  # older files do not say
         estimator._stated = stated if known else None
         estimator.cost = stated if header["cost_given"] else None
