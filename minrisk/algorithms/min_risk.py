@@ -56,7 +56,8 @@ class MinRiskClassifier(BoostedClassifier):
     ----------
     cost : optional
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
+        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
+        sorted. Default: every mistake costs 1.
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
         What is boosted. "softmax" and "exponential" see 0/1 costs and estimate probabilities: they serve any costs,
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
