@@ -64,6 +64,7 @@ KINDS = {
     "object": np.array(["a", "b", "c"], dtype=object),
     "NUL": np.array(["a\0", "b", "a"], dtype=object),
     "dates": np.array(["2020-01-01", "2021-01-01", "2022-01-01"], dtype="datetime64[D]"),
+    "times": np.array(["2020-01-01", "2021-01-01", "2022-01-01"], dtype="datetime64[ns]"),
 }
 
 
@@ -80,6 +81,7 @@ def test_predictions_have_the_dtype_of_the_classes(data, tmp_path, algorithm, ki
     for same, dtype in ((minrisk.load(tmp_path / "m"), labels.dtype), (pickled[0], pickled[1].dtype)):
         assert same.predict(X).dtype == same.classes_.dtype == dtype
         assert same.predict(X).tolist() == model.predict(X).tolist() and same.cost_ == model.cost_
+        assert same.score(X, labels[code]) == pytest.approx(np.mean(model.predict(X) == labels[code]))
     if hasattr(model, "staged_predict"):
         assert all(stage.dtype == labels.dtype for stage in model.staged_predict(X))
     if algorithm is MinRiskClassifier and model.model_.link:

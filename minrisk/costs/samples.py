@@ -157,7 +157,7 @@ def _coded(y: Any, name: str) -> _Coded:
     values = column_or_1d(y)
     if len(values) == 0:
         raise ValueError(f"{name} must hold one sample or more, got none: pass the labels of the samples.")
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < 2**53).all():
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < np.float64(2**53)).all():
         whole = values.astype(np.int64)
         values = whole if (whole == values).all() else values
     if values.dtype.kind in "iu":
@@ -169,7 +169,7 @@ def _coded(y: Any, name: str) -> _Coded:
     if values.dtype.kind in "biuf":
         distinct, codes = np.unique(values, return_inverse=True)
         return _Coded(distinct.tolist(), codes)
-    items = values.tolist()
+    items = list(values) if values.dtype.kind == "M" else values.tolist()  # dates as `as_labels` has them
     position = {label: i for i, label in enumerate(dict.fromkeys(items))}
     return _Coded(
         list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items))
