@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, StackingClassifier, VotingClassifier
@@ -28,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 
 import minrisk
 from minrisk import ALGORITHMS, CostMatrix, MinRiskClassifier, REBELClassifier, costs, metrics
-from minrisk.costs.labels import match_decisions, named_beside, refer_labels
+from minrisk.costs.labels import label_text, match_decisions, match_labels, named_beside, refer_labels, written_numbers
 from minrisk.costs.stated import stated_cost
 from minrisk.validation import label_array
 
@@ -497,3 +499,59 @@ def test_labels_as_an_index_or_a_series():
         assert metrics.cost_confusion_matrix(["a"], ["b"], [[0, 1], [5, 0]], labels).tolist() == [[0, 0], [5, 0]]
     weight = pd.Series([1.0, 2.0, 3.0], index=[2, 1, 0])  # by position, as everywhere in scikit-learn
     assert costs.balanced(["a", "b", "b"], weight) == costs.balanced(["a", "b", "b"], [1, 2, 3])
+
+
+# -- laws ----------------------------------------------------------------------------------------------------------------
+@st.composite
+def stated(draw):
+    """Labelled costs of 2 to 6 classes with up to two further decisions, and classes of which rows are there."""
+    k, more = draw(st.integers(2, 6)), draw(st.integers(0, 2))
+    labels = draw(st.sampled_from([list(range(-2, k - 2)), [f"{i + 7}" for i in range(k)], list("fedcba")[:k], [10.0 * i for i in range(k)]]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    values = np.c_[rng.integers(1, 9, (k, k)) * (1 - np.eye(k)), rng.integers(1, 9, (k, more))]
+    order = rng.permutation(k)
+    cost = CostMatrix(values[np.ix_(order, [*order, *range(k, k + more)])], [labels[i] for i in order])
+    present = sorted(rng.permutation(k)[: draw(st.integers(2, k))])
+    return cost, labels, np.array(labels)[present]
+
+
+@given(case=stated(), written=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_all_that_was_stated_is_kept_whatever_rows_are_there(case, written):
+    cost, labels, classes = case
+    if written:  # as texts, where costs may have numbers
+        classes = np.array([label_text(label) for label in classes.tolist()])
+        labels = [label_text(label) for label in labels]
+    kept = stated_cost(cost, classes)
+    aligned = costs.as_cost(cost, classes)
+    assert costs.as_cost(kept, classes) == aligned and kept.classes[: len(classes)] == tuple(classes.tolist())
+    assert kept.decisions[: len(aligned.decisions)] == aligned.decisions and kept.shape == cost.shape
+    decided = label_array(aligned.decisions, classes)
+    assert decided.tolist() == list(aligned.decisions) and (decided.dtype.kind == classes.dtype.kind)
+    for label in labels:  # every class may come up, every decision may be taken
+        for j, decision in enumerate(aligned.decisions):
+            paid = metrics.expected_cost([label], [decision], kept)
+            place = match_decisions([decision], cost.decisions, cost.classes)[0]
+            assert paid == cost.values[match_labels([label], cost.classes)[0], place]
+            assert paid == metrics.expected_cost([label], decided[[j]], cost)
+
+
+@given(case=stated())
+@settings(max_examples=200, deadline=None)
+def test_numbered_classes_mean_the_sorted_labels_or_are_refused(case):
+    cost, labels, _ = case
+    texts = [label_text(label) for label in labels]
+    orders = [np.argsort(texts).tolist(), np.argsort(np.array(labels)).tolist()]
+    numbers = written_numbers(labels)
+    orders += [] if numbers is None else [np.argsort(numbers).tolist()]
+    codes = np.arange(len(labels))
+    if -1 not in match_labels(codes.tolist(), cost.classes):
+        return
+    if any(order != orders[0] for order in orders):
+        with pytest.raises(ValueError, match="sorted otherwise as numbers than as texts"):
+            stated_cost(cost, codes)
+        return
+    given_names = costs.as_cost(cost, np.array(labels)[orders[0]])
+    numbered = stated_cost(cost, codes)
+    assert numbered.values.tolist() == given_names.values.tolist() and numbered.classes == tuple(codes.tolist())
+    assert label_array(numbered.decisions, codes).dtype.kind == "i"
