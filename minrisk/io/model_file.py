@@ -22,13 +22,12 @@ from typing import IO, Any
 import numpy as np
 
 import minrisk
-from minrisk._typing import FloatArray, Labels
+from minrisk._typing import FloatArray
 from minrisk.categories import Categories, Category
-from minrisk.costs import CostMatrix, as_cost
-from minrisk.costs.labels import as_labels, match_labels, named_beside
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
+from minrisk.io.labels import costs_out, labels_in, labels_out, restore_labels
 from minrisk.learners.packed_similarities import PackedSimilarities
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
@@ -36,7 +35,7 @@ from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
 from minrisk.smooth import SmoothScores
-from minrisk.validation import check_parameters, label_array, plain_array
+from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"
 VERSION = 5
@@ -67,7 +66,6 @@ SMOOTH = {
     "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
 }  # fmt: skip
 LEAVES = {"value": (np.float64, 1), "slope": (np.float64, 1), "origin": (np.float64, 1)}
-KINDS = "classes", "decisions"  # what labels are of
 COSTS = {"cost": (np.float64, 2), "stated": (np.float64, 2)}
 OPTIONAL = {**CURVES, **PROJECTION, **SMOOTH, **LEAVES, **COSTS, "category_numbers": (np.float64, 1)}
 
@@ -192,23 +190,17 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         arrays |= dict(zip(SMOOTH, parts, strict=True))
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
-    if estimator.cost_ is not None:
-        arrays["cost"] = np.asarray(estimator.cost_.values)
-    stated = estimator.__dict__.get("_stated", estimator.cost_)
-    if stated is not None and stated != estimator.cost_:
-        arrays["stated"] = np.asarray(stated.values)
+    costs, labels = costs_out(estimator)
+    arrays |= costs
     features = getattr(estimator, "feature_names_in_", None)
-    header = {
+    header: dict[str, Any] = {
         "algorithm": type(estimator).__name__,
         "parameters": {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in estimator.get_params(deep=False).items()
             if name not in RUN_PARAMETERS and (name != "cv" or isinstance(value, Integral))  # splits are of other rows
         },
-        "cost_given": estimator.cost is not None,
-        "cost_stated": stated is not None,
-        "classes": _labels_out(estimator.classes_),
-        "decisions": _labels_out(estimator.decisions_),
+        **labels,
         "n_features": int(model.n_features),
         "feature_names": None if features is None else [str(name) for name in features],
         "link": model.link,
@@ -217,8 +209,6 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "facts": estimator._facts(),
         "seed": int(estimator._seed),
     }
-    if "stated" in arrays:
-        header |= {f"stated_{kind}": _labels_out(plain_array(getattr(stated, kind))) for kind in KINDS}
     if columns := estimator._categories.columns:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
@@ -228,20 +218,9 @@ def _payload(estimator: BoostedClassifier) -> bytes:
 
 def _category_out(column: Category) -> dict[str, Any]:
     """All of a column of categories but its table."""
-    values = _labels_out(plain_array(column.values))
+    values = labels_out(plain_array(column.values))
     return {"position": column.position, "name": column.name, "ordered": column.ordered, "values": values,
             "added": column.table.shape[1]}  # fmt: skip
-
-
-def _labels_out(labels: Labels) -> dict[str, Any]:
-    """Labels, or categories, as JSON: their dtype and plain values."""
-    plain = labels.view(np.int64) if labels.dtype.kind == "M" else labels
-    values = [label.item() if isinstance(label, np.generic) else label for label in plain]
-    if not all(isinstance(value, (str, bool, int, float)) for value in values):
-        raise TypeError(
-            f"Labels and categories must be numbers, strings or truth values to be saved, got {values[:5]!r}."
-        )
-    return {"dtype": "object" if labels.dtype == object else labels.dtype.str, "values": values}
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -259,7 +238,7 @@ def _restore(arrays: io_arrays.Unpacked) -> Any:
         raise ModelFileError("its costs are not among its arrays.")
     estimator = algorithms[header["algorithm"]](**parameters)
     check_parameters(header["algorithm"], estimator.get_params(deep=False), estimator._rules)
-    _restore_labels(estimator, header, arrays)
+    restore_labels(estimator, header, arrays)
     estimator._restore_facts(header["facts"])
     estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
     estimator._categories = _restore_categories(header, arrays, estimator.model_.n_features)
@@ -292,48 +271,11 @@ def _check_kinds(arrays: io_arrays.Unpacked) -> None:
             raise ModelFileError(f"array {name!r} is missing or of the wrong kind.")
 
 
-def _restore_labels(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
-    estimator.classes_ = _labels_in(header["classes"])
-    if len(estimator.classes_) < 2 or len(set(estimator.classes_.tolist())) != len(estimator.classes_):
-        raise ModelFileError("the classes must be at least two, all different.")
-    classes, written = as_labels(estimator.classes_), as_labels(_labels_in(header["decisions"]))
-    others = tuple(label for label, at in zip(written, match_labels(written, classes), strict=True) if at < 0)
-    decisions = (*written[: len(written) - len(others)], *named_beside(others, classes, classes))  # as in older files
-    estimator.decisions_ = label_array(decisions, estimator.classes_)
-    estimator.cost_ = estimator._stated = None
-    if "cost" in arrays:
-        names = {"classes": classes, "decisions": decisions}
-        if "stated" in arrays:
-            names = {kind: _labels_in(header[f"stated_{kind}"]).tolist() for kind in KINDS}
-        stated = CostMatrix(arrays["stated" if "stated" in arrays else "cost"], **names, allow_diagonal=True)
-        estimator.cost_ = as_cost(stated, classes)
-        if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
-            raise ModelFileError("the costs of the decisions are not those that were stated.")
-        known = header.get("cost_stated", estimator.cost_ != as_cost(None, classes))  # older files do not say
-        estimator._stated = stated if known else None
-        estimator.cost = stated if header["cost_given"] else None
-
-
-def _labels_in(labels: dict[str, Any]) -> Labels:
-    values, dtype = labels["values"], labels["dtype"]
-    if not all(isinstance(value, (str, bool, int, float)) for value in values):
-        raise ModelFileError("labels must be numbers, strings or truth values.")
-    if dtype == "object":
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    if np.dtype(dtype).kind == "M":
-        return np.array(values, dtype=np.int64).view(dtype)
-    if np.dtype(dtype).kind not in "biufU":
-        raise ModelFileError(f"labels of dtype {dtype!r} are unknown.")
-    return np.array(values, dtype=dtype)
-
-
 def _restore_categories(header: dict[str, Any], arrays: Arrays, n_numbers: int) -> Categories:
     """The columns of categories of a model that sees so many numbers."""
     flat, columns, begin = arrays.get("category_numbers", np.empty(0)), [], 0
     for part in header.get("categories", []):
-        values = tuple(_labels_in(part["values"]).tolist())
+        values = tuple(labels_in(part["values"]).tolist())
         shape = len(values) + 1, int(part["added"])
         end = begin + math.prod(shape)
         table = flat[begin:end].reshape(shape)  # raises for what does not fit, also for a negative number
