@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from minrisk.categories import Categories
     from minrisk.costs import CostMatrix
     from minrisk.model import AdditiveModel
+    from minrisk.monitors import ProgressBar
     from minrisk.rows.base import RowCosts
     from minrisk.rows.local import LocalRows
 
@@ -113,11 +114,13 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a parameter, X, y or a cost is not usable; the message says what was expected.
         """
+        from minrisk.monitors import ProgressBar
+
         check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
         X, y = self._check_training(X, y, sample_weight, goes_on)
-        with Workers(effective_n_jobs(self.n_jobs)) as workers:
-            self._train(X, y, sample_weight, cost, goes_on, workers)
+        with Workers(effective_n_jobs(self.n_jobs)) as workers, ProgressBar(bool(self.verbose)) as bar:
+            self._train(X, y, sample_weight, cost, goes_on, workers, bar)
         return self
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels]:
@@ -132,9 +135,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._categories, X = found.learn(X, y, self._weights(sample_weight, X))
         return X, y
 
-    def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
+    def _train(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+    ) -> None:
         """Fit to checked data: one run of the loop."""
-        self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on)
+        self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on, bar)
 
     def _prepare(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
@@ -191,12 +196,12 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return 0
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _boost(self, data: Prepared, goes_on: bool) -> None:
+    def _boost(self, data: Prepared, goes_on: bool, bar: ProgressBar) -> None:
         """Run the rounds and keep what they made."""
         from minrisk.boosting import Progress, boost
         from minrisk.learners.tree import pack
         from minrisk.model import AdditiveModel
-        from minrisk.monitors import EarlyStopping, ProgressBar, RiskHistory
+        from minrisk.monitors import EarlyStopping, RiskHistory
 
         rows, thresholds = data.rows, data.binner.thresholds
         recipe = self._recipe(rows.costs, thresholds)
@@ -213,8 +218,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = self.validation_risk_.tolist() if goes_on and self.validation_risk_ is not None else ()
             stopping = EarlyStopping(data.validation, self.n_iter_no_change, known)
             monitors.append(stopping)
-        with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-            progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, bar], start)
+        bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
+        progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         per_round = recipe.learners_per_round
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         assert progress.intercept is not None

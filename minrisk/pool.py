@@ -21,6 +21,7 @@ from minrisk.columns import Codes
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
+from minrisk.monitors import ProgressBar
 from minrisk.projection import Projection
 from minrisk.rows.base import RowCosts
 from minrisk.selection import (
@@ -34,6 +35,7 @@ from minrisk.selection import (
     cross_fit,
     first_rounds,
     fit_temperature,
+    last_rounds,
     least_cost,
     log_loss,
 )
@@ -97,18 +99,43 @@ def blend(
     return (share, temperature) if worthwhile else (0.0, 1.0)
 
 
-def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: int, stated: RowCosts) -> Pool:
+class Phases:
+    """What a progress bar is told of a pool: a member is expected to take as many rounds as the plain ones have.
+
+    `coming` says how many members that make rounds each kind may bring, the plain one first.
+    """
+
+    def __init__(self, bar: ProgressBar, n_rows: int, coming: list[int], most: int) -> None:
+        self.bar, self.n_rows, self.coming, self.most = bar, n_rows, coming, most
+        self.usual = self.longest = first_rounds(n_rows, most)
+
+    def begin(self, what: str, members: int, number: int) -> None:
+        """So many members, before the kinds from this number on; last rounds are for all kinds until they begin."""
+        later, last = sum(self.coming[number:]) * self.usual, last_rounds(self.n_rows, self.usual, self.most)
+        self.bar.phase(what, members * self.usual, later + sum(self.coming) * last, self.longest)
+
+    def finish(self, fits: list[CrossFit]) -> None:
+        """The last rounds, on all rows."""
+        more = [last_rounds(self.n_rows, fit.n_rounds, self.most) * len(fit.members) for fit in fits]
+        self.bar.phase("last rounds", sum(more))
+
+
+def fit_pool(
+    trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: int, stated: RowCosts,
+    bar: ProgressBar | None = None,
+) -> Pool:  # fmt: skip
     """Train the first candidate, then those of the others that left-out rows give a share.
 
     With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
     Where all that does not beat the class frequencies, these are the answer. Members of the pool end with some rounds
     on all rows; the average keeps its temperature: new rows are as new to each as those that it left out. `most` rounds
-    in all; `stated` are the costs that decisions are judged by.
+    in all; `stated` are the costs that decisions are judged by; `bar` is told what is being done.
     """
-    plain = cast("Trainer", trainers[0])
+    plain, bar = cast("Trainer", trainers[0]), bar or ProgressBar(False)
     workers = plain.workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
+        bar.phase("one member", most, most=most)
         fit = plain.alone(most, seed)
         return _alone(fit, stated, [])
     n_rounds = first_rounds(len(folds), most)
@@ -142,20 +169,33 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
         return join(pool, tried) or drop(pool, tried)
 
+    challengers = trainers[1:] if plain.candidate.link is not None else []
+    groups = [list(group) for _, group in itertools.groupby(challengers, key=_contested)]
+    coming = [n_folds, *(n_folds * (group[0].candidate.variant != SMOOTH) for group in groups)]
+    phases = Phases(bar, len(folds), coming, most)
+    phases.begin("plain members", n_folds, 1)
     own = members(plain, 0, n_folds)
     constants = [member.constant() for member in own]
     pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), stated, [])
     fit = pool.fits[0]
     del own  # they hold memory
-    challengers = trainers[1:] if pool.link is not None else []
+    phases.usual = fit.judged[-1][0]
+    if workers.n > 1:
+        phases.begin("challengers", len(groups), 1)
     trials = workers.map(trial, challengers) if workers.n > 1 else []
-    for _, group in itertools.groupby(challengers, lambda t: t.candidate.rival or t.candidate.variant):
-        rivals = list(group)  # groups one after another: what is tried holds memory
+    for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
+        phases.begin(f"{rivals[0].candidate.variant} members", coming[number], number + 1)
         pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
     if pool.link == STARTS_AT_ZERO:
         pool = _or_frequencies(pool, fit, constants, folds, stated)
+    phases.finish(pool.fits)
     own_trainer = {id(trainer.candidate): trainer for trainer in trainers}
     return pool._replace(fits=[own_trainer[id(fit.candidate)].finish(fit, most, seed) for fit in pool.fits])
+
+
+def _contested(trainer: AnyTrainer) -> str:
+    """The place that rivals strive for."""
+    return trainer.candidate.rival or trainer.candidate.variant
 
 
 def _or_frequencies(

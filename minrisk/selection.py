@@ -280,7 +280,7 @@ class Trainer:
         )
         assert self.candidate.recipe is not None and self.candidate.features is not None
         recipe = self.candidate.recipe(rows, columns.thresholds, self.candidate.features(fold))
-        return Member(rows, judging, recipe, seed, self.watching if fold == 0 else [])
+        return Member(rows, judging, recipe, seed, self.watching)
 
     def fold(self, fold: int, folds: IntArray, seed: int) -> Member:
         """A member to be trained on the other folds; fold numbers ascend."""
@@ -302,7 +302,7 @@ class Trainer:
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
         member.progress = made  # what `result` gives of it does not hold the rows
-        member.progress = boost(member.rows, member.recipe, n_rounds, seed, start=member.result(n_rounds))
+        member.progress = boost(member.rows, member.recipe, n_rounds, seed, self.watching, member.result(n_rounds))
         return member.result(n_rounds)
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:

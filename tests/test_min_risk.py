@@ -426,4 +426,4 @@ def test_wrong_parameters(options, message):
 def test_progress_bar(capfd):
     X, y = load_wine(return_X_y=True)
     MinRiskClassifier(n_estimators=5, verbose=1, random_state=0).fit(X, y)
-    assert "boosting" in capfd.readouterr().err
+    assert "100 %" in capfd.readouterr().err

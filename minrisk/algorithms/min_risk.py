@@ -24,6 +24,7 @@ from minrisk.validation import Choice, Features, Flag, Folds, Number, Rule, labe
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
+    from minrisk.monitors import ProgressBar
     from minrisk.pool import Pool
     from minrisk.projection import Projection
     from minrisk.rows.base import RowCosts
@@ -108,7 +109,7 @@ class MinRiskClassifier(BoostedClassifier):
     random_state : int or RandomState, optional
         For folds, sketches, features and rows.
     verbose : int, default=0
-        1 draws a progress bar of the first member (with rich).
+        1 draws a progress bar of the whole fit (with rich).
 
     Attributes
     ----------
@@ -202,11 +203,12 @@ class MinRiskClassifier(BoostedClassifier):
         self.verbose = verbose
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
+    def _train(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+    ) -> None:
         """Cross-fit the candidates and keep the one of least validated risk."""
         from minrisk.columns import bin_columns, linear_columns, usual_bins
         from minrisk.folds import folds_of
-        from minrisk.monitors import ProgressBar
         from minrisk.pool import fit_pool, report, validated_risk
         from minrisk.rows.base import RowCosts
         from minrisk.selection import Trainer
@@ -237,16 +239,16 @@ class MinRiskClassifier(BoostedClassifier):
             folds, rows = folds[order], counted[order]
             stated = RowCosts(table, index[rows], weight[rows], label[order])
         self.selection_: list[dict[str, Any]] = []
-        best, least = None, np.inf
-        for name in self._surrogates():
+        best, least, names = None, np.inf, self._surrogates()
+        for name in names:
             if best and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
+            bar.part(name, len(names) if self.time_budget else 1)
             tried = self._candidates(name, stated, columns.n_bins[: X.shape[1]], own)
-            with one_blas_thread(), ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-                bars = [bar] if self.verbose else []  # nobody watching, rounds may be made ahead
-                trainers = [Trainer(c, finer.get(c.variant, columns), workers, bars[n:]) for n, c in enumerate(tried)]
+            with one_blas_thread():
+                trainers = [Trainer(c, finer.get(c.variant, columns), workers, bar.watching) for c in tried]
                 smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
-                found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, stated)
+                found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, stated, bar)
             self.selection_ += report(found, risk := validated_risk(found, stated))
             if risk < least or best is None:
                 best, least = found, risk
