@@ -10,6 +10,7 @@ filled in, for CatBoost it is a word of its own. fars: 30 000 rows drawn, of cla
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,8 @@ def main() -> None:
             keep(FITS, row)
             print(*task, f"{row['error']:.2f} %, {row['log_loss']:.3f}, {row['seconds']:.1f} s", flush=True)
     table = summary()
+    if not table:
+        sys.exit("There are no fits to sum up: nothing that was asked for is there.")
     save("categories", table)
     show(table)
 

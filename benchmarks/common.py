@@ -332,7 +332,9 @@ class Options(argparse.ArgumentParser):
             if found.jobs is None:
                 found.jobs = 1  # starting processes would take longer than the work
             threadpool_limits(found.jobs, user_api="openmp")  # on tiny data threads mostly wait for each other
-            print(f"Quick run: {self.quick_of}. Made anew and only a try: figures go to {results()}.", file=sys.stderr
+            asked = [option for option in sys.argv[1:] if option != "--quick"]
+            of = self.quick_of + (f", but for {shlex.join(asked)}" if asked else "")
+            print(f"Quick run: {of}. Made anew and only a try: figures go to {results()}.", file=sys.stderr
                   if begun else sys.stdout, flush=True)
             return found
         os.environ.pop(QUICK, None)
