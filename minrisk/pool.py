@@ -48,6 +48,13 @@ SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it wer
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
 
 
+class Judge(NamedTuple):
+    """What decisions about left-out rows are judged by."""
+
+    costs: RowCosts  # what was stated
+    matrix: FloatArray  # (K, D) by which probabilities decide: that of the costs, or what they are in the mean
+
+
 class Pool(NamedTuple):
     """Candidates and their part in the average."""
 
@@ -97,20 +104,23 @@ def blend(
     return (share, temperature) if worthwhile else (0.0, 1.0)
 
 
-def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: int, stated: RowCosts) -> Pool:
+def fit_pool(
+    trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: int, judge: Judge, unsure: bool = False
+) -> Pool:
     """Train the first candidate, then those of the others that left-out rows give a share.
 
-    With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
+    With one fold nothing is left out, and without a link there is nothing to average: then there is the first only,
+    `unsure` where rows are too few to leave any out.
     Where all that does not beat the class frequencies, these are the answer. Members of the pool end with some rounds
     on all rows; the average keeps its temperature: new rows are as new to each as those that it left out. `most` rounds
-    in all; `stated` are the costs that decisions are judged by.
+    in all; `judge` has the costs that decisions are judged by.
     """
     plain = cast("Trainer", trainers[0])
     workers = plain.workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
-        fit = plain.alone(most, seed)
-        return _alone(fit, stated, [])
+        fit = plain.unsure(most, seed) if unsure and plain.candidate.link else plain.alone(most, seed)
+        return _alone(fit, judge, [])
     n_rounds = first_rounds(len(folds), most)
 
     def members(trainer: AnyTrainer, first: int, last: int) -> list[Any]:
@@ -121,13 +131,13 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         return first, cross_fit(trainer.candidate, first, folds, n_rounds, Workers())
 
     def join(pool: Pool, fit: CrossFit) -> Pool | None:
-        found = _join(pool, fit, stated)
+        found = _join(pool, fit, judge)
         if pool.scores.size > FORGETTING:
             give_back()  # what the blends were computed in
         return found
 
     def drop(pool: Pool, fit: CrossFit) -> Pool:
-        return pool._replace(dropped=[*pool.dropped, _judged(fit, stated, pool.link)])
+        return pool._replace(dropped=[*pool.dropped, _judged(fit, judge, pool.link)])
 
     def challenged(pool: Pool, rivals: list[AnyTrainer], trials: list[tuple[list[CrossFitted], CrossFit]]) -> Pool:
         losses = [_loss(join(pool, tried), tried) for _, tried in trials]
@@ -144,7 +154,7 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
 
     own = members(plain, 0, n_folds)
     constants = [member.constant() for member in own]
-    pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), stated, [])
+    pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), judge, [])
     fit = pool.fits[0]
     del own  # they hold memory
     challengers = trainers[1:] if pool.link is not None else []
@@ -153,13 +163,13 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         rivals = list(group)  # groups one after another: what is tried holds memory
         pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
     if pool.link == STARTS_AT_ZERO:
-        pool = _or_frequencies(pool, fit, constants, folds, stated)
+        pool = _or_frequencies(pool, fit, constants, folds, judge)
     own_trainer = {id(trainer.candidate): trainer for trainer in trainers}
     return pool._replace(fits=[own_trainer[id(fit.candidate)].finish(fit, most, seed) for fit in pool.fits])
 
 
 def _or_frequencies(
-    pool: Pool, plain: CrossFit, constants: list[Progress], folds: IntArray, stated: RowCosts
+    pool: Pool, plain: CrossFit, constants: list[Progress], folds: IntArray, judge: Judge
 ) -> Pool:  # fmt: skip
     """The pool, or what plain members know without a tree where it has none or does not do better."""
     log_p = np.array([made.intercept for made in constants])
@@ -170,17 +180,18 @@ def _or_frequencies(
     if any(fit.n_rounds for fit in pool.fits) and _loss(pool, plain) < known:
         return pool
     others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not plain.candidate]
-    return _alone(plain._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores), stated, others)
+    return _alone(plain._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores), judge, others)
 
 
-def _alone(fit: CrossFit, stated: RowCosts, dropped: list[CrossFit]) -> Pool:
-    return Pool([_judged(fit, stated, fit.candidate.link)], [1.0], fit.temperature, fit.scores, dropped)
+def _alone(fit: CrossFit, judge: Judge, dropped: list[CrossFit]) -> Pool:
+    return Pool([_judged(fit, judge, fit.candidate.link)], [1.0], fit.temperature, fit.scores, dropped)
 
 
-def _judged(fit: CrossFit, stated: RowCosts, link: Link | None) -> CrossFit:
+def _judged(fit: CrossFit, judge: Judge, link: Link | None) -> CrossFit:
     """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
-    costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
-    return fit._replace(risk=_risk(fit.scores, link, fit.temperature, costs), scores=fit.scores[:0].copy())
+    table, row, weight, label = judge.costs
+    seen = judge._replace(costs=RowCosts(table, row[fit.seen], weight[fit.seen], label[fit.seen]))
+    return fit._replace(risk=_risk(fit.scores, link, fit.temperature, seen), scores=fit.scores[:0].copy())
 
 
 def _loss(joined: Pool | None, fit: CrossFit) -> float:
@@ -192,7 +203,7 @@ def _loss(joined: Pool | None, fit: CrossFit) -> float:
     return log_loss(joined.link, joined.scores, codes, fit.weight, joined.temperature, caution=False)
 
 
-def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
+def _join(pool: Pool, fit: CrossFit, judge: Judge) -> Pool | None:
     """The pool with the candidate in it, by the rows that its members left out; None if they give it no share."""
     assert pool.link is not None
     if not fit.n_rounds:
@@ -206,7 +217,7 @@ def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     if share == 0.0:
         return None
     if share == 1.0:
-        alone = _alone(fit, stated, [*pool.dropped, *pool.fits])
+        alone = _alone(fit, judge, [*pool.dropped, *pool.fits])
         return alone._replace(temperature=fit.temperature * temperature)
     factors = [s * (1.0 - share) / pool.temperature for s in pool.shares] + [share / fit.temperature]
     total = sum(factors)  # of scores that are divided by `temperature` afterwards
@@ -214,7 +225,7 @@ def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     challenger *= share
     challenger += present
     challenger /= total
-    fits = [*pool.fits, _judged(fit, stated, pool.link)]
+    fits = [*pool.fits, _judged(fit, judge, pool.link)]
     return Pool(fits, [f / total for f in factors], temperature / total, challenger, pool.dropped)
 
 
@@ -259,16 +270,17 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
     )
 
 
-def validated_risk(pool: Pool, stated: RowCosts) -> float:
+def validated_risk(pool: Pool, judge: Judge) -> float:
     """Mean cost of the decisions about left-out rows; infinite without any."""
-    return _risk(pool.scores, pool.link, pool.temperature, stated)
+    return _risk(pool.scores, pool.link, pool.temperature, judge)
 
 
-def _risk(scores: np.ndarray, link: Link | None, temperature: float, costs: RowCosts) -> float:
+def _risk(scores: np.ndarray, link: Link | None, temperature: float, judge: Judge) -> float:
     if not len(scores):
         return np.inf
+    costs, matrix = judge
     parts = [slice(a, a + RISK_ROWS) for a in range(0, len(scores), RISK_ROWS)]
-    decisions = np.concatenate([least_cost(link, scores[p].astype(float), temperature, costs.table) for p in parts])
+    decisions = np.concatenate([least_cost(link, scores[p].astype(float), temperature, matrix) for p in parts])
     return float(costs.weight @ costs.table[costs.row, decisions] / costs.weight.sum())
 
 
