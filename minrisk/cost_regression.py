@@ -30,9 +30,9 @@ from minrisk.rows.base import RowCosts
 from minrisk.rows.local import LocalRows
 from minrisk.selection import Member, checkpoints
 
-LEARNING_RATE = 0.4  # times that of the boosters: costs are smooth where classes are not
+LEARNING_RATE = 0.2  # times that of the boosters: costs are smooth where classes are not
 LEAST_ROWS = 20  # of a class: fewer have mean costs only
-LEAST_FALL = 0.02  # share of the squared error by which a later checkpoint must be better
+FIRST_FALL, LEAST_FALL = 0.02, 0.005  # shares of the squared error: the first checkpoint, later ones must be better by
 PATIENCE, GRACE = 2.0, 5  # stop when the round exceeds this many times the best one and five more
 ROUNDING = 1e-9  # of the largest cost: smaller differences within a class are none
 BLOCK = 4096  # rows that are predicted together
@@ -61,13 +61,18 @@ class CostRegression:
     vectors: FloatArray
     bounds: IntArray
 
+    @classmethod
+    def of_means(cls, means: FloatArray) -> CostRegression:
+        """Without trees."""
+        return packed_regression(means, [])
+
     def of_class(self, X: FloatArray, j: int) -> FloatArray:
         """m_j: what each decision costs rows that are of class j, (n, D); at least 0."""
         costs = np.tile(self.means[j], (len(X), 1))
         first, last = self.bounds[j : j + 2].tolist()
         if first < last:
             self.packed.add_scores(X, self.vectors, first, last, 0, len(X), costs)
-        return np.maximum(costs, 0.0, out=costs)
+        return np.asarray(np.maximum(costs, 0.0, out=costs))
 
     def expected(self, X: np.ndarray, p: FloatArray) -> FloatArray:
         """Expected cost of each decision, (n, D), with class probabilities p (n, K)."""
@@ -129,7 +134,9 @@ def fit_cost_regression(
 
 def packed_regression(means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
     """The regression of these learners for each class, vectors in units of the costs."""
-    bounds = np.cumsum([0, *(len(fit.trees) for fit in fits)]).astype(np.int64)
+    bounds = np.zeros(len(means) + 1, dtype=np.int64)
+    if fits:
+        bounds[1:] = np.cumsum([len(fit.trees) for fit in fits])
     trees = list(itertools.chain.from_iterable(fit.trees for fit in fits))
     vectors = itertools.chain.from_iterable(fit.vectors for fit in fits)
     return CostRegression(means, pack(trees), np.concatenate([np.empty((0, means.shape[1])), *vectors]), bounds)
@@ -166,7 +173,7 @@ def _fit_class(
             made.train([n_rounds])
         scores = np.concatenate([made.scores(n_rounds) for made in members])
         error = float(weight @ ((0.5 * (1.0 - scores) - own / top) ** 2).sum(axis=1))
-        if n_rounds == 0 or error < (1.0 - LEAST_FALL) * best:
+        if n_rounds == 0 or error < (1.0 - (LEAST_FALL if chosen else FIRST_FALL)) * best:
             best, chosen = error, n_rounds
         if n_rounds > PATIENCE * chosen + GRACE:
             break
@@ -174,5 +181,5 @@ def _fit_class(
         return Progress()
     last = member((0, 0), seed + len(members))
     last.train([chosen])
-    made = last.result(chosen)
-    return Progress(made.trees, [-0.5 * top * vectors for vectors in made.vectors])
+    learnt = last.result(chosen)
+    return Progress(learnt.trees, [-0.5 * top * vectors for vectors in learnt.vectors])

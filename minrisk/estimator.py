@@ -290,7 +290,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(scores.argmax(axis=1) if expected is None else expected.argmin(axis=1))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """How good each decision is, (n, D): `predict` takes the largest. For two classes the second less the first, (n,).
+        """How good each decision is, (n, D): `predict` takes the largest. For two classes second less first, (n,).
 
         The scores H(x); where probabilities decide, -log of the expected avoidable cost, up to a constant. With two
         classes that is log p_1 C_10 - log p_0 C_01, which is positive where `predict` takes the second.

@@ -55,7 +55,9 @@ class MinRiskClassifier(BoostedClassifier):
 
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
 
-    with one trained on the costs it is argmax_k H_k(x).
+    with one trained on the costs it is argmax_k H_k(x). Where `fit` is given costs for each row, C_jk is a regression
+    on the features of what rows of class j cost (`minrisk.cost_regression`), or a row's own costs given to `predict`.
+    On rows too few to leave any out (one of each class) probabilities stay near the class frequencies.
 
     Parameters
     ----------
@@ -65,8 +67,8 @@ class MinRiskClassifier(BoostedClassifier):
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
         What is boosted. "softmax" and "exponential" see 0/1 costs and estimate probabilities: they serve any costs,
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
-        costs. "auto" tries "softmax" and, within `time_budget`, the others, and keeps the one of least validated cost;
-        with costs per row it starts with "coupled".
+        costs: they know no others, and no probabilities. "auto" tries "softmax" and, within `time_budget`,
+        "exponential", and keeps the one of least validated cost.
     n_estimators : int, default=200
         Largest number of rounds, those on all rows included.
     learning_rate : float, default=0.5
@@ -107,7 +109,7 @@ class MinRiskClassifier(BoostedClassifier):
         "smooth" ones ("softmax", at most 4096 rows) have Gaussian kernels around 128 rows in place of trees. "linear"
         and "smooth" ones depend on the features' scales. False: plain members only, at a third of the time.
     time_budget : float, optional
-        Seconds in which "auto" may try further surrogates: the fit depends on the machine. None: the first one only.
+        Seconds in which "auto" may try "exponential" too: the fit then depends on the machine. None: "softmax" only.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -121,6 +123,8 @@ class MinRiskClassifier(BoostedClassifier):
         As in `REBELClassifier`; `model_` holds the members' trees, one of each in every round.
     n_iter_ : int
         Rounds kept; a kind of members that needs fewer stands still afterwards.
+    cost_regression_ : CostRegression or None
+        What was learnt from costs per row; its `means` (K, D) are what each decision costs a class's rows in the mean.
     surrogate_ : str
         The surrogate chosen.
     selection_ : list of dict

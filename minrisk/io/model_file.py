@@ -24,6 +24,7 @@ import numpy as np
 import minrisk
 from minrisk._typing import Labels
 from minrisk.categories import Categories, Category
+from minrisk.cost_regression import CostRegression
 from minrisk.costs import CostMatrix
 from minrisk.estimator import BoostedClassifier
 from minrisk.io.atomic import write_beside
@@ -60,8 +61,12 @@ SMOOTH = {
     "smooth_center": (np.float64, 1), "smooth_scale": (np.float64, 1), "landmarks": (np.float64, 2),
     "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
 }  # fmt: skip
+REGRESSION = {"means": (np.float64, 2), "vectors": (np.float64, 2), "bounds": (np.int64, 1)}
+COSTS = {f"costs_{name}": kind for name, kind in (TREE_ARRAYS | REGRESSION).items()}  # learnt from costs per row
 LINES = {"slope": (np.float64, 1), "origin": (np.float64, 1)}
-OPTIONAL = {**CURVES, **PROJECTION, **SMOOTH, **LINES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1)}
+OPTIONAL = {
+    **CURVES, **PROJECTION, **SMOOTH, **COSTS, **LINES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1),
+}  # fmt: skip
 
 
 class ModelFileError(ValueError):
@@ -168,6 +173,9 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     if (smooth := model.smooth) is not None:
         parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
         arrays |= dict(zip(SMOOTH, parts, strict=True))
+    if (regression := getattr(estimator, "cost_regression_", None)) is not None:
+        arrays |= {f"costs_{name}": getattr(regression, name) for name in REGRESSION}
+        arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREE_ARRAYS}
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     if estimator.cost_ is not None:
@@ -246,6 +254,8 @@ def _restore(payload: bytes) -> Any:
     _restore_labels(estimator, header, arrays)
     estimator._restore_facts(header["facts"])
     estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
+    if isinstance(estimator, minrisk.MinRiskClassifier):
+        estimator.cost_regression_ = _restore_regression(arrays, estimator)
     estimator._categories = _restore_categories(header, arrays, estimator.model_.n_features)
     estimator.n_features_in_ = estimator._categories.n_features
     if header["feature_names"] is not None:
@@ -331,6 +341,26 @@ def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outp
     return AdditiveModel(
         packed, vectors, intercept, n_features, header["link"], per_round, temperature, projection, smooth
     )
+
+
+def _restore_regression(arrays: dict[str, np.ndarray], estimator: Any) -> CostRegression | None:
+    """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
+    model, D = estimator.model_, len(estimator.decisions_)
+    if estimator.cost_ is not None or model.link is None:
+        return None
+    if not all(name in arrays for name in COSTS):
+        raise ModelFileError("there must be a cost matrix, or what was learnt from costs per row.")
+    packed = PackedTrees(**{name: arrays[f"costs_{name}"] for name in TREE_ARRAYS})
+    packed.check(model.n_features)
+    means, vectors, bounds = (arrays[f"costs_{name}"] for name in REGRESSION)
+    if means.shape != (len(estimator.classes_), D) or vectors.shape != (packed.vector_offsets[-1], D):
+        raise ModelFileError("costs per class, and the vectors of their trees, need one entry per decision.")
+    if not np.all(np.isfinite(means)) or not np.all(np.isfinite(vectors)):
+        raise ModelFileError("a cost is not finite.")
+    within = bounds.shape == (len(means) + 1,) and bounds[0] == 0 and bounds[-1] == len(packed)
+    if not within or np.any(bounds[1:] < bounds[:-1]):
+        raise ModelFileError("each class must have a range of the trees that say its costs.")
+    return CostRegression(means, packed, vectors, bounds)
 
 
 def _restore_projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
