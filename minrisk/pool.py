@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress
 from minrisk.columns import Codes
+from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
@@ -247,17 +249,18 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             else:
                 members.append((member, fit.n_rounds, share / len(fit.members), weight / len(fit.members)))
     D = pool.scores.shape[1]
-    trees, vectors, factors, weights = [], [np.empty((0, D))], [], []
+    trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)))]
     for t in range(longest):
+        vectors = []
         for member, last, factor, weight in members:
             grown = t < min(last, len(member.trees))  # a member that is done stands still
             trees.append(member.trees[t] if grown else CONSTANT)
-            vectors.append(member.vectors[t] if grown else np.zeros((1, D)))
-            factors.append(factor)
+            vectors.append(factor * member.vectors[t] if grown else np.zeros((1, D)))
             weights.append(weight)
-    packed, all_vectors = pack(trees), np.concatenate(vectors)
-    packed.gain[:] *= np.repeat(weights, np.diff(packed.offsets))
-    all_vectors *= np.repeat(factors, np.diff(packed.vector_offsets))[:, None]
+        rounded.append(RoundedVectors.of(np.concatenate(vectors)))
+    packed = pack(trees)
+    gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))).astype(np.float32)
+    packed = replace(packed, gain=gain)  # which nothing but importances is computed from
     if projection is not None:
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
         number = np.arange(n_features + projection.n_columns)
@@ -265,9 +268,9 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         packed.feature[:] = number[packed.feature]
         projection = projection.take(used) if len(used) else None
     return AdditiveModel(
-        packed, all_vectors, intercept, n_features, pool.link, len(members), pool.temperature, projection,
-        smooth,
-    )
+        packed, RoundedVectors.joined(rounded), intercept, n_features, pool.link, len(members), pool.temperature,
+        projection, smooth,
+    )  # fmt: skip
 
 
 def validated_risk(pool: Pool, judge: Judge) -> float:

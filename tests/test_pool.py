@@ -543,17 +543,26 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
     return Pool(fits, shares.tolist(), 2.0, np.empty((0, D)), [])
 
 
-def averaged(pool, wide, n_rounds=None, members=None):
+def in_16_bits(vectors):
+    """The nearest multiples of a power of two, each vector's own, that are at most 32 767 of them."""
+    unit = np.ones(len(vectors))
+    for i, vector in enumerate(np.abs(vectors).max(axis=1)):
+        while vector > 0 and vector <= 32767 * unit[i] / 2:
+            unit[i] /= 2
+    return np.round(vectors / unit[:, None]) * unit[:, None]
+
+
+def averaged(pool, wide, n_rounds=None, members=None, rounded=lambda vectors: vectors):
     """Scores after some rounds, by the definition: of all members, or of one of every candidate."""
     scores = np.zeros((len(wide), pool.scores.shape[1]))
     for fit, share in zip(pool.fits, pool.shares, strict=True):
         chosen = fit.members if members is None else [fit.members[members]]
         for member in chosen:
             last = fit.n_rounds if n_rounds is None else min(n_rounds, fit.n_rounds)
-            own = np.tile(member.intercept, (len(wide), 1))
+            factor = share / len(chosen)
+            scores += factor * np.asarray(member.intercept)
             for tree, vectors in zip(member.trees[:last], member.vectors[:last], strict=True):
-                own += added(tree, vectors, wide)
-            scores += share / len(chosen) * own
+                scores += added(tree, rounded(factor * vectors), wide)
     return scores
 
 
@@ -577,9 +586,9 @@ def test_a_model_of_members_is_their_average(seed, m):
     model = pooled_model(pool, d, projection)
     assert len(model) == max(fit.n_rounds for fit in pool.fits) and model.trees_per_round == 6
     assert (model.n_features, model.link, model.temperature) == (d, "softmax", 2.0)
-    np.testing.assert_allclose(model.scores(X), averaged(pool, wide), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model.scores(X), averaged(pool, wide, rounded=in_16_bits), rtol=1e-10, atol=1e-12)
     for t, stage in enumerate(model.staged_scores(X), 1):
-        np.testing.assert_allclose(stage, averaged(pool, wide, t), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(stage, averaged(pool, wide, t, rounded=in_16_bits), rtol=1e-10, atol=1e-12)
         np.testing.assert_array_equal(stage, model[:t].scores(X))
     in_use = {
         j for fit in pool.fits for member in fit.members for tree in member.trees[: fit.n_rounds] for j in tree.feature
@@ -660,7 +669,9 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
     assert len(pool.fits) > 1 and "linear" in {fit.candidate.variant for fit in pool.fits if fit.n_rounds}
     wide = beside(X, projection)
-    np.testing.assert_allclose(model.model_.scores(X), averaged(pool, wide), rtol=1e-9, atol=1e-11)
+    expected = averaged(pool, wide, rounded=in_16_bits)
+    np.testing.assert_allclose(model.model_.scores(X), expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(expected, averaged(pool, wide), rtol=0, atol=1e-4)
     binner = fit_binner(X)
     axis = Columns(binner.transform(X), binner.n_bins, binner.thresholds)
     folds = fold_numbers(axis.binned, y, 3, model._seed)
