@@ -65,7 +65,8 @@ class Progress:
     ) -> Progress:
         """The progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
-        vectors = [model.vectors[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
+        values = np.asarray(model.vectors)
+        vectors = [values[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
         return cls(trees, vectors, model.intercept, log_scale, list(losses))
 
     def replay(self, rows: Rows) -> None:

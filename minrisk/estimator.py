@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from minrisk.rows.local import LocalRows
 
 FEW_ROWS = 16
+LEAST_COST = 1e-300  # of which there is a logarithm
 NO_LINK = (
     "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
     "sklearn.calibration.CalibratedClassifierCV."
@@ -272,8 +273,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         return self._categories.numbers(np.asarray(check_numbers(self, self._categories.coded(X), reset=False)))
 
-    def _scores(self, X: Any) -> FloatArray:
-        X = self._check_X(X)
+    def _scores(self, X: np.ndarray) -> FloatArray:
+        """Scores of checked rows."""
         if len(X) <= FEW_ROWS:
             return self.model_.scores(X)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
@@ -281,29 +282,45 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Labels:
         """The decision for each row, (n,)."""
-        chosen = self._decide(self._scores(X))  # first: it says so if there was no fit
-        return np.asarray(self.decisions_[chosen])
+        X = self._check_X(X)  # first: it says so if there was no fit
+        return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
 
-    def _decide(self, scores: FloatArray) -> IntArray:
-        """Number of the decision: that of the largest score."""
-        return np.asarray(scores.argmax(axis=1))
+    def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
+        """Expected avoidable costs of each decision, (n, D), up to a factor; None: the largest score decides."""
+        return None
+
+    def _decide(self, X: np.ndarray, scores: FloatArray) -> IntArray:
+        """Number of the decision: that of the least expected cost, or of the largest score."""
+        expected = self._expected(X, scores)
+        return np.asarray(scores.argmax(axis=1) if expected is None else expected.argmin(axis=1))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores H(x), (n, D); for two classes the second score less the first, (n,)."""
-        return self._outward(self._scores(X))
+        """How good each decision is, (n, D): `predict` takes the largest. For two classes second less first, (n,).
+
+        The scores H(x); where probabilities decide, -log of the expected avoidable cost, up to a constant. With two
+        classes that is log p_1 C_10 - log p_0 C_01, which is positive where `predict` takes the second.
+        """
+        X = self._check_X(X)
+        return self._outward(X, self._scores(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """`decision_function` after each round."""
-        yield from map(self._outward, self.model_.staged_scores(self._check_X(X)))
+        X = self._check_X(X)
+        for scores in self.model_.staged_scores(X):
+            yield self._outward(X, scores)
 
     def staged_predict(self, X: Any) -> Iterator[Labels]:
         """`predict` after each round."""
-        for scores in self.model_.staged_scores(self._check_X(X)):
-            yield np.asarray(self.decisions_[self._decide(scores)])
+        X = self._check_X(X)
+        for scores in self.model_.staged_scores(X):
+            yield np.asarray(self.decisions_[self._decide(X, scores)])
 
-    def _outward(self, scores: FloatArray) -> FloatArray:
-        two = len(self.classes_) == 2 and scores.shape[1] == 2
-        return np.asarray(scores[:, 1] - scores[:, 0]) if two else scores
+    def _outward(self, X: np.ndarray, scores: FloatArray) -> FloatArray:
+        """What `decision_function` returns."""
+        expected = self._expected(X, scores)
+        merits = scores if expected is None else -np.log(np.maximum(expected, LEAST_COST))
+        two = len(self.classes_) == 2 and merits.shape[1] == 2
+        return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits
 
     @property
     def predict_proba(self) -> Callable[[Any], FloatArray]:
@@ -335,8 +352,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.cost is None
 
     def _predict_proba(self, X: Any) -> FloatArray:
-        scores = self._scores(X)  # first: it says so if there was no fit
-        return self.model_.probabilities(scores)
+        X = self._check_X(X)  # first: it says so if there was no fit
+        return self.model_.probabilities(self._scores(X))
 
     _predict_proba.__name__ = "predict_proba"  # scikit-learn's stacking takes a method's own name for the attribute's
 
