@@ -149,7 +149,8 @@ def boost(
         for monitor in monitors:
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe)
-    unwatched, ahead = not monitors and recipe.target_loss == -math.inf, deque[Made]()
+    watched = not all(getattr(monitor, "counts_only", False) for monitor in monitors)
+    unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[Made]()
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         if progress.losses[-1] < recipe.target_loss:
             break

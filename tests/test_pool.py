@@ -18,6 +18,7 @@ from minrisk.losses.links import log_probabilities
 from minrisk.pool import (
     LEAST_GAIN,
     SHARES,
+    Judge,
     Pool,
     blend,
     fit_pool,
@@ -172,9 +173,14 @@ class Told:
         return CrossFit(self.candidate, [made], 0, 1.0, np.arange(0), none[:, 0], none, [], 1.0)
 
 
+def judge_of(costs):
+    """That of a cost matrix."""
+    return Judge(costs, costs.table)
+
+
 def pool_of(told, folds, n_rounds, seed, stated=None):
     """`fit_pool`, judged by 0/1 costs unless others are stated."""
-    return fit_pool(told, folds, n_rounds, seed, stated or told[0].candidate.costs)
+    return fit_pool(told, folds, n_rounds, seed, judge_of(stated or told[0].candidate.costs))
 
 
 class ToldMember:
@@ -345,14 +351,14 @@ def test_a_line_for_every_candidate():
     table, weight = random_costs(rng, 3), rng.uniform(0.5, 2, 300)
     stated = make_costs(table, codes, weight)
     pool = pool_of(told, folds, 7, 0, stated)
-    lines = report(pool, validated_risk(pool, stated))
+    lines = report(pool, validated_risk(pool, judge_of(stated)))
     assert [line["variant"] for line in lines] == ["plain", "linear", "small"]
     one, two = (own / fit.temperature for own, fit in zip((scores, other), pool.fits, strict=True))
     share, _ = blend("softmax", one, two, codes, np.ones(300))
     assert 0 < share < 1
     assert [line["share"] for line in lines] == pytest.approx([1 - share, share, 0.0])
     pooled = mean_cost(pool.scores, pool.temperature, codes, weight, table)
-    assert validated_risk(pool, stated) == pytest.approx(pooled)
+    assert validated_risk(pool, judge_of(stated)) == pytest.approx(pooled)
     for line, fit, own in zip(lines, [*pool.fits, *pool.dropped], (scores, other, lucky), strict=True):
         assert (line["n_rounds"], line["temperature"], line["seconds"]) == (fit.n_rounds, fit.temperature, fit.seconds)
         assert line["surrogate"] == "softmax" and line["pooled_risk"] == pytest.approx(pooled)
@@ -366,7 +372,7 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
     weight, table = np.random.default_rng(0).uniform(0.5, 2, 300), 1 - np.eye(3)
     stated = make_costs(table, codes, weight)
     pool = pool_of([Told("plain", scores, codes), Told("small", 0.1 * scores - 5, codes)], folds, 7, 0, stated)
-    _, line = report(pool, validated_risk(pool, stated))
+    _, line = report(pool, validated_risk(pool, judge_of(stated)))
     (dropped,) = pool.dropped
     expected = mean_cost(0.1 * scores[:100] - 5, dropped.temperature, codes[:100], weight[:100], table)
     assert line["risk"] == pytest.approx(expected)
@@ -376,8 +382,8 @@ def test_one_member_of_all_rows_has_no_risk():
     _, codes, _, scores = task(13)
     pool = pool_of([Told("plain", scores, codes)], np.zeros(300, dtype=int), 7, 0)
     stated = make_costs(1 - np.eye(3), codes, np.ones(300))
-    assert validated_risk(pool, stated) == np.inf
-    (line,) = report(pool, validated_risk(pool, stated))
+    assert validated_risk(pool, judge_of(stated)) == np.inf
+    (line,) = report(pool, validated_risk(pool, judge_of(stated)))
     assert line["risk"] is None and line["pooled_risk"] is None and line["share"] == 1.0
 
 

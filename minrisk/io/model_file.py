@@ -24,6 +24,7 @@ import numpy as np
 import minrisk
 from minrisk._typing import FloatArray
 from minrisk.categories import Categories, Category
+from minrisk.cost_regression import CostRegression
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
@@ -65,9 +66,13 @@ SMOOTH = {
     "smooth_center": (np.float64, 1), "smooth_scale": (np.float64, 1), "landmarks": (np.float64, 2),
     "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
 }  # fmt: skip
+REGRESSION = {"means": (np.float64, 2), "vectors": (np.float64, 2), "bounds": (np.int64, 1)}
+COSTS = {f"costs_{name}": kind for name, kind in (TREE_ARRAYS | REGRESSION).items()}  # learnt from costs per row
 LEAVES = {"value": (np.float64, 1), "slope": (np.float64, 1), "origin": (np.float64, 1)}
-COSTS = {"cost": (np.float64, 2), "stated": (np.float64, 2)}
-OPTIONAL = {**CURVES, **PROJECTION, **SMOOTH, **LEAVES, **COSTS, "category_numbers": (np.float64, 1)}
+COSTS_STATED = {"cost": (np.float64, 2), "stated": (np.float64, 2)}
+OPTIONAL = {
+    **CURVES, **PROJECTION, **SMOOTH, **COSTS, **LEAVES, **COSTS_STATED, "category_numbers": (np.float64, 1),
+}  # fmt: skip
 
 
 class ModelFileError(ValueError):
@@ -188,6 +193,9 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     if (smooth := model.smooth) is not None:
         parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
         arrays |= dict(zip(SMOOTH, parts, strict=True))
+    if (regression := getattr(estimator, "cost_regression_", None)) is not None:
+        arrays |= {f"costs_{name}": getattr(regression, name) for name in REGRESSION}
+        arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREE_ARRAYS}
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     costs, labels = costs_out(estimator)
@@ -241,6 +249,8 @@ def _restore(arrays: io_arrays.Unpacked) -> Any:
     restore_labels(estimator, header, arrays)
     estimator._restore_facts(header["facts"])
     estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
+    if isinstance(estimator, minrisk.MinRiskClassifier):
+        estimator.cost_regression_ = _restore_regression(arrays, estimator)
     estimator._categories = _restore_categories(header, arrays, estimator.model_.n_features)
     estimator.n_features_in_ = estimator._categories.n_features
     if header["feature_names"] is not None:
@@ -314,6 +324,26 @@ def _restore_model(header: dict[str, Any], arrays: Arrays, n_outputs: int) -> Ad
     return AdditiveModel(
         packed, vectors, intercept, n_features, header["link"], per_round, temperature, projection, smooth
     )
+
+
+def _restore_regression(arrays: Arrays, estimator: Any) -> CostRegression | None:
+    """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
+    model, D = estimator.model_, len(estimator.decisions_)
+    if estimator.cost_ is not None or model.link is None:
+        return None
+    if not all(name in arrays for name in COSTS):
+        raise ModelFileError("there must be a cost matrix, or what was learnt from costs per row.")
+    packed = PackedTrees(value=None, **{name: arrays[f"costs_{name}"] for name in TREE_ARRAYS})
+    packed.check(model.n_features)
+    means, vectors, bounds = (arrays[f"costs_{name}"] for name in REGRESSION)
+    if means.shape != (len(estimator.classes_), D) or vectors.shape != (packed.vector_offsets[-1], D):
+        raise ModelFileError("costs per class, and the vectors of their trees, need one entry per decision.")
+    if not np.all(np.isfinite(means)) or not np.all(np.isfinite(vectors)):
+        raise ModelFileError("a cost is not finite.")
+    within = bounds.shape == (len(means) + 1,) and bounds[0] == 0 and bounds[-1] == len(packed)
+    if not within or np.any(bounds[1:] < bounds[:-1]):
+        raise ModelFileError("each class must have a range of the trees that say its costs.")
+    return CostRegression(means, packed, vectors, bounds)
 
 
 def _restore_vectors(arrays: Arrays) -> FloatArray | RoundedVectors:
