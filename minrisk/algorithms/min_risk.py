@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
-from minrisk.costs import as_cost
+from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.reading import row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
@@ -400,8 +400,8 @@ class MinRiskClassifier(BoostedClassifier):
         X : array-like of shape (n, d)
         cost : optional
             Costs to decide by instead of those of the fit, without fitting again: a matrix as in the constructor, or
-            an (n, K, D) array with a matrix for every row; its D columns are `decisions_` if there are as many, else
-            the classes.
+            an (n, K, D) array with a matrix for every row. Its columns are `decisions_` if there are as many, else the
+            classes and what follows them, as in a matrix without labels.
 
         Raises
         ------
@@ -420,9 +420,17 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.selection import expected_costs
 
         if np.ndim(cost) == 3:
-            K, D = len(self.classes_), len(self.decisions_)
-            costs = avoidable(row_matrices(cost, len(scores), K, sorted({K, D})))
-            decisions = self.decisions_ if costs.shape[2] == D else self.classes_
+            matrices = row_matrices(cost, len(scores), len(self.classes_), len(self.decisions_))
+            costs, decisions = avoidable(matrices), self.decisions_
+            if costs.shape[2] != len(decisions):
+                named = as_cost(np.ones(costs.shape[1:]), self.classes_, allow_diagonal=True).decisions
+                decisions = label_array(named, self.classes_)
+        elif is_per_row(cost, len(scores), len(self.classes_)):
+            raise ValueError(
+                f"cost has a row for each of the {len(scores)} rows of X, shape {np.shape(cost)}, but what a decision "
+                "costs depends on the class, which is unknown: give a matrix for each row, shape (n, K, D), or one "
+                "matrix for all, or leave cost out to decide by what fit has learnt about costs."
+            )
         else:
             matrix = as_cost(cost, self.classes_)
             costs, decisions = matrix.avoidable, label_array(matrix.decisions, self.classes_)

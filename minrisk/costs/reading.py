@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -300,13 +300,19 @@ def positions_hint(cost: Any, matrix: CostMatrix) -> str:
     return ""
 
 
-def row_matrices(cost: Any, n_samples: int, n_classes: int, widths: Sequence[int]) -> FloatArray:
-    """Check a (K, D) cost matrix for every sample, (n, K, D) with D one of `widths`; raises `ValueError`."""
-    matrices: FloatArray = np.asarray(cost, dtype=np.float64)
-    fits = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes) and matrices.shape[2] in widths
-    if not fits or not np.all(np.isfinite(matrices)):
+def row_matrices(cost: Any, n_samples: int, n_classes: int, n_decisions: int) -> FloatArray:
+    """Check a cost matrix for every sample, (n, K, D); D is `n_decisions`, or K or more; raises `ValueError`."""
+    try:
+        matrices: FloatArray = np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("Costs per row must be numbers, one matrix of the same shape for each row.") from None
+    right = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes)
+    if not right or not (matrices.shape[2] == n_decisions or matrices.shape[2] >= n_classes):
         raise ValueError(
-            f"Costs per row must be finite, one matrix for each row: expected shape ({n_samples}, {n_classes}, "
-            f"{' or '.join(map(str, widths))}), got {matrices.shape}."
+            f"Costs per row must be one matrix for each row: expected shape ({n_samples}, {n_classes}, D) with "
+            f"D = {n_decisions}, or {n_classes} or more, got {matrices.shape}."
         )
+    if not np.all(np.isfinite(matrices)):
+        n, i, j = np.argwhere(~np.isfinite(matrices))[0].tolist()
+        raise ValueError(f"Costs per row must be finite, got {matrices[n, i, j]} in cost[{n}, {i}, {j}].")
     return matrices
