@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
+MOST_THREADS = 256  # no machine has more to give; rows are divided among so many at most
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -42,7 +44,7 @@ class Workers:
     """
 
     def __init__(self, n: int = 1) -> None:
-        self.n = max(1, n)
+        self.n = max(1, min(n, MOST_THREADS))
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Workers:

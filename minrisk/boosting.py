@@ -22,6 +22,7 @@ from minrisk.smooth import SmoothScores
 from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.whole_round import Made, WholeRound, whole_round
 
+MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
 
 
@@ -155,7 +156,8 @@ def boost(
         if progress.losses[-1] < recipe.target_loss:
             break
         if not ahead and whole:
-            ahead.extend(whole(totals, [_mixed(seed, later) for later in range(t, n_rounds if unwatched else t + 1)]))
+            last = min(n_rounds, t + MOST_AHEAD) if unwatched else t + 1
+            ahead.extend(whole(totals, [_mixed(seed, later) for later in range(t, last)]))
         elif not ahead:
             ahead.extend(_round(rows, recipe, progress, totals, floors, seed))
         if not ahead:

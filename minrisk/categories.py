@@ -4,6 +4,10 @@ A column of V categories becomes its codes 0..V-1, in place, and more columns af
 each, which is 1 in its rows; for many values the shares that the classes have among its rows. In training the shares
 of a row are those of other rows, so that they say there what they will say of new rows (as in scikit-learn's
 TargetEncoder). Categories that are ordered are their codes only.
+
+Codes of ordered categories follow the order of the dtype, values without rows included. Those of others follow the
+values that training rows hold: numbers by size, texts by the alphabet, so that neither the order in which a dtype lists
+them nor what else it lists makes a difference.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk.frames import Coded, Column, Frame, is_missing
 
 FEW_VALUES = 10  # of which each has a column
 FOLDS = 5  # of training rows; shares are those of the four others
@@ -32,31 +37,37 @@ class Category:
     table: FloatArray = field(default_factory=lambda: np.empty((1, 0)))  # (V + 1, m) numbers added; last: missing
 
     def codes(self, cells: Any) -> FloatArray:
-        """Codes of a pandas column, (n,); NaN for what is missing or unknown.
+        """Codes of a column of a table, (n,); NaN for what is missing or unknown.
 
         Raises
         ------
         ValueError
             If it holds numbers where the values are text, or the other way round.
         """
-        import pandas as pd
-
-        kinds = cells.array if isinstance(cells.dtype, pd.CategoricalDtype) else pd.Categorical(cells.astype(object))
-        given, texts = kinds.categories.astype(object), {isinstance(value, str) for value in self.values}
-        if len(given) and len(texts) == 1 and texts.isdisjoint(isinstance(value, str) for value in given):
+        given = Column.of(cells, self.name).coded()
+        texts = {isinstance(value, str) for value in self.values}
+        known = [value for value in given.values if not is_missing(value)]
+        if known and len(texts) == 1 and texts.isdisjoint(isinstance(value, str) for value in known):
             raise ValueError(
                 f"column {self.name!r} of X must hold categories such as {self.values[0]!r}, as in fit, "
-                f"got {given[0]!r}."
+                f"got {known[0]!r}."
             )
-        code = np.append(pd.Index(list(self.values), dtype=object).get_indexer(given), -1)[kinds.codes]
-        return np.where(code < 0, np.nan, code).astype(np.float64)
+        return _recoded(given, self.values)
 
     def unknown(self, cells: Any) -> list[Any]:
-        """Values of a pandas column that are none of these, in the order in which they come."""
-        import pandas as pd
+        """Values of a column of a table that are none of these, in the order in which they come."""
+        given, known = Column.of(cells, self.name).coded(), set(self.values)
+        there = (given.values[code] for code in dict.fromkeys(given.codes.tolist()) if code >= 0)
+        return [value for value in there if value not in known]
 
-        given = pd.Index(cells.dropna().astype(object).unique())
-        return list(given.difference(list(self.values), sort=False))
+    def of_rows(self, codes: FloatArray, weight: FloatArray) -> tuple[Category, FloatArray]:
+        """With the values that rows of some weight hold, and the codes of all rows; as it is where it is ordered."""
+        if self.ordered:
+            return self, codes
+        used = np.unique(codes[(weight > 0) & ~np.isnan(codes)]).astype(np.int64)
+        code = np.full(len(self.values) + 1, np.nan)
+        code[used] = np.arange(len(used))
+        return replace(self, values=tuple(self.values[k] for k in used)), code[self.rows(codes)]
 
     def rows(self, codes: FloatArray) -> IntArray:
         """Rows of the table."""
@@ -72,18 +83,33 @@ class Categories:
 
     @classmethod
     def of(cls, X: Any) -> Self:
-        """The columns of a pandas frame whose dtype is "category"; of anything else none."""
-        if not (hasattr(X, "isetitem") and hasattr(X, "dtypes")):
+        """The columns of a table whose types say that they hold categories, values sorted unless ordered."""
+        frame = Frame.of(X)
+        if frame is None or frame.is_plain:
             return cls()
-        kinds = [(j, dtype) for j, dtype in enumerate(X.dtypes) if getattr(dtype, "name", None) == "category"]
-        return cls(
-            tuple(Category(j, str(X.columns[j]), tuple(t.categories.tolist()), bool(t.ordered)) for j, t in kinds)
+        found = []
+        for position, column in enumerate(frame.columns):
+            if column.holds_categories:
+                _, values, ordered = column.coded()
+                values = [value for value in values if not is_missing(value)]
+                listed = values if ordered else sorted(values, key=_place)
+                found.append(Category(position, str(column.name), tuple(listed), ordered))
+        return cls(tuple(found))
+
+    def can_go_on_with(self, others: Categories) -> bool:
+        """Whether rounds on these can be followed by rounds on others: of the same columns, without new values."""
+        kinds, others_kinds = ([(c.position, c.ordered) for c in all_.columns] for all_ in (self, others))
+        return kinds == others_kinds and all(
+            new.values == old.values if old.ordered else set(new.values) <= set(old.values)
+            for old, new in zip(self.columns, others.columns, strict=True)
         )
 
-    @property
-    def values(self) -> list[tuple[int, tuple[Any, ...], bool]]:
-        """What must be the same for rounds to go on."""
-        return [(column.position, column.values, column.ordered) for column in self.columns]
+    def same_tables(self, others: Categories) -> bool:
+        """Whether values and what they add are the same."""
+        return len(self.columns) == len(others.columns) and all(
+            mine.values == theirs.values and np.array_equal(mine.table, theirs.table)
+            for mine, theirs in zip(self.columns, others.columns, strict=True)
+        )
 
     @property
     def source(self) -> IntArray:
@@ -92,25 +118,24 @@ class Categories:
         return np.concatenate([np.arange(self.n_features), *added]).astype(np.int64)
 
     def coded(self, X: Any) -> Any:
-        """X with codes for categories.
+        """Numbers of a table, (n, d), with codes for categories; X itself if it is none, or has NumPy's numbers only.
 
         Raises
         ------
         ValueError
-            If there are categories and X is no frame, or a column holds values of another kind.
+            If there are categories and X is no table, or a column holds values of another kind.
         """
-        if not self.columns:
-            return X
-        if not hasattr(X, "isetitem"):
+        frame = Frame.of(X)
+        if frame is None and self.columns:
             raise ValueError(
                 f"X must be a DataFrame as in fit, where column {self.columns[0].name!r} held categories, got "
-                f"{type(X).__name__}."
+                f"{type(X).__name__}: give one of pandas or polars, or an Arrow table."
             )
-        coded = X.copy(deep=False)
-        for column in self.columns:
-            if column.position < X.shape[1]:  # scikit-learn says what is wrong where there are fewer
-                coded.isetitem(column.position, column.codes(X.iloc[:, column.position]))
-        return coded
+        if frame is None or not frame.names or (frame.is_plain and not self.columns):
+            return X
+        category = {column.position: column for column in self.columns}
+        parts = [category[j].codes(c.cells) if j in category else c.numbers() for j, c in enumerate(frame.columns)]
+        return np.stack(parts, axis=1)
 
     def numbers(self, X: np.ndarray) -> np.ndarray:
         """Rows of codes, and what the tables add; (n, d + added)."""
@@ -123,7 +148,9 @@ class Categories:
         if not self.columns:
             return Categories((), X.shape[1]), X
         label, columns, added = np.unique(y, return_inverse=True)[1], [], []
-        for column in self.columns:
+        X = X.copy()
+        for listed in self.columns:
+            column, X[:, listed.position] = listed.of_rows(X[:, listed.position], weight)
             rows, n_values = column.rows(X[:, column.position]), len(column.values)
             if column.ordered or n_values <= FEW_VALUES:
                 table = np.eye(n_values + 1, 0 if column.ordered or n_values == 2 else n_values)
@@ -133,6 +160,35 @@ class Categories:
                 added.append(own)
             columns.append(replace(column, table=table))
         return Categories(tuple(columns), X.shape[1]), np.hstack([X, *added])
+
+
+def _place(value: Any) -> tuple[int, str, Any]:
+    """Where a value stands among others: numbers by size, texts by the alphabet, others by kind."""
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return 0, "", value
+    if isinstance(value, str):
+        return 1, "", str(value)
+    return 2, type(value).__name__, _Other(value)
+
+
+class _Other:
+    """A value that is neither number nor text: by its order where it has one, else as it is written."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __lt__(self, other: _Other) -> bool:
+        try:
+            return bool(self.value < other.value)
+        except TypeError:
+            return repr(self.value) < repr(other.value)
+
+
+def _recoded(given: Coded, values: tuple[Any, ...]) -> FloatArray:
+    """The place of each cell's value among these; NaN for what is not among them."""
+    place = {value: k for k, value in enumerate(values)}
+    code = np.array([*(place.get(value, np.nan) for value in given.values), np.nan], dtype=np.float64)
+    return np.asarray(code[given.codes])
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from copy import copy
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
 from minrisk.costs.stated import judging, stated_cost
-from minrisk.validation import Choice, Features, Flag, Number, Rule, check_numbers, check_parameters, label_array
+from minrisk.inputs import FEW_ROWS, Inputs, check_the_same
+from minrisk.validation import check_parameters, check_weights, label_array
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner
     from minrisk.boosting import Recipe
-    from minrisk.categories import Categories
     from minrisk.costs import CostMatrix
     from minrisk.model import AdditiveModel
     from minrisk.monitors import ProgressBar
     from minrisk.rows.base import RowCosts
     from minrisk.rows.local import LocalRows
 
-FEW_ROWS = 16
 LEAST_COST = 1e-300  # of which there is a logarithm
 NO_LINK = (
     "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
@@ -45,7 +44,7 @@ class Prepared(NamedTuple):
     validation: LocalRows | None
 
 
-class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Behaviour common to all algorithms; see a subclass for the parameters."""
 
     n_estimators: int
@@ -71,23 +70,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     train_loss_: FloatArray
     train_risk_: FloatArray
     validation_risk_: FloatArray | None
-    _categories: Categories
     _seed: int
     _log_scale: float
-
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        "n_estimators": Number(int, 1),
-        "learning_rate": Number(float, 0, open_low=True),
-        "binning": Choice(("quantile", "uniform")),
-        "max_bins": Number(int, 2, 256, optional=True),
-        "subsample": Number(float, 0, 1, open_low=True),
-        "max_features": Features(),
-        "early_stopping": Flag(),
-        "validation_fraction": Number(float, 0, 0.999, open_low=True),
-        "n_iter_no_change": Number(int, 1),
-        "warm_start": Flag(),
-        "verbose": Number(int, 0),
-    }
 
     def _recipe(self, costs: RowCosts, thresholds: tuple[FloatArray, ...]) -> Recipe:
         """The algorithm: the one method a subclass writes."""
@@ -100,7 +84,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Numbers, or a DataFrame whose other columns have the dtype "category"; NaN is missing, with the low values.
+            Numbers, or a DataFrame of pandas or polars or an Arrow table, whose other columns are of a type for
+            categories; NaN is missing, with the low values. Named columns are found by name afterwards, in any order.
         y : array-like of shape (n,)
             Class labels, numbers or strings; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -117,26 +102,22 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a parameter, X, y or a cost is not usable; the message says what was expected.
         """
+        given = self.get_params(deep=False)
+        trained = copy(self)  # what fails, or is interrupted, leaves this estimator as it was
+        trained.__dict__.update(check_parameters(type(self).__name__, given, self._rules))
+        trained._fit(X, y, check_weights(sample_weight), cost)
+        self.__dict__ = {**trained.__dict__, **given}
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, cost: Any) -> None:
+        """Train; the parameters are checked."""
         from minrisk.monitors import ProgressBar
 
-        check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
         X, y = self._check_training(X, y, sample_weight, goes_on)
         with Workers(effective_n_jobs(self.n_jobs)) as workers, ProgressBar(bool(self.verbose)) as bar:
             self._train(X, y, sample_weight, cost, goes_on, workers, bar)
-        return self
-
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels]:
-        """Numbers and labels; sets `_categories`."""
-        from minrisk.categories import Categories
-
-        found = Categories.of(X)
-        if goes_on and found.values != self._categories.values:
-            raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
-        X, y = check_numbers(self, found.coded(X), y, reset=not goes_on)
-        check_classification_targets(y)
-        self._categories, X = found.learn(X, y, self._weights(sample_weight, X))
-        return X, y
+        self._began_with = self._lasting_parameters()
 
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
@@ -153,7 +134,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         codes = self._encode(y, goes_on)
         weight = self._weights(sample_weight, X)
+        before = vars(self).copy()
         table, index = self._resolve_cost(cost, codes)
+        if goes_on:
+            for name, attribute in (("decisions", "decisions_"), ("costs", "cost_")):
+                check_the_same(name, before[attribute], getattr(self, attribute))
         if not goes_on:
             self._seed = self._draw_seed()
         training, validating = None, None
@@ -268,15 +253,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.ascontiguousarray(self.cost_.values), codes.astype(np.int32)
 
     # -- prediction ------------------------------------------------------------------------------------------------
-    def _check_X(self, X: Any) -> np.ndarray:
-        if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= FEW_ROWS and X.dtype in (np.float64, np.float32):
-            known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
-            fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
-            if fits and not self._categories.columns and not np.isinf(X).any():
-                return X
-        check_is_fitted(self, "model_")
-        return self._categories.numbers(np.asarray(check_numbers(self, self._categories.coded(X), reset=False)))
-
     def _scores(self, X: np.ndarray) -> FloatArray:
         """Scores of checked rows."""
         if len(X) <= FEW_ROWS:

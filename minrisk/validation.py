@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from datetime import date, timedelta
 from numbers import Integral, Real
+from numbers import Number as AnyNumber
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
+from minrisk.frames import DATES, NUMBERS, Column, is_missing, of_cells
 
-NO_NUMBERS = ("convert string to float", "Cannot cast", "could not be promoted", "datetime", "Timestamp", "Timedelta")
-ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder"
-CATEGORIES = 'if it holds categories say so by its dtype, X[{column!r}].astype("category")'
-COUNTED = "make numbers of it, for example days since the first"
+LARGEST_SEED = 2**32 - 1
+MAX_DEPTH = 64  # as in minrisk.learners.tree, which this does without: it takes time to import
+MOST_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 
 
 class Choice(NamedTuple):
@@ -27,6 +28,9 @@ class Choice(NamedTuple):
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and value in self.options
+
+    def plain(self, value: Any) -> Any:
+        return str(value)
 
     def __str__(self) -> str:
         return "one of " + ", ".join(repr(option) for option in self.options)
@@ -46,9 +50,15 @@ class Number(NamedTuple):
             return self.optional
         if isinstance(value, bool) or not isinstance(value, Integral if self.kind is int else Real):
             return False
-        value = float(value)
-        above: bool = value > self.low if self.open_low else value >= self.low
-        return above and value <= self.high and math.isfinite(value)
+        try:
+            number = self.kind(value)
+        except OverflowError:  # more than a float holds
+            return False
+        above: bool = number > self.low if self.open_low else number >= self.low
+        return above and number <= self.high and (self.kind is int or math.isfinite(number))
+
+    def plain(self, value: Any) -> Any:
+        return None if value is None else self.kind(value)
 
     def __str__(self) -> str:
         noun = "a whole number" if self.kind is int else "a number"
@@ -57,14 +67,76 @@ class Number(NamedTuple):
         return f"{noun} {low}{high}{', or None' if self.optional else ''}"
 
 
+class Depth(NamedTuple):
+    """Largest depth of a tree; a large number is no limit."""
+
+    optional: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        return Number(int, 1, optional=self.optional).accepts(value)
+
+    def plain(self, value: Any) -> Any:
+        return None if value is None else min(int(value), MAX_DEPTH)
+
+    def __str__(self) -> str:
+        return str(Number(int, 1, optional=self.optional))
+
+
 class Flag(NamedTuple):
     """True or False."""
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, (bool, Integral)) and int(value) in (0, 1)
+        return isinstance(value, (bool, np.bool_, Integral)) and int(value) in (0, 1)
+
+    def plain(self, value: Any) -> Any:
+        return bool(value)
 
     def __str__(self) -> str:
         return "True or False"
+
+
+class Verbosity(NamedTuple):
+    """How much is said: a whole number, or True or False."""
+
+    def accepts(self, value: Any) -> bool:
+        return Flag().accepts(value) or Number(int, 0).accepts(value)
+
+    def plain(self, value: Any) -> Any:
+        return int(value)
+
+    def __str__(self) -> str:
+        return "True, False or a whole number at least 0"
+
+
+class Threads(NamedTuple):
+    """joblib's number of threads."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is None or (isinstance(value, Integral) and not isinstance(value, bool) and int(value) != 0)
+
+    def plain(self, value: Any) -> Any:
+        return None if value is None else int(value)
+
+    def __str__(self) -> str:
+        return "a whole number but 0 (-1: all cores), or None"
+
+
+class Seed(NamedTuple):
+    """scikit-learn's source of random numbers."""
+
+    def accepts(self, value: Any) -> bool:
+        if value is None or value is np.random or isinstance(value, np.random.RandomState):
+            return True
+        return isinstance(value, Integral) and 0 <= int(value) <= LARGEST_SEED
+
+    def plain(self, value: Any) -> Any:
+        return int(value) if isinstance(value, Integral) else value
+
+    def __str__(self) -> str:
+        return (
+            f"a whole number from 0 to {LARGEST_SEED}, a numpy.random.RandomState or None (a Generator draws such a "
+            "number by its integers(2**32))"
+        )
 
 
 class Features(NamedTuple):
@@ -77,7 +149,10 @@ class Features(NamedTuple):
             return self.optional
         if isinstance(value, bool) or not isinstance(value, Real):
             return False
-        return float(value) >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1
+        return int(value) >= 1 if isinstance(value, Integral) else 0 < float(value) <= 1
+
+    def plain(self, value: Any) -> Any:
+        return int(value) if isinstance(value, Integral) else None if value is None else float(value)
 
     def __str__(self) -> str:
         either = "a share of the features above 0 and at most 1.0, or a whole number of them"
@@ -93,13 +168,16 @@ class Folds(NamedTuple):
         usable = hasattr(value, "split") or isinstance(value, Iterable)
         return usable and not isinstance(value, str | bytes | Mapping)
 
+    def plain(self, value: Any) -> Any:
+        return int(value) if isinstance(value, Integral) else value
+
     def __str__(self) -> str:
         return "a whole number at least 1, a splitter as StratifiedKFold(), pairs (train, test) of row numbers, or None"
 
 
 def share_of(max_features: float, n_features: int) -> float:
     """The share of the features that a share of them, or a number, asks for."""
-    return max_features / n_features if isinstance(max_features, Integral) else max_features
+    return min(max_features, MOST_FEATURES) / n_features if isinstance(max_features, Integral) else max_features
 
 
 def n_drawn(max_features: float, n_features: int) -> int:
@@ -113,9 +191,12 @@ class Rule(Protocol):
     def accepts(self, value: Any) -> bool:
         """Whether the value may be used."""
 
+    def plain(self, value: Any) -> Any:
+        """An accepted value of Python's own type: kernels are compiled for these, and files hold no others."""
 
-def check_parameters(name: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Check constructor parameters against their rules.
+
+def check_parameters(name: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
+    """Constructor parameters that have rules, checked, of Python's own types.
 
     Raises
     ------
@@ -123,8 +204,20 @@ def check_parameters(name: str, values: Mapping[str, Any], rules: Mapping[str, R
         Naming the parameter, what was expected and what came.
     """
     for parameter, rule in rules.items():
-        if not rule.accepts(values[parameter]):
-            raise ValueError(f"{name}: {parameter} must be {rule}, got {values[parameter]!r}.")
+        if not rule.accepts(value := values[parameter]):
+            raise ValueError(f"{name}: {parameter} must be {rule}, got {value!r}{_meant(rule, value)}.")
+    return {parameter: rule.plain(values[parameter]) for parameter, rule in rules.items()}
+
+
+def _meant(rule: Rule, value: Any) -> str:
+    """What may have been meant by a value that is not accepted, to be written instead."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    elif isinstance(value, (float, np.floating)) and math.isfinite(value) and value == int(value):
+        value = int(value)
+    else:
+        return ""
+    return f": write {value!r}" if rule.accepts(value) else ""
 
 
 def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
@@ -140,39 +233,90 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     try:
         checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
         values = checked[0] if y else checked
-        if values.dtype == object:  # as those of a frame with a column of objects still are
+        if values.dtype == object:  # as of a list of rows with a cell that NumPy does not know
             values = values.astype(np.float64)
         return (values, checked[1]) if y else values
-    except (ValueError, TypeError) as problem:
-        found = _first_other(X) if any(words in str(problem) for words in NO_NUMBERS) else None
-        if found is None:
+    except (ValueError, TypeError):
+        numbers = _of_objects(X)
+        if numbers is None:
             raise
-        column, value = found
-        kind, instead = ("text", ENCODED) if isinstance(value, str) else ("dates", COUNTED)
-        if kind == "text" and hasattr(X, "isetitem"):  # a pandas frame
-            instead = CATEGORIES.format(column=column)
-        raise ValueError(
-            f"X must hold numbers, got {kind} in column {column!r} ({str(value)!r}): leave the column out, or "
-            f"{instead}."
-        ) from problem
+    return validate_data(estimator, numbers, *y, ensure_all_finite="allow-nan", reset=reset)
 
 
-def _first_other(X: Any) -> tuple[Any, Any] | None:
-    """The first column of X with a text that is no number, or a date, and that."""
-    cells = np.asarray(X, dtype=object)
-    for j, column in enumerate(cells.T):
-        for cell in column:
-            if isinstance(cell, (date, timedelta)) or (isinstance(cell, str) and not _is_number(cell)):
-                return (X.columns[j] if hasattr(X, "columns") else j), cell
-    return None
+def check_frame(estimator: Any, numbers: np.ndarray, *y: Any) -> Any:
+    """scikit-learn's check of the numbers in a frame whose names have been checked, and of y if given."""
+    settings = {"dtype": "numeric", "ensure_all_finite": "allow-nan", "estimator": estimator}
+    return check_X_y(numbers, *y, **settings) if y else check_array(numbers, input_name="X", **settings)
 
 
-def _is_number(text: str) -> bool:
+def _of_objects(X: Any) -> np.ndarray | None:
+    """Numbers of an array of objects, as of one that holds pandas.NA; None if X is another or holds what nobody knows.
+
+    Raises
+    ------
+    ValueError
+        Naming the column and its first cell that is text or a date.
+    """
+    if not isinstance(X, list | tuple) and not (isinstance(X, np.ndarray) and X.dtype.kind in "OMm"):
+        return None
     try:
-        float(text)
+        cells = np.asarray(X, dtype=object)
     except ValueError:
-        return False
-    return True
+        return None
+    if cells.ndim != 2 or cells.size == 0:
+        return None
+    known = (str, AnyNumber, np.bool_, *DATES)
+    if not all(isinstance(cell, known) or is_missing(cell) for cell in cells.flat):
+        return None
+    return np.column_stack([Column("array", j, column).numbers() for j, column in enumerate(cells.T)])
+
+
+def check_classes(y: Any) -> Any:
+    """Class labels, as scikit-learn is to check them: without what libraries of tables have for missing values.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or is neither a number nor a text.
+    """
+    dtype = getattr(y, "dtype", None)
+    plain = getattr(dtype, "numpy_dtype", None)  # pandas' nullable types have one
+    if plain is not None and plain.kind in "biu" and not y.isna().any():
+        return y.to_numpy(dtype=plain)
+    flat = isinstance(y, list | tuple) and not any(isinstance(label, list | tuple | np.ndarray) for label in y)
+    labels = of_cells(y) if flat else np.asarray(y) if hasattr(y, "__array__") else y
+    if not isinstance(labels, np.ndarray) or labels.dtype != object or labels.ndim != 1:
+        return y
+    for row, label in enumerate(labels):
+        if is_missing(label):
+            raise ValueError(f"y must hold a class for each row, got {label!r} in row {row}: leave such rows out.")
+        if not isinstance(label, (str, bytes, AnyNumber, np.generic)):
+            raise ValueError(
+                f"y must hold numbers or texts, got {type(label).__name__} {str(label)!r} in row {row}: make texts of "
+                "them, as y.astype(str) does."
+            )
+    return y
+
+
+def check_weights(sample_weight: Any) -> Any:
+    """Sample weights, as scikit-learn is to check them.
+
+    Raises
+    ------
+    ValueError
+        If one is missing, or is no number.
+    """
+    if sample_weight is None or isinstance(sample_weight, AnyNumber):
+        return sample_weight
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
+        return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
+    if weights.ndim != 1 or weights.dtype.kind not in "OUSMm":
+        return sample_weight
+    for row, weight in enumerate(weights.tolist()):
+        if is_missing(weight) or not isinstance(weight, AnyNumber | np.bool_):
+            raise ValueError(f"sample_weight must hold a number for each row, got {weight!r} in row {row}.")
+    return weights.astype(np.float64)
 
 
 def label_array(labels: Any, classes: Labels) -> Labels:

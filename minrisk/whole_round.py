@@ -78,16 +78,17 @@ def whole_round(
     )
     given = Given(X, n_bins, table, row, label, weight, rows.in_bag, *rows.left_out, everyone, rows.sum_bits)
     state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass)
+    growth = family.rule(len(features), rows.n_trained)
     rule = Rule(
-        smoothing, _read_only(features), family.n_drawn(len(features)), family.sketch, TRIALS, family.max_leaf_nodes,
-        family.max_depth, family.min_samples_leaf, *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled,
+        smoothing, _read_only(features), growth.n_drawn, family.sketch, TRIALS, growth.max_leaves,
+        growth.max_depth, growth.min_leaf, *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled,
         learning_rate,
     )  # fmt: skip
     space = Space(
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
-        everyone.copy(), np.empty_like(everyone), Growing.empty(family.max_leaf_nodes, width),
+        everyone.copy(), np.empty_like(everyone), Growing.empty(growth.max_leaves, width),
     )  # fmt: skip
-    most = max(1, AT_ONCE // (family.max_leaf_nodes * rows.n_outputs))
+    most = max(1, AT_ONCE // (growth.max_leaves * rows.n_outputs))
 
     def run(totals: Totals, seeds: Sequence[int]) -> list[Made]:
         value[:] = totals.value

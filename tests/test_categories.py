@@ -54,7 +54,7 @@ def birds(n=300, seed=0):
 
 def learnt(X, y, weight=None):
     found = Categories.of(X)
-    coded = found.coded(X).to_numpy(dtype=float)
+    coded = found.coded(X)
     return found.learn(coded, y, np.ones(len(y)) if weight is None else weight)
 
 
@@ -65,10 +65,10 @@ def test_numbers_of_a_small_frame():
     expected = [[0, 1, 0, 1, 0, 0], [2, 2, 2, 0, 0, 1], [np.nan, 3, 0, 0, 0, 0], [1, 4, 1, 0, 1, 0]]
     np.testing.assert_array_equal(numbers, expected)  # codes in place, then one column for each value of a
     assert categories.source.tolist() == [0, 1, 2, 0, 0, 0]
-    np.testing.assert_array_equal(categories.numbers(categories.coded(X).to_numpy(dtype=float)), expected)
+    np.testing.assert_array_equal(categories.numbers(categories.coded(X)), expected)
     new = X.assign(a=["q", "x", "y", None]).astype({"c": object})  # what was not there counts as missing
     np.testing.assert_array_equal(
-        categories.coded(new).to_numpy(dtype=float), [[np.nan, 1, 0], [0, 2, 2], [1, 3, 0], [np.nan, 4, 1]]
+        categories.coded(new), [[np.nan, 1, 0], [0, 2, 2], [1, 3, 0], [np.nan, 4, 1]]
     )
     assert X["a"].tolist()[:2] == ["x", "z"]  # X itself is as it was
 
@@ -261,3 +261,117 @@ def test_files_without_categories_say_nothing_of_them(tmp_path):
     X, y = birds(60)
     save(REBELClassifier(n_estimators=2).fit(X[["weight"]], y), tmp_path / "m")
     assert b"categor" not in (tmp_path / "m").read_bytes()
+
+
+# -- what codes mean ---------------------------------------------------------------------------------------------------------
+def relisted(X, order):
+    """The same cells, their unordered categories listed in another order, with others that no row holds."""
+    rng = np.random.default_rng(order)
+    X = X.copy()
+    for name in X:
+        if X[name].dtype == "category" and not X[name].cat.ordered:
+            listed = X[name].cat.categories.tolist()
+            others = ["aa", "p7.5", "zz"][: order % 4] if isinstance(listed[0], str) else []
+            listed = np.array([*listed, *others], dtype=object)
+            X[name] = X[name].cat.set_categories(listed[rng.permutation(len(listed))].tolist())
+    return X
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_order_in_which_categories_are_listed_makes_no_difference(name, tmp_path):
+    X, y = birds()
+    model = clone(MODELS[name]).fit(X, y)
+    save(model, tmp_path / "m")
+    for order in range(1, 4):
+        again = clone(MODELS[name]).fit(relisted(X, order), y)
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+        np.testing.assert_array_equal(model.decision_function(relisted(X, order)), model.decision_function(X))
+        save(again, tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_values_are_sorted_by_kind_and_size():
+    def values(listed, cells=None):
+        cells = [*(listed if cells is None else cells)]
+        X = pd.DataFrame({"v": pd.Categorical(cells, categories=listed)})
+        return learnt(X, np.arange(len(cells)) % 2)[0].columns[0].values
+
+    assert values([10, 9, 100]) == (9, 10, 100)
+    assert values(["10", "9", "100"]) == ("10", "100", "9")
+    assert values(["b", 3, "a", 2.5, True]) == (True, 2.5, 3, "a", "b")
+    days = pd.to_datetime(["2024-03-01", "2024-01-01"])
+    assert values(list(days)) == tuple(sorted(days))
+    assert values([(2, "b"), (2, "a"), "x", 1]) == (1, "x", (2, "a"), (2, "b"))
+    assert values([1j, 3j, 2j]) == (1j, 2j, 3j)
+    assert values(["a", "b", "c"], ["c", "a", "a"]) == ("a", "c")
+    assert values(["a", "b"], [None, None, None]) == ()
+
+
+def test_unused_categories_are_harmless():
+    X, y = birds()
+    listed = ["lake", "cliff", "meadow", *(f"h{k}" for k in range(40))]
+    wide = X.assign(habitat=pd.Categorical(X["habitat"].astype(object), categories=listed))
+    a, b = (clone(MODELS["rebel"]).fit(part, y) for part in (X, wide))
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(wide))
+    unknown = wide[:1].assign(habitat=pd.Categorical(["h3"], categories=listed))
+    missing = X[:1].assign(habitat=pd.Categorical([None], categories=["lake"]))
+    np.testing.assert_array_equal(b.decision_function(unknown), b.decision_function(missing))
+
+
+def test_values_of_rows_without_weight_are_not_there():
+    X, y = birds()
+    X = X[["weight", "habitat", "place"]]
+    weight = np.where(X["habitat"] == "cliff", 0.0, 1.0)
+    kept = weight > 0
+    a = REBELClassifier(n_estimators=5).fit(X, y, sample_weight=weight)
+    b = REBELClassifier(n_estimators=5).fit(X[kept], y[kept])
+    assert a._categories.same_tables(b._categories)
+    assert a._categories.columns[0].values == ("lake", "meadow")
+
+
+def test_ordered_categories_keep_their_order_and_what_no_row_holds():
+    X = pd.DataFrame({"size": pd.Categorical(["s", "l"] * 20, categories=["xs", "s", "m", "l"], ordered=True)})
+    model = REBELClassifier(n_estimators=3).fit(X, [0, 1] * 20)
+    assert model._categories.columns[0].values == ("xs", "s", "m", "l")
+    new = pd.DataFrame({"size": ["xs", "s", "l"]})
+    assert model.predict(new).tolist() == [0, 0, 1]
+
+
+def test_a_column_that_is_missing_everywhere(tmp_path):
+    X, y = birds(60)
+    X = X[["weight", "habitat"]].assign(nothing=pd.Categorical([None] * 60, categories=["a", "b"]))
+    model = REBELClassifier(n_estimators=3).fit(X, y)
+    save(model, tmp_path / "m")
+    expected = REBELClassifier(n_estimators=3).fit(X[["weight", "habitat"]], y).decision_function(X[["weight", "habitat"]])
+    for fitted in (model, load(tmp_path / "m")):
+        np.testing.assert_array_equal(fitted.decision_function(X), expected)
+        np.testing.assert_array_equal(fitted.decision_function(X.assign(nothing="a")), expected)
+
+
+def test_a_file_whose_values_are_in_another_order_keeps_its_codes(tmp_path):
+    """As older versions wrote them: in the order of the dtype."""
+    X, y = birds()
+    X = X[["weight", "habitat"]]
+    model = REBELClassifier(n_estimators=5).fit(X, y)
+    (column,), order = model._categories.columns, [2, 0, 1]
+    values, table = tuple(column.values[k] for k in order), column.table[[*order, 3]]
+    model._categories = Categories((type(column)(1, "habitat", values, False, table),), 2)
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again._categories.columns[0].values == ("meadow", "cliff", "lake")
+    code = dict(zip(values, range(3), strict=True))
+    assert again._categories.coded(X)[:, 1].tolist() == [code[value] for value in X["habitat"]]
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_rounds_go_on_with_fewer_values_and_other_rows():
+    X, y = birds()
+    model = REBELClassifier(n_estimators=4, warm_start=True).fit(X, y)
+    before = model._categories
+    part = (X["habitat"] != "cliff").to_numpy()
+    scores = model.decision_function(X)
+    model.fit(X[part].assign(habitat=X["habitat"][part].cat.remove_unused_categories()), y[part])
+    assert model._categories is before  # trees so far have seen these tables
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    model.set_params(n_estimators=6).fit(X[part], y[part])
+    np.testing.assert_array_equal(list(model.staged_decision_function(X))[3], scores)

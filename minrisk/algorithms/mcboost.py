@@ -37,7 +37,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Number, Rule, n_drawn
+from minrisk.validation import Choice, Depth, Rule, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner
@@ -54,6 +54,10 @@ class Regressor(NamedTuple):
         """Whether it is an object, not a class, with both."""
         whole = not isinstance(value, type) and all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
         return value is None or whole
+
+    def plain(self, value: Any) -> Any:
+        """The same."""
+        return value
 
     def __str__(self) -> str:
         return "a scikit-learn regressor or None"
@@ -155,7 +159,7 @@ class MCBoostClassifier(BoostedClassifier):
         "descent": Choice(("coordinate", "gradient")),
         "weak_learner": Choice(("linear", "stump", "tree")),
         "weighting": Choice(("curvature", "uniform", "slope")),
-        "max_depth": Number(int, 1, 16),
+        "max_depth": Depth(),
         "estimator": Regressor(),
     }
 

@@ -21,7 +21,7 @@ from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.reading import row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Features, Flag, Folds, Number, Rule, label_array, share_of
+from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule, label_array, share_of
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
@@ -86,7 +86,8 @@ class MinRiskClassifier(BoostedClassifier):
         Weight of phantom rows in every leaf, as a share of what can still be lost in all rows.
     sketch : int, optional, default=2
         Splits are chosen on this many random combinations of the classes, so that a round costs hardly more with many
-        classes; None takes all classes into account, at a multiple of the time. Leaf vectors are exact either way.
+        classes; None, or more than twice as many as there are classes, takes all of them into account, at a multiple of
+        the time. Leaf vectors are exact either way.
     max_features : float or int, optional
         Share or number of features looked at in each split, drawn anew for each. Default: 0.4, at most 160 features.
     search_rows : int, optional, default=8192
@@ -152,11 +153,14 @@ class MinRiskClassifier(BoostedClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **{n: BoostedClassifier._rules[n] for n in ("n_estimators", "binning", "max_bins", "subsample", "verbose")},
+        **{
+            name: BoostedClassifier._rules[name]
+            for name in ("n_estimators", "binning", "max_bins", "subsample", "n_jobs", "random_state", "verbose")
+        },
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
         "learning_rate": Number(float, 0, open_low=True),
         "max_leaf_nodes": Number(int, 2, optional=True),
-        "max_depth": Number(int, 1, 64, optional=True),
+        "max_depth": Depth(optional=True),
         "min_samples_leaf": Number(int, 1),
         "smoothing": Number(float, 0),
         "sketch": Number(int, 1, optional=True),
@@ -324,7 +328,7 @@ class MinRiskClassifier(BoostedClassifier):
             max_depth=self.max_depth or 64,
             min_samples_leaf=self.min_samples_leaf,
             max_features=min(1.0, share),
-            sketch=None if variant == "tiny" else self.sketch,
+            sketch=None if variant == "tiny" or (self.sketch or 0) > 2 * rows.n_outputs else self.sketch,
             search_rows=self.search_rows,
         )
         return Recipe(

@@ -32,7 +32,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Flag, Number, Rule, n_drawn
+from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner
@@ -53,6 +53,10 @@ class Constant(NamedTuple):
         """Whether it is a truth value or the name of the third way."""
         return Flag().accepts(value) or (isinstance(value, str) and value == EACH_ROUND)
 
+    def plain(self, value: Any) -> Any:
+        """A truth value or the name."""
+        return str(value) if isinstance(value, str) else bool(value)
+
     def __str__(self) -> str:
         return f"True, False or {EACH_ROUND!r}"
 
@@ -65,6 +69,10 @@ class TargetLoss(NamedTuple):
         return Number(float, 0, open_low=True, optional=True).accepts(value) or (
             isinstance(value, str) and value == ONE_ERROR
         )
+
+    def plain(self, value: Any) -> Any:
+        """A number, the name or nothing."""
+        return str(value) if isinstance(value, str) else None if value is None else float(value)
 
     def __str__(self) -> str:
         return f"a number above 0, {ONE_ERROR!r} or None"
@@ -203,7 +211,7 @@ class REBELClassifier(BoostedClassifier):
     _rules: ClassVar[Mapping[str, Rule]] = {
         **BoostedClassifier._rules,
         "weak_learner": Choice(("stump", "tree", "similarity")),
-        "max_depth": Number(int, 1, 64),
+        "max_depth": Depth(),
         "loss": Choice(("exponential", "logistic", "squared")),
         "offset": Choice(("paper", "tight")),
         "smoothing": Number(float, 0, optional=True),

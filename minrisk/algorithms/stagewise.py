@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Number, Rule, n_drawn
+from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +46,7 @@ _RULES: Mapping[str, Rule] = {
     "nu": Number(float, 0),
     "tol": Number(float, 0),
     "weak_learner": Choice(("stump", "tree")),
-    "max_depth": Number(int, 1, 64),
+    "max_depth": Depth(),
 }
 
 
@@ -295,7 +295,9 @@ class MultiBoostClassifier(BoostedClassifier):
     _rules: ClassVar[Mapping[str, Rule]] = {
         **{
             name: BoostedClassifier._rules[name]
-            for name in ("n_estimators", "binning", "max_bins", "max_features", "warm_start", "verbose")
+            for name in (
+                "n_estimators", "binning", "max_bins", "max_features", "warm_start", "n_jobs", "random_state", "verbose"
+            )
         },
         **_RULES,
         "penalty": Choice(("l1", "l2")),

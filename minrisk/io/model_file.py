@@ -200,12 +200,12 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     costs, labels = costs_out(estimator)
     arrays |= costs
-    features = getattr(estimator, "feature_names_in_", None)
+    features, given = getattr(estimator, "feature_names_in_", None), estimator.get_params(deep=False)
     header: dict[str, Any] = {
         "algorithm": type(estimator).__name__,
         "parameters": {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in estimator.get_params(deep=False).items()
+            name: value
+            for name, value in check_parameters(type(estimator).__name__, given, estimator._rules).items()
             if name not in RUN_PARAMETERS and (name != "cv" or isinstance(value, Integral))  # splits are of other rows
         },
         **labels,
@@ -217,6 +217,8 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "facts": estimator._facts(),
         "seed": int(estimator._seed),
     }
+    if (own := estimator._column_names) and all(isinstance(name, Integral) for name in own):
+        header["feature_numbers"] = [int(name) for name in own]
     if columns := estimator._categories.columns:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
@@ -257,6 +259,12 @@ def _restore(arrays: io_arrays.Unpacked) -> Any:
         if len(header["feature_names"]) != estimator.n_features_in_:
             raise ModelFileError("there is not one name per feature.")
         estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    names = header["feature_names"] or header.get("feature_numbers")
+    if names is not None:
+        if len(names) != estimator.n_features_in_ or len({type(name) for name in names} - {int}) > 1:
+            raise ModelFileError("there is not one name per feature.")
+        estimator._column_names = tuple(names)
+    estimator._began_with = estimator._lasting_parameters()
     estimator.n_iter_ = len(estimator.model_)
     for name in ("train_loss", *CURVES):
         curve = arrays.get(name)

@@ -81,13 +81,18 @@ class VectorTrees:
         """Rows that splits are searched on at least, of so many; None: all of them."""
         return None if self.search_rows is None or n_rows <= SPARED * self.search_rows else self.search_rows
 
+    def rule(self, n_features: int, n_rows: int) -> GrowthRule:
+        """How far a tree grows on so many features and rows."""
+        searched = self.n_searched(n_rows)
+        return GrowthRule(
+            self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, self.n_drawn(n_features), searched
+        ).within(n_rows)
+
     def fit(self, round_: Round) -> Found | None:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
-        n_drawn = self.n_drawn(len(round_.features))
-        n_searched = self.n_searched(rows.n_trained)
-        rule = GrowthRule(self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, n_drawn, n_searched)
-        drawn = self.sketch is not None or n_drawn < len(round_.features)
+        rule = self.rule(len(round_.features), rows.n_trained)
+        drawn = self.sketch is not None or rule.n_drawn < len(round_.features)
         for trial in range(TRIALS if drawn else 1):
             seed = round_.seed + trial
             grown = rows.grow(self._target(problem, seed), rule, round_.features, seed)

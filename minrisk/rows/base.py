@@ -58,6 +58,11 @@ class GrowthRule(NamedTuple):
     n_drawn: int  # features looked at in each node, drawn anew for every node
     n_rows: int | None = None  # at least, on which a sketch's splits are searched; None: all
 
+    def within(self, n_rows: int) -> GrowthRule:
+        """The same for so many rows: memory follows these, not a number that stands for no limit."""
+        most = max(1, n_rows)
+        return self._replace(max_leaves=min(self.max_leaves, most), min_leaf=min(self.min_leaf, most))
+
 
 class Target(NamedTuple):
     """What splits are chosen by; see `minrisk._kernels.grow` for the three gains."""

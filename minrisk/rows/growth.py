@@ -127,7 +127,7 @@ class Growth:
     # -- growing ---------------------------------------------------------------------------------------------------
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
         """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
-        rows = self.rows
+        rows, rule = self.rows, rule.within(self.rows.n_trained)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         factor, n_searched = self._prepare(target, in_bag, rule, features, seed)
         order = self.order[:n_searched]

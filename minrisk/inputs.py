@@ -1,0 +1,130 @@
+"""What estimators take: parameters, features by name, categories by value, labels; what a warm start goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from minrisk._typing import FloatArray, Labels
+from minrisk.categories import Categories
+from minrisk.frames import Frame
+from minrisk.validation import (
+    Choice,
+    Features,
+    Flag,
+    Number,
+    Rule,
+    Seed,
+    Threads,
+    Verbosity,
+    check_classes,
+    check_frame,
+    check_numbers,
+)
+
+FEW_ROWS = 16
+
+
+class Inputs:
+    """Of an estimator: the part that looks at what it is given."""
+
+    _categories: Categories
+    _column_names: tuple[Any, ...] | None = None  # of a table, as it had them
+    _began_with: Mapping[str, Any] = MappingProxyType({})  # `_lasting` parameters of the first rounds
+    n_features_in_: int
+    get_params: Callable[..., dict[str, Any]]
+    _weights: Callable[[Any, np.ndarray], FloatArray]
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "n_estimators": Number(int, 1),
+        "learning_rate": Number(float, 0, open_low=True),
+        "binning": Choice(("quantile", "uniform")),
+        "max_bins": Number(int, 2, 256, optional=True),
+        "subsample": Number(float, 0, 1, open_low=True),
+        "max_features": Features(),
+        "early_stopping": Flag(),
+        "validation_fraction": Number(float, 0, 0.999, open_low=True),
+        "n_iter_no_change": Number(int, 1),
+        "warm_start": Flag(),
+        "n_jobs": Threads(),
+        "random_state": Seed(),
+        "verbose": Verbosity(),
+    }
+    # What gives the rounds so far their meaning, where an estimator has it: rounds go on with the same only.
+    _lasting: ClassVar[tuple[str, ...]] = (
+        "loss", "offset", "weak_learner", "estimator", "response", "scaling", "fit_intercept", "descent", "penalty",
+        "binning", "max_bins", "early_stopping", "validation_fraction",
+    )  # fmt: skip
+
+    def _lasting_parameters(self) -> dict[str, Any]:
+        """Those that rounds cannot go on without."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name in self._lasting}
+
+    def _check_lasting(self) -> None:
+        """Refuse to go on with another kind of rounds."""
+        for name, value in self._lasting_parameters().items():
+            check_the_same(name, self._began_with.get(name, value), value)
+
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels]:
+        """Numbers and labels; sets `_categories` and `_column_names`."""
+        if goes_on:
+            self._check_lasting()
+        if goes_on and Frame.of(X) is not None:
+            X = self._arranged(X)
+            validate_data(self, X, y, reset=False, skip_check_array=True)
+        found, y = Categories.of(X), check_classes(y)
+        if goes_on and not self._categories.can_go_on_with(found):
+            raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
+        X, y = self._check_columns(X, self._categories if goes_on else found, y, reset=not goes_on)
+        check_classification_targets(y)
+        learnt, numbers = (self._categories if goes_on else found).learn(X, y, self._weights(sample_weight, X))
+        if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
+            return self._categories.numbers(X), y
+        self._categories = learnt
+        return numbers, y
+
+    def _check_columns(self, X: Any, categories: Categories, *y: Any, reset: bool) -> Any:
+        """Names and numbers of X, with codes for categories, and y if given; `reset` learns the names."""
+        frame = Frame.of(X)
+        if frame is None:
+            if reset:
+                self._column_names = None
+            return check_numbers(self, categories.coded(X), *y, reset=reset)
+        if reset:
+            frame.check_names()
+            self._column_names = tuple(frame.names)
+        if frame.is_plain and not categories.columns:
+            return check_numbers(self, X, *y, reset=reset)
+        validate_data(self, frame.table, *y, reset=reset, skip_check_array=True)
+        return check_frame(self, categories.coded(X), *y)
+
+    def _arranged(self, X: Any) -> Any:
+        """X with its columns in the order of fit, where they have names."""
+        frame = Frame.of(X)
+        return X if frame is None or self._column_names is None else frame.arranged(self._column_names)
+
+    def _check_X(self, X: Any) -> np.ndarray:
+        if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= FEW_ROWS and X.dtype in (np.float64, np.float32):
+            known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
+            fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
+            if fits and not self._categories.columns and not np.isinf(X).any():
+                return X
+        check_is_fitted(self, "model_")
+        return self._categories.numbers(
+            np.asarray(self._check_columns(self._arranged(X), self._categories, reset=False))
+        )
+
+
+def check_the_same(name: str, before: Any, now: Any) -> None:
+    """Refuse to go on with something else."""
+    before, now = (value.tolist() if isinstance(value, np.ndarray) else value for value in (before, now))
+    if before is not now and before != now:
+        raise ValueError(
+            f"warm_start goes on with the same {name}: expected {before!r}, got {now!r}. Set warm_start=False to start "
+            "afresh."
+        )

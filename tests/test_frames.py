@@ -1,0 +1,465 @@
+"""X, y and weights as tables of pandas, polars and Arrow: columns by name, types of all kinds, or one sentence."""
+
+import datetime
+import decimal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier, load, save
+from minrisk.categories import Categories
+from minrisk.frames import Column, Frame, is_missing
+
+try:
+    import polars as pl
+except ImportError:
+    pl = None
+
+needs_polars = pytest.mark.skipif(pl is None, reason="polars is not installed")
+N = 60
+MODELS = {
+    "minrisk": MinRiskClassifier(n_estimators=10, random_state=0),
+    "rebel": REBELClassifier(n_estimators=5),
+    "similarity": REBELClassifier(n_estimators=5, weak_learner="similarity", random_state=0),
+    "mcboost": MCBoostClassifier(n_estimators=5),
+}
+DAYS = pd.date_range("2024-01-01", periods=N)
+
+
+def birds(seed=0):
+    """Numbers, truth values and categories; a kind for each row."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({
+        "weight": rng.normal(size=N), "eggs": rng.integers(0, 5, N), "ringed": rng.random(N) < 0.5,
+        "habitat": pd.Categorical(rng.choice(["lake", "cliff", "meadow"], N)),
+        "place": pd.Categorical([f"p{k}" for k in rng.integers(0, 14, N)]),
+    })
+    X.loc[::7, "place"] = np.nan
+    return X, np.where(X["habitat"] == "lake", "duck", np.where(X["weight"] > 0, "vulture", "kite"))
+
+
+def as_polars(X):
+    return pl.DataFrame({
+        name: pl.Series(X[name].astype(object).where(X[name].notna(), None).tolist(), dtype=pl.Categorical)
+        if X[name].dtype == "category" else pl.Series(X[name].to_numpy())
+        for name in X
+    })
+
+
+LIBRARIES = {
+    "pandas": lambda X: X,
+    "objects": lambda X: X.astype(dict.fromkeys(X.columns[X.dtypes == "category"], object)),
+    "arrow": lambda X: pa.Table.from_pandas(X, preserve_index=False),
+    "batch": lambda X: pa.RecordBatch.from_pandas(X, preserve_index=False),
+    "pandas of arrow": lambda X: X.convert_dtypes(dtype_backend="pyarrow").astype(
+        {name: pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())) for name in X.columns[X.dtypes == "category"]}
+    ),
+    "nullable": lambda X: X.convert_dtypes(),
+    "polars": as_polars,
+}
+libraries = pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=needs_polars if name == "polars" else ()) for name in LIBRARIES]
+)
+
+
+# -- columns by name -------------------------------------------------------------------------------------------------------
+@libraries
+@pytest.mark.parametrize("name", MODELS)
+def test_columns_are_found_by_name_in_any_order_and_any_library(name, library, tmp_path):
+    X, y = birds()
+    model = clone(MODELS[name]).fit(X, y)
+    expected = model.decision_function(X)
+    save(model, tmp_path / "m")
+    for order in (X.columns, X.columns[::-1], X.columns[[3, 0, 4, 1, 2]]):
+        for fitted in (model, load(tmp_path / "m")):
+            table = LIBRARIES[library](X[list(order)])
+            np.testing.assert_array_equal(fitted.decision_function(table), expected)
+            np.testing.assert_array_equal(fitted.predict(table), model.predict(X))
+        np.testing.assert_array_equal(model.decision_function(LIBRARIES[library](X[list(order)][:1])), expected[:1])
+
+
+@libraries
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fit_on_any_library_gives_the_same_model(name, library):
+    if library == "objects":
+        pytest.skip("columns of words say nothing of categories")
+    X, y = birds()
+    expected = clone(MODELS[name]).fit(X, y)
+    model = clone(MODELS[name]).fit(LIBRARIES[library](X), y)
+    assert list(model.feature_names_in_) == list(X.columns) and model.n_features_in_ == 5
+    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    np.testing.assert_array_equal(model.feature_importances_, expected.feature_importances_)
+
+
+@given(st.permutations(range(5)), st.permutations(range(5)))
+@settings(max_examples=20, deadline=None)
+def test_any_order_gives_the_same_decisions(first, second):
+    X, y = birds()
+    model = REBELClassifier(n_estimators=3).fit(X.iloc[:, first], y)
+    np.testing.assert_array_equal(
+        model.decision_function(X.iloc[:, second]), model.decision_function(X.iloc[:, first])
+    )
+
+
+@pytest.mark.parametrize("labels", [[3, 1, 2], [("a", 1), ("a", 2), ("b", 1)], [1.5, 2.5, 0.5]])
+def test_names_that_are_no_texts_are_names(labels, tmp_path):
+    rng = np.random.default_rng(0)
+    values, y = rng.normal(size=(N, 3)), np.arange(N) % 3
+    X = pd.DataFrame(values, columns=pd.Index(labels, tupleize_cols=False))
+    model = REBELClassifier(n_estimators=5).fit(X, y)
+    expected = model.decision_function(values)
+    np.testing.assert_array_equal(model.decision_function(X[X.columns[::-1]]), expected)
+    np.testing.assert_array_equal(model.decision_function(pd.DataFrame(values)), expected)  # others: by position
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m").decision_function(X[X.columns[::-1]])
+    if labels == [3, 1, 2]:
+        np.testing.assert_array_equal(again, expected)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_missing_and_additional_columns_are_named(plain):
+    X, y = birds()
+    X = X.assign(habitat=0.0, place=1.0) if plain else X
+    for library in LIBRARIES:
+        if library == "polars" and pl is None:
+            continue
+        model = REBELClassifier(n_estimators=2).fit(X, y)
+        with pytest.raises(ValueError, match="yet now missing:\n- habitat\n"):
+            model.predict(LIBRARIES[library](X.drop(columns="habitat")))
+        with pytest.raises(ValueError, match="unseen at fit time:\n- kind\n"):
+            model.predict(LIBRARIES[library](X.assign(kind=1.0)))
+        with pytest.raises(ValueError, match="unseen at fit time:\n- habitats\n"):
+            model.predict(LIBRARIES[library](X.rename(columns={"habitat": "habitats"})))
+
+
+@pytest.mark.parametrize(("columns", "message"), [
+    (["a", "b", "a"], "columns must have different names, got 'a' more than once"),
+    ([1, 2, 1], "columns must have different names, got 1 more than once"),
+    (["a", 7, "b"], "columns must be named by texts, or none of them, got 7 beside others"),
+    (["a", None, "b"], "columns must be named by texts, or none of them, got .* beside others"),
+])
+def test_names_that_do_not_tell_columns_apart(columns, message):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 3)), columns=columns)
+    with pytest.raises(ValueError, match=message):
+        REBELClassifier(n_estimators=2).fit(X, np.arange(N) % 2)
+
+
+def test_warm_starts_find_columns_by_name_and_refuse_others():
+    X, y = birds()
+    model = REBELClassifier(n_estimators=3, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=6).fit(X[X.columns[::-1]], y)
+    np.testing.assert_array_equal(
+        model.decision_function(X), REBELClassifier(n_estimators=6).fit(X, y).decision_function(X)
+    )
+    assert list(model.feature_names_in_) == list(X.columns)
+    for other in (X.drop(columns="weight"), X.rename(columns={"weight": "mass"}), X.assign(more=1.0)):
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.set_params(n_estimators=9).fit(other, y)
+    with pytest.raises(ValueError, match="warm_start goes on with the same categories"):
+        model.fit(X.astype({"weight": "category"}), y)
+
+
+def test_a_refit_starts_afresh_with_other_columns():
+    X, y = birds()
+    model = REBELClassifier(n_estimators=3).fit(X, y)
+    other = X[["eggs", "weight"]]
+    np.testing.assert_array_equal(
+        model.fit(other, y).decision_function(other[["weight", "eggs"]]),
+        REBELClassifier(n_estimators=3).fit(other, y).decision_function(other),
+    )
+    model.fit(other.to_numpy(), y)
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_array_equal(
+        model.decision_function(other.to_numpy()), REBELClassifier(n_estimators=3).fit(other, y).decision_function(other)
+    )
+
+
+def test_a_table_without_columns():
+    for table in (pd.DataFrame(index=range(4)), pa.table({})):
+        with pytest.raises(ValueError, match="X must have a column at least, got none"):
+            REBELClassifier().fit(table, [0, 1, 0, 1])
+
+
+# -- types of columns ------------------------------------------------------------------------------------------------------
+HALF = N // 2
+NUMBERS = {  # each the same numbers: 0, 1, ..., the first missing
+    "Int64": lambda: pd.array([None, *range(1, N)], dtype="Int64"),
+    "UInt8": lambda: pd.array([None, *range(1, N)], dtype="UInt8"),
+    "Float32": lambda: pd.array([None, *range(1, N)], dtype="Float32"),
+    "float16": lambda: np.array([np.nan, *range(1, N)], dtype=np.float16),
+    "None": lambda: pd.Series([None, *range(1, N)], dtype=object),
+    "NA": lambda: pd.Series([pd.NA, *range(1, N)], dtype=object),
+    "NaT": lambda: pd.Series([pd.NaT, *range(1, N)], dtype=object),
+    "nan": lambda: pd.Series([np.nan, *range(1, N)], dtype=object),
+    "string[pyarrow]": lambda: pd.array([None, *map(str, range(1, N))], dtype="string[pyarrow]"),
+    "string[python]": lambda: pd.array([None, *map(str, range(1, N))], dtype="string[python]"),
+    "str": lambda: pd.Series([None, *map(str, range(1, N))]),
+    "arrow int": lambda: pd.array([None, *range(1, N)], dtype=pd.ArrowDtype(pa.int16())),
+    "arrow decimal": lambda: pd.array(
+        [None, *map(decimal.Decimal, range(1, N))], dtype=pd.ArrowDtype(pa.decimal128(9, 2))
+    ),
+    "sparse": lambda: pd.arrays.SparseArray([np.nan, *map(float, range(1, N))]),
+    "Decimal": lambda: pd.Series([None, *map(decimal.Decimal, range(1, N))], dtype=object),
+    "mixed": lambda: pd.Series([None, 1, "2", 3.0, np.int8(4), decimal.Decimal(5), *range(6, N)], dtype=object),
+}
+OTHERS = {
+    "text": (lambda: pd.Series(["red"] * N), r"got text in column 'c' \('red'\).*X\['c'\]\.astype\(\"category\"\)"),
+    "some text": (lambda: pd.Series([1, pd.NA, "red"] * (N // 3), dtype=object), r"got text in column 'c' \('red'\)"),
+    "string": (lambda: pd.array(["red"] * N, dtype="string[pyarrow]"), r"got text in column 'c' \('red'\)"),
+    "dates": (lambda: DAYS, "got dates in column 'c' .*make numbers of it"),
+    "zone": (lambda: DAYS.tz_localize("UTC"), "got dates in column 'c' .*make numbers of it"),
+    "timedelta": (lambda: DAYS - DAYS[0], "got dates in column 'c' .*make numbers of it"),
+    "Period": (lambda: DAYS.to_period("D"), "got dates in column 'c' .*make numbers of it"),
+    "date": (lambda: [datetime.date(2024, 1, 1)] * N, "got dates in column 'c'"),
+    "time": (lambda: [datetime.time(3)] * N, "got dates in column 'c'"),
+    "arrow dates": (lambda: pd.Series(DAYS).astype(pd.ArrowDtype(pa.timestamp("ns"))), "got dates in column 'c'"),
+    "complex": (lambda: np.arange(N) + 1j, "got complex numbers in column 'c' .*make two columns of it"),
+    "bytes": (lambda: [b"red"] * N, "got bytes in column 'c'"),
+    "interval": (lambda: pd.cut(np.arange(N), 3).astype(object), "got values of type Interval in column 'c'"),
+    "lists": (lambda: [[1, 2]] * N, "got values of type list in column 'c' .*make columns of what these hold"),
+    "dicts": (lambda: [{"a": 1}] * N, "got values of type dict in column 'c'"),
+    "arrays": (lambda: pd.Series([np.ones(2)] * N), "got values of type ndarray in column 'c'"),
+}
+
+
+def alone(cells):
+    return pd.DataFrame({"a": np.random.default_rng(0).normal(size=N), "c": cells})
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("name", MODELS)
+def test_numbers_of_every_type(name, kind):
+    y = np.arange(N) // 20
+    expected = clone(MODELS[name]).fit(alone([np.nan, *range(1, N)]), y)
+    X = alone(NUMBERS[kind]())
+    model = clone(MODELS[name]).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    np.testing.assert_array_equal(model.predict(X[:1]), expected.predict(X[:1]))
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_others_are_named_in_one_sentence(kind):
+    cells, message = OTHERS[kind]
+    X, y = alone(cells()), np.arange(N) % 3
+    with pytest.raises(ValueError, match=f"^X must hold numbers, {message}"):
+        REBELClassifier(n_estimators=2).fit(X, y)
+    model = REBELClassifier(n_estimators=2).fit(alone(np.arange(N)), y)
+    with pytest.raises(ValueError, match=f"^X must hold numbers, {message}") as raised:
+        model.predict(X)
+    assert "\n" not in str(raised.value)
+
+
+ARROW = {
+    "words": (["u", "v"] * HALF, r"got text in column 'c' \('u'\).*X\.column\('c'\)\.dictionary_encode\(\)"),
+    "dates": (DAYS, "got dates in column 'c'"),
+    "durations": ([datetime.timedelta(1)] * N, "got dates in column 'c'"),
+    "lists": ([[1]] * N, "got values of type list in column 'c'"),
+    "bytes": ([b"u"] * N, "got bytes in column 'c'"),
+}
+
+
+@pytest.mark.parametrize("kind", ARROW)
+@pytest.mark.parametrize("library", ["arrow", pytest.param("polars", marks=needs_polars)])
+def test_others_of_polars_and_arrow_are_named(kind, library):
+    cells, message = ARROW[kind]
+    table = pa.table({"a": np.arange(N) * 1.0, "c": pa.array(cells)})
+    if library == "polars":
+        table, message = pl.from_arrow(table), message.split(".*")[0]
+    with pytest.raises(ValueError, match=f"^X must hold numbers, {message}"):
+        REBELClassifier(n_estimators=2).fit(table, np.arange(N) % 3)
+
+
+@pytest.mark.parametrize("library", ["arrow", pytest.param("polars", marks=needs_polars)])
+def test_numbers_of_polars_and_arrow(library):
+    y = np.arange(N) // 20
+    expected = REBELClassifier(n_estimators=5).fit(alone([np.nan, *range(1, N)]), y)
+    a = alone(0.0)["a"].to_numpy()
+    cells = [None, *range(1, N)]
+    columns = [
+        pa.array(cells, pa.int8()), pa.array(cells, pa.float32()), pa.array(cells, pa.uint64()),
+        pa.array([None, *map(decimal.Decimal, range(1, N))]), pa.array([None, *map(str, range(1, N))]),
+    ]
+    for column in columns:
+        table = pa.table({"c": column, "a": a})
+        table = pl.from_arrow(table) if library == "polars" else table
+        np.testing.assert_array_equal(expected.decision_function(table), expected.decision_function(table))
+        model = REBELClassifier(n_estimators=5).fit(table.select(["a", "c"]), y)
+        np.testing.assert_array_equal(model.decision_function(table), expected.decision_function(table))
+    truth = pa.table({"a": a, "c": pa.array([None, True, False] * (N // 3)), "empty": pa.nulls(N)})
+    truth = pl.from_arrow(truth) if library == "polars" else truth
+    assert REBELClassifier(n_estimators=5).fit(truth, y).predict(truth).shape == (N,)
+
+
+@needs_polars
+def test_a_plan_of_polars_is_to_be_carried_out_first():
+    with pytest.raises(TypeError, match=r"got a LazyFrame of polars: write X\.collect\(\)"):
+        REBELClassifier().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0, 1])
+
+
+@needs_polars
+@pytest.mark.parametrize("dtype", ["Categorical", "Enum"])
+def test_categories_of_polars(dtype):
+    words, y = np.array(["u", "w", "v"])[np.arange(N) % 3], np.arange(N) % 3
+    kind = pl.Categorical if dtype == "Categorical" else pl.Enum(["z", "w", "v", "u"])
+    X = pl.DataFrame({"c": pl.Series(words.tolist(), dtype=kind)})
+    model = REBELClassifier(n_estimators=5).fit(X, y)
+    assert model.score(X, y) == 1.0 and model._categories.columns[0].values == ("u", "v", "w")
+    np.testing.assert_array_equal(model.predict(pd.DataFrame({"c": words})), y)
+    np.testing.assert_array_equal(model.predict(X.select(pl.col("c").cast(pl.String))), y)
+
+
+def test_ordered_categories_of_arrow_are_ordered():
+    X = pd.DataFrame({"c": pd.Categorical(["s", "m", "l"] * 20, ["s", "m", "l"], ordered=True)})
+    found = Categories.of(pa.Table.from_pandas(X)).columns[0]
+    assert found.ordered and found.values == ("s", "m", "l")
+
+
+@pytest.mark.parametrize("cell", [pd.NA, pd.NaT, None, np.nan, np.float32("nan")])
+def test_arrays_of_objects_may_hold_what_pandas_has_for_missing(cell):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 2)).astype(object)
+    y = (X[:, 0] > 0).astype(int)
+    X[3, 1] = cell
+    plain = np.where([[is_missing(c) for c in row] for row in X], np.nan, X).astype(float)
+    a, b = (REBELClassifier(n_estimators=3).fit(part, y) for part in (X, plain))
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(plain))
+    np.testing.assert_array_equal(a.predict(X[:5]), b.predict(plain[:5]))
+    np.testing.assert_array_equal(a.predict(X.tolist()), b.predict(plain))
+    X[2, 0] = DAYS.to_period("D")[0]
+    if not is_missing(X[2, 0]):
+        with pytest.raises((ValueError, TypeError), match="dates in column 0|Period"):
+            a.predict(X)
+
+
+def test_a_column_lists_what_it_holds():
+    given = Column.of(pd.Series(["b", None, "a", "b"]), "x").coded()
+    assert given.codes.tolist() == [0, -1, 1, 0] and given.values == ["b", "a"]
+    frame = Frame.of(pd.DataFrame({"a": [1.0], "b": [True]}))
+    assert frame.is_plain and frame.names == ["a", "b"] and Frame.of(np.ones((2, 2))) is None
+    assert not Frame.of(pd.DataFrame({"a": pd.array([1], dtype="Int64")})).is_plain
+
+
+def test_without_pandas(tmp_path):
+    """A model with categories, read where there is no pandas: tables of polars and Arrow, or a sentence."""
+    X, y = birds()
+    model = REBELClassifier(n_estimators=3).fit(X, y)
+    save(model, tmp_path / "m")
+    parquet.write_table(pa.Table.from_pandas(X, preserve_index=False).replace_schema_metadata(), tmp_path / "X.parquet")
+    np.save(tmp_path / "expected.npy", model.decision_function(X))
+    script = textwrap.dedent("""
+        import importlib.abc, sys
+
+        class NoPandas(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path, target=None):
+                if name.split(".")[0] == "pandas":
+                    raise ModuleNotFoundError(name)
+
+        sys.meta_path.insert(0, NoPandas())
+        import numpy as np, minrisk
+        model, expected = minrisk.load(sys.argv[1] + "/m"), np.load(sys.argv[1] + "/expected.npy")
+        try:
+            model.predict(np.ones((2, 5)))
+        except ValueError as error:
+            assert "X must be a DataFrame as in fit, where column 'habitat' held categories" in str(error), error
+        else:
+            raise SystemExit("no error")
+        import pyarrow.parquet
+        table = pyarrow.parquet.read_table(sys.argv[1] + "/X.parquet")
+        assert np.array_equal(model.decision_function(table), expected)
+        fitted = minrisk.REBELClassifier(n_estimators=3).fit(table, np.arange(len(expected)) % 2)
+        assert fitted.predict(table).shape == (len(expected),)
+        try:
+            import polars as pl
+        except ImportError:
+            sys.exit()
+        assert np.array_equal(model.decision_function(pl.from_arrow(table)), expected)
+    """)
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# -- classes and weights -----------------------------------------------------------------------------------------------------
+LABELS = {
+    "Int64": lambda y: pd.array(y, dtype="Int64"),
+    "series of Int8": lambda y: pd.Series(y).astype("Int8"),
+    "arrow int": lambda y: pd.Series(y).astype(pd.ArrowDtype(pa.int64())),
+    "Arrow array": pa.array,
+    "Arrow chunks": lambda y: pa.chunked_array([y[:10], y[10:]]),
+    "category": lambda y: pd.Series(pd.Categorical(y, [2, 1, 0, 7])),
+    "polars": lambda y: pl.Series(y),
+    "list": lambda y: y.tolist(),
+}
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=needs_polars if k == "polars" else ()) for k in LABELS])
+def test_classes_of_every_container(kind):
+    X, y = np.random.default_rng(0).normal(size=(N, 2)), np.arange(N) % 3
+    model = REBELClassifier(n_estimators=3).fit(X, LABELS[kind](y))
+    assert model.classes_.dtype.kind == "i" and list(model.classes_) == [0, 1, 2]
+    assert model.score(X, LABELS[kind](y)) == model.score(X, y)
+
+
+def test_nullable_truth_values_are_truth_values():
+    y = pd.array(np.arange(N) % 2 == 1, dtype="boolean")
+    assert REBELClassifier(n_estimators=2).fit(np.arange(N)[:, None], y).classes_.dtype == bool
+
+
+@pytest.mark.parametrize(("y", "message"), [
+    (lambda t: pd.Series([None, *t[1:]]), "y must hold a class for each row, got .* in row 0: leave such rows out"),
+    (lambda t: pd.Series(pd.Categorical([*t[:-1], None])), f"y must hold a class for each row, got nan in row {N - 1}"),
+    (lambda t: pd.Series([pd.NA, *t[1:]], dtype=object), "y must hold a class for each row, got <NA> in row 0"),
+    (lambda t: pd.array([None, *t[1:]], dtype="string"), "y must hold a class for each row, got <NA> in row 0"),
+    (lambda t: pa.array([None, *t[1:]]), "y must hold a class for each row, got None in row 0"),
+    (lambda t: [None, *t[1:]], "y must hold a class for each row, got None in row 0|NaN"),
+    (lambda t: pd.array([None, *range(1, N)], dtype="Int64"), "Input y contains NaN"),
+    (lambda t: pd.Series(DAYS[np.arange(N) % 2].to_period("D")), "y must hold numbers or texts, got Period .* in row 0"),
+    (lambda t: np.array([datetime.date(2024, 1, 1 + k % 2) for k in range(N)]), "y must hold numbers or texts, got date"),
+])
+def test_classes_that_are_missing_or_none(y, message):
+    words = np.array(["a", "b", "c"])[np.arange(N) % 3].tolist()
+    with pytest.raises(ValueError, match=message):
+        REBELClassifier(n_estimators=2).fit(np.ones((N, 1)), y(words))
+
+
+WEIGHTS = {
+    "Int64": lambda w: pd.array(w, dtype="Int64"),
+    "Float64": lambda w: pd.Series(w, dtype="Float64"),
+    "objects": lambda w: pd.Series(w.tolist(), dtype=object),
+    "decimals": lambda w: [decimal.Decimal(int(v)) for v in w],
+    "Arrow": pa.array,
+    "Arrow chunks": lambda w: pa.chunked_array([w]),
+    "polars": lambda w: pl.Series(w),
+}
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=needs_polars if k == "polars" else ()) for k in WEIGHTS])
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_of_every_container(name, kind):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(N, 2)), np.arange(N) % 3, rng.integers(1, 4, N)
+    a = clone(MODELS[name]).fit(X, y, sample_weight=weight)
+    b = clone(MODELS[name]).fit(X, y, sample_weight=WEIGHTS[kind](weight))
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+
+
+@pytest.mark.parametrize(("weight", "message"), [
+    (lambda w: [pd.NA, *w[1:]], "sample_weight must hold a number for each row, got <NA> in row 0"),
+    (lambda w: [None, *w[1:]], "sample_weight must hold a number for each row, got None in row 0|NaN"),
+    (lambda w: ["heavy"] * N, "sample_weight must hold a number for each row, got 'heavy' in row 0"),
+    (lambda w: ["1"] * N, "sample_weight must hold a number for each row, got '1' in row 0"),
+    (lambda w: pd.array([None, *w[1:]], dtype="Float64"), "contains NaN|got <NA> in row 0"),
+    (lambda w: pa.array([None, *w[1:]]), "contains NaN"),
+    (lambda w: DAYS, "sample_weight must hold a number for each row"),
+])
+def test_weights_that_are_missing_or_no_numbers(weight, message):
+    with pytest.raises(ValueError, match=message):
+        REBELClassifier(n_estimators=2).fit(np.ones((N, 1)), np.arange(N) % 2, sample_weight=weight([1.0] * N))
