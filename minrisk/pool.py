@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
-from minrisk.rows.base import RowCosts
+from minrisk.rows.base import EQUAL, RowCosts
 from minrisk.selection import (
     FORGETTING,
     LEAST_GAIN,
@@ -143,9 +144,10 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         return join(pool, tried) or drop(pool, tried)
 
     own = members(plain, 0, n_folds)
-    constants = [member.constant() for member in own]
     pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), stated, [])
-    fit = pool.fits[0]
+    fit, constants = pool.fits[0], [member.constant() for member in own]
+    if pool.link is None:
+        pool = _or_constant(pool, constants, folds, stated)
     del own  # they hold memory
     challengers = trainers[1:] if pool.link is not None else []
     trials = workers.map(trial, challengers) if workers.n > 1 else []
@@ -156,6 +158,20 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         pool = _or_frequencies(pool, fit, constants, folds, stated)
     own_trainer = {id(trainer.candidate): trainer for trainer in trainers}
     return pool._replace(fits=[own_trainer[id(fit.candidate)].finish(fit, most, seed) for fit in pool.fits])
+
+
+def _or_constant(pool: Pool, constants: list[Progress], folds: IntArray, stated: RowCosts) -> Pool:
+    """Members trained on costs, or the cheapest decision for all rows where left-out rows say that it is no dearer.
+
+    Of equals the members, if they have rounds.
+    """
+    fit, scores = pool.fits[0], np.array([made.intercept for made in constants])[folds]
+    least = _risk(scores, None, 1.0, stated)
+    if fit.n_rounds and not fit.risk - least > EQUAL * fit.risk:
+        return pool
+    of_all = stated.constant_scores()
+    members = [replace(made, intercept=of_all) for made in constants]
+    return _alone(fit._replace(members=members, n_rounds=0, scores=scores.astype(np.float32)), stated, [])
 
 
 def _or_frequencies(
@@ -179,8 +195,7 @@ def _alone(fit: CrossFit, stated: RowCosts, dropped: list[CrossFit]) -> Pool:
 
 def _judged(fit: CrossFit, stated: RowCosts, link: Link | None) -> CrossFit:
     """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
-    costs = RowCosts(stated.table, stated.row[fit.seen], stated.weight[fit.seen], stated.label[fit.seen])
-    return fit._replace(risk=_risk(fit.scores, link, fit.temperature, costs), scores=fit.scores[:0].copy())
+    return fit._replace(risk=_risk(fit.scores, link, fit.temperature, stated.at(fit.seen)), scores=fit.scores[:0].copy())
 
 
 def _loss(joined: Pool | None, fit: CrossFit) -> float:
@@ -260,7 +275,7 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
 
 
 def validated_risk(pool: Pool, stated: RowCosts) -> float:
-    """Mean cost of the decisions about left-out rows; infinite without any."""
+    """Mean avoidable cost of the decisions about left-out rows; infinite without any."""
     return _risk(pool.scores, pool.link, pool.temperature, stated)
 
 
@@ -279,15 +294,15 @@ def mean_losses(pool: Pool) -> FloatArray:
     return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
 
 
-def report(pool: Pool, risk: float) -> list[dict[str, Any]]:
-    """A line per candidate: plain values; `risk` is the pool's, as validated."""
+def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:
+    """A line per candidate: plain values, mean stated costs; `risk` is the pool's, as validated."""
     lines, shares = [], [*pool.weights, *([0.0] * len(pool.dropped))]
     for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
         lines.append({
             "surrogate": fit.candidate.surrogate, "variant": fit.candidate.variant, "share": share,
             "n_rounds": fit.n_rounds, "temperature": fit.temperature,
-            "risk": fit.risk if np.isfinite(fit.risk) else None,
-            "pooled_risk": risk if np.isfinite(risk) else None, "seconds": fit.seconds,
+            "risk": costs.at(fit.seen).stated(fit.risk) if np.isfinite(fit.risk) else None,
+            "pooled_risk": costs.stated(risk) if np.isfinite(risk) else None, "seconds": fit.seconds,
         })  # fmt: skip
     return lines
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 
+LEAST = 1e-12  # probability of what has not been seen
 Link = str  # a key of LINKS: links are stored in model files by name
 
 
@@ -43,6 +44,16 @@ LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "softmax": _softmax,
     "softmax2": _softmax2,
 }
+
+
+def constant_scores(link: Link, p: FloatArray) -> FloatArray:
+    """Scores (D,) of these probabilities; those of 0 are as good as 0."""
+    p = np.clip(p, LEAST, 1.0 - LEAST)
+    inverse = {
+        "sigmoid2": lambda: 0.5 * np.log(p / (1.0 - p)), "sigmoid": lambda: np.log(p / (1.0 - p)),
+        "linear": lambda: 2.0 * p - 1.0, "softmax": lambda: np.log(p), "softmax2": lambda: 0.5 * np.log(p),
+    }  # fmt: skip
+    return np.asarray(inverse[link]())
 
 
 def probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:
