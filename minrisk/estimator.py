@@ -231,7 +231,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, bar], start)
         per_round = recipe.learners_per_round
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
-        if (n == 0 and not recipe.fit_intercept) or self._is_worse(history.risks[n], rows.costs):
+        if self._learnt_nothing(n == 0 and not recipe.fit_intercept, history.risks[n], rows.costs):
             n, known, validated = 0, np.empty(0), np.empty(0)
             progress = constant(rows, recipe, self._constant(recipe.loss.link(rows.costs), rows.costs))
             history.risks = [rows.risk()]
@@ -250,11 +250,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.validation_risk_ = validated if stopping is not None else None
         self._log_scale = progress.log_scale
 
-    def _is_worse(self, risk: float, costs: RowCosts) -> bool:
-        """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows."""
+    def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
+        """Whether a constant is to answer: scores are all 0, or decide worse about the training rows than it."""
         from minrisk.rows.base import is_worse
 
-        return is_worse(risk, costs)
+        return unborn or is_worse(risk, costs)
 
     def _constant(self, link: Link | None, costs: RowCosts) -> FloatArray:
         """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""

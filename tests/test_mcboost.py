@@ -19,7 +19,9 @@ from minrisk.binning import fit_binner
 from minrisk.boosting import boost
 from minrisk.codes import simplex_codewords
 from minrisk.rows.directed import DirectedRows
-from tests.helpers import make_costs
+from tests.helpers import in_units, make_costs
+
+pytestmark = pytest.mark.usefixtures("as_published")
 
 LOSSES = ("gll", "gel", "mc", "ls", "lt")
 
@@ -53,7 +55,9 @@ def test_equals_the_twin(loss, seed):
     rows = cost[y] * rng.uniform(0.5, 2.0, (len(y), 1)) if per_row else cost[y]
     weighting = ("curvature", "uniform", "slope")[seed % 3]
     gradient = seed % 5 == 4
-    terms, losses = twin.mcboost(X, rows, y, weights, loss, 5, weighting, gradient)
+    seen = in_units(rows if per_row else cost) if loss == "gll" else rows
+    seen = seen if per_row or loss != "gll" else seen[y]
+    terms, losses = twin.mcboost(X, seen, y, weights, loss, 5, weighting, gradient)
     model = MCBoostClassifier(
         None if per_row else cost, loss=loss, n_estimators=5, weighting=weighting,
         descent="gradient" if gradient else "coordinate",

@@ -278,8 +278,8 @@ class MCBoostClassifier(BoostedClassifier):
         assert self.cost_ is not None
         return least_cost(self.model_.link, scores, self.model_.temperature, self.cost_.values)
 
-    def _is_worse(self, risk: float, costs: RowCosts) -> bool:
-        return self.decision == "argmax" and super()._is_worse(risk, costs)
+    def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
+        return unborn or (self.decision == "argmax" and super()._learnt_nothing(unborn, risk, costs))
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.loss == "mc" else self.decisions_)

@@ -322,7 +322,7 @@ class LocalRows:
         factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
         if factor == 0.0 or self._weight_sum == 0.0:
             return 0.0
-        table, row, weight, _ = self.costs
+        table, row, weight = self.costs[:3]
         parts = self.over_blocks(lambda a, b: decision_costs(self.scores, table, row, weight, factor, a, b))
         return sum(int(p) for p in parts) / factor / self._weight_sum
 
