@@ -76,6 +76,7 @@ def test_equals_the_twin(loss, seed):
 def test_a_coordinate_step_is_the_numerical_minimum(loss, seed, weak_learner):
     """Along what the first learner answers, the loss of the paper is least at the step taken."""
     X, y, cost, weights, _ = problem(seed, 3)
+    cost = in_units(cost)
     model = MCBoostClassifier(cost, loss=loss, n_estimators=1, weak_learner=weak_learner, max_depth=2)
     model.fit(X, y, sample_weight=weights)
     first = model.model_

@@ -63,11 +63,11 @@ def relative_weights(weight: FloatArray) -> FloatArray:
     return np.asarray(weight / positive.mean() if unit is None else np.rint(weight / unit))
 
 
-def scaled(values: FloatArray) -> tuple[FloatArray, int]:
-    """Numbers >= 0 times 2**-exponent, the largest from 1 up to 2, and the exponent; the smallest become 0."""
+def scaled(values: FloatArray, smallest: float = SMALLEST) -> tuple[FloatArray, int]:
+    """Numbers >= 0 times 2**-exponent, the largest from 1 up to 2, and the exponent; below `smallest` they are 0."""
     exponent = int(np.frexp(values.max(initial=0.0))[1]) - 1
     found = np.ldexp(values, -exponent)  # exact, but for what is set to 0
-    found[found < SMALLEST] = 0.0
+    found[found < smallest] = 0.0
     return found, exponent
 
 
