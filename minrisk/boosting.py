@@ -135,7 +135,7 @@ def boost(
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
-        """In the units of the stated costs; see `is_finite`."""
+        """In stated costs."""
         return constant + math.exp(totals.log_scale) * _total(totals.value) * share / weight * unit
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
@@ -192,7 +192,8 @@ def is_finite(totals: Totals) -> bool:
 def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
     """No rounds, and these scores for all rows."""
     rows.restart(intercept)
-    return boost(rows, recipe, 0, 0, start=Progress(intercept=intercept, log_scale=recipe.loss.start_log_scale(rows.costs)))
+    start = Progress(intercept=intercept, log_scale=recipe.loss.start_log_scale(rows.costs))
+    return boost(rows, recipe, 0, 0, start=start)
 
 
 def _compiled(rows: Rows, recipe: Recipe) -> WholeRound | None:

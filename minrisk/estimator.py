@@ -152,7 +152,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         codes = self._encode(y, goes_on)
         weight = self._weights(sample_weight, X)
-        table, index, *stated = self._resolve_cost(cost, codes, weight)
+        costs = self._resolve_cost(cost, codes, weight)
+        index = costs.row
         if not goes_on:
             self._seed = self._draw_seed()
         if not np.all(weight):  # rows of weight 0 are left out, also of what is drawn
@@ -164,10 +165,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         binner = self._fit_binner(X, training, None if sample_weight is None else weight, workers)
 
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
-            columns = index, weight, codes.astype(np.int32)
-            costs = RowCosts(table, *columns, *stated)
-            costs = costs if part is None else costs.at(part)
-            return self._make_rows(X, part, binner, costs, workers, trainable)
+            of_rows = RowCosts(costs.table, index, weight, codes.astype(np.int32), costs.unit, costs.least)
+            of_part = of_rows if part is None else of_rows.at(part)
+            return self._make_rows(X, part, binner, of_part, workers, trainable)
 
         rows = rows_of(training, True)
         return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
@@ -220,9 +220,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = self.train_risk_ if goes_on else np.empty(0)
         history = RiskHistory(rows.costs.avoidable(known).tolist())
         monitors: list[Any] = [history]
-        stopping, validated = None, self.validation_risk_ if goes_on else None
+        stopping, validated = None, np.empty(0)
         if data.validation is not None:
-            validated = np.empty(0) if validated is None else validated
+            if goes_on and self.validation_risk_ is not None:
+                validated = self.validation_risk_
             stopping = EarlyStopping(
                 data.validation, self.n_iter_no_change, data.validation.costs.avoidable(validated).tolist()
             )
@@ -233,10 +234,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         if self._learnt_nothing(n == 0 and not recipe.fit_intercept, history.risks[n], rows.costs):
             n, known, validated = 0, np.empty(0), np.empty(0)
-            progress = constant(rows, recipe, self._constant(recipe.loss.link(rows.costs), rows.costs))
+            scores = self._constant(recipe.loss.link(rows.costs), rows.costs)
+            progress = constant(rows, recipe, scores)
             history.risks = [rows.risk()]
             if stopping is not None:
-                stopping.rows.restart(progress.intercept)
+                stopping.rows.restart(scores)
                 stopping.risks = [stopping.rows.risk()]
         assert progress.intercept is not None
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
@@ -245,9 +247,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
         self.train_risk_ = _stated(rows.costs, known, history.risks)[: n + 1]
+        self.validation_risk_ = None
         if stopping is not None:
-            validated = _stated(stopping.rows.costs, validated, stopping.risks)
-        self.validation_risk_ = validated if stopping is not None else None
+            self.validation_risk_ = _stated(stopping.rows.costs, validated, stopping.risks)
         self._log_scale = progress.log_scale
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:

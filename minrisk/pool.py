@@ -195,7 +195,8 @@ def _alone(fit: CrossFit, stated: RowCosts, dropped: list[CrossFit]) -> Pool:
 
 def _judged(fit: CrossFit, stated: RowCosts, link: Link | None) -> CrossFit:
     """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
-    return fit._replace(risk=_risk(fit.scores, link, fit.temperature, stated.at(fit.seen)), scores=fit.scores[:0].copy())
+    risk = _risk(fit.scores, link, fit.temperature, stated.at(fit.seen))
+    return fit._replace(risk=risk, scores=fit.scores[:0].copy())
 
 
 def _loss(joined: Pool | None, fit: CrossFit) -> float:

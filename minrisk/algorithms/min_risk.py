@@ -215,14 +215,14 @@ class MinRiskClassifier(BoostedClassifier):
         begun = time.perf_counter()
         codes = self._encode(y, False)
         weight = self._weights(sample_weight, X)
-        table, index, *unit = self._resolve_cost(cost, codes, weight)
+        table, index, unit, unavoidable = self._resolve_cost(cost, codes, weight)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
         usual, fine = usual_bins(self.binning, self.max_bins, len(counted), X.shape[1])
         binned = partial(bin_columns, X, counted, weight, self.binning, workers)
         columns = binned(usual)
         label = codes[counted].astype(np.int32)
-        stated = RowCosts(table, index[counted], weight[counted], label, *unit)
+        stated = RowCosts(table, index[counted], weight[counted], label, unit, unavoidable)
         folds = folds_of(self.cv, X, y, counted, columns.binned, label, self._seed)
         rows, finer, projection, own = counted, {}, None, None
         if pooled := self.pool and folds.max() > 0:
@@ -235,7 +235,7 @@ class MinRiskClassifier(BoostedClassifier):
             for part in {columns, *finer.values()}:
                 part.reorder(order)
             folds, rows = folds[order], counted[order]
-            stated = RowCosts(table, index[rows], weight[rows], label[order], *unit)
+            stated = RowCosts(table, index[rows], weight[rows], label[order], unit, unavoidable)
         self.selection_: list[dict[str, Any]] = []
         best, least = None, np.inf
         for name in self._surrogates():

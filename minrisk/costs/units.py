@@ -19,16 +19,16 @@ class AvoidableCosts(NamedTuple):
     """Costs above the least one of their row, which no decision avoids; stated costs are least + unit * table."""
 
     table: FloatArray  # (R, D)
-    index: np.ndarray  # (n,) row of the table of each sample
+    row: np.ndarray  # (n,) row of the table of each sample
     unit: float
     least: FloatArray  # (R,)
 
     @classmethod
-    def of(cls, stated: FloatArray, index: np.ndarray, counted: np.ndarray | None = None) -> AvoidableCosts:
+    def of(cls, stated: FloatArray, row: np.ndarray, counted: np.ndarray | None = None) -> AvoidableCosts:
         """From costs as they were stated; rows of the table that are not `counted` avoid nothing.
 
-        The unit is the largest number of which all avoidable costs are whole multiples, as 1 for 0/1 costs; where there
-        is none, it is their median. A loss that depends on the costs' size (GLL) is thus the same for any unit of money.
+        The unit is the largest number of which all avoidable costs are whole multiples, as 1 for 0/1 costs; where
+        there is none, it is their median. A loss that depends on the costs' size (GLL) is thus the same for any unit.
         """
         least = stated.min(axis=1)
         own = stated - least[:, None]
@@ -37,7 +37,7 @@ class AvoidableCosts(NamedTuple):
         table, exponent = scaled(own)
         positive = table[table > 0.0]
         if not len(positive):  # nothing to decide
-            return cls(table, index, 1.0, least)
+            return cls(table, row, 1.0, least)
         unit = whole_unit(positive)
         if unit is None:
             middle = (len(positive) - 1) // 2
@@ -45,7 +45,7 @@ class AvoidableCosts(NamedTuple):
             table /= unit
         else:
             table = np.rint(table / unit)
-        return cls(np.ascontiguousarray(table), index, float(np.ldexp(unit, exponent)), least)
+        return cls(np.ascontiguousarray(table), row, float(np.ldexp(unit, exponent)), least)
 
 
 def above_least(costs: FloatArray) -> FloatArray:

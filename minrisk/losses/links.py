@@ -49,11 +49,10 @@ LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
 def constant_scores(link: Link, p: FloatArray) -> FloatArray:
     """Scores (D,) of these probabilities; those of 0 are as good as 0."""
     p = np.clip(p, LEAST, 1.0 - LEAST)
-    inverse = {
-        "sigmoid2": lambda: 0.5 * np.log(p / (1.0 - p)), "sigmoid": lambda: np.log(p / (1.0 - p)),
-        "linear": lambda: 2.0 * p - 1.0, "softmax": lambda: np.log(p), "softmax2": lambda: 0.5 * np.log(p),
-    }  # fmt: skip
-    return np.asarray(inverse[link]())
+    if link == "linear":
+        return np.asarray(2.0 * p - 1.0)
+    logs = np.log(p) - (np.log1p(-p) if link.startswith("sigmoid") else 0.0)
+    return np.asarray(logs / 2.0 if link.endswith("2") else logs)
 
 
 def probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:

@@ -20,8 +20,8 @@ EQUAL = 1e-9  # risks that differ by a smaller share are equal
 class RowCosts(NamedTuple):
     """What each row's mistakes cost: row i pays weight[i] * table[row[i], k] for decision k.
 
-    These are avoidable costs: decisions and judgements depend on nothing else. What is shown is in terms of the costs as
-    stated, least[row[i]] + unit * table[row[i], k].
+    These are avoidable costs: decisions and judgements depend on nothing else. What is shown is in terms of the costs
+    as stated, least[row[i]] + unit * table[row[i], k].
     """
 
     table: FloatArray  # (K, D) with row = y, or (n, D) with row = 0, 1, ... for costs per row
