@@ -107,9 +107,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n,)
             Class labels, numbers or strings; at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Multiplies each row's costs; a weight of 2 is the row twice.
+            Multiplies each row's costs; a weight of 2 beside weights of 1 is the row twice. Only ratios matter.
         cost : optional
-            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row.
+            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row. A
+            constant in all costs of a row changes no decision.
 
         Returns
         -------
