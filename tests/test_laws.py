@@ -166,6 +166,17 @@ def test_rows_of_weight_0_are_left_out(name, seed):
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
+def test_rows_of_weight_0_are_left_out_of_what_is_learnt_of_categories():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y, code = np.arange(120) % 3, rng.integers(0, 20, 120)
+    X = pd.DataFrame({"a": pd.Categorical(code, categories=range(20)), "b": rng.normal(size=120)})
+    counted = rng.random(120) < 0.7
+    one = REBELClassifier(n_estimators=4).fit(X[counted], y[counted])
+    other = REBELClassifier(n_estimators=4).fit(X, y, counted.astype(float))
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
 @law([name for name in NAMES if name not in DRAWN])
 def test_a_weight_of_2_is_the_row_twice(name, seed):
     rng, X, y, cost = problem(seed)
