@@ -10,13 +10,14 @@ filled in, for CatBoost it is a word of its own. fars: 30 000 rows drawn, of cla
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import log_loss
 
-from benchmarks.common import coded, columns_of_words, frame_of, keep, kept, parser, save, seconds, show
+from benchmarks.common import coded, columns_of_words, frame_of, keep, kept, parser, save, seconds, show, there
 from benchmarks.compare import others
 from benchmarks.compare.data import halves
 from benchmarks.compare.methods import METHODS
@@ -31,6 +32,7 @@ SETS = ("breast", "lymphography", "automobile", "crx", "tic-tac-toe", "flare", "
 LARGEST, FEWEST = 30_000, 10  # rows of a set that is drawn from, and of its classes
 MEMBERS = {"minrisk": (False, True), "catboost": (True,), "lightgbm": (False, True), "histogram": (False, True),
            "xgboost": (False, True)}  # as categories?
+PEERS = {"catboost": "catboost", "lightgbm": "lightgbm", "xgboost": "xgboost"}
 SKIPPED = {("catboost", "fars"), ("catboost", "chess")}
 
 
@@ -117,12 +119,16 @@ def summary() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "one split of some rows of german and car")
     options.add_argument("--sets", nargs="+", default=list(SETS))
     options.add_argument("--methods", nargs="+", default=list(MEMBERS))
     options.add_argument("--splits", type=int, default=3)
     options.add_argument("--summary", action="store_true", help="only the means of what is there")
     arguments = options.parse_args()
+    if arguments.quick:
+        arguments.sets, arguments.splits = arguments.sets if len(arguments.sets) < len(SETS) else ["german", "car"], 1
+    present = there({name: PEERS[name] for name in arguments.methods if name in PEERS})
+    arguments.methods = [name for name in arguments.methods if name not in PEERS or name in present]
     done = {(row["set"], int(row["split"]), row["method"], row["categories"] == "1") for row in kept(FITS)}
     for task in asked(arguments.sets, arguments.methods, 0 if arguments.summary else arguments.splits):
         if task not in done:
@@ -130,7 +136,9 @@ def main() -> None:
             keep(FITS, row)
             print(*task, f"{row['error']:.2f} %, {row['log_loss']:.3f}, {row['seconds']:.1f} s", flush=True)
     table = summary()
-    save("categories", table, quick=arguments.quick)
+    if not table:
+        sys.exit("There are no fits to sum up: nothing that was asked for is there.")
+    save("categories", table)
     show(table)
 
 

@@ -1,4 +1,9 @@
-"""What the benchmarks share: data sets, cost matrices, timing, and CSV files that say how each figure came about."""
+"""What the benchmarks share: data sets, cost matrices, timing, and CSV files that say how each figure came about.
+
+With ``--quick`` every benchmark does a small part of its work anew. `load` then gives a few rows of each class, or data
+of scikit-learn's where a set is not there, and all figures are read from and written to a fresh folder of their own:
+what ``benchmarks/results`` holds is neither used nor changed.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,18 @@ import platform
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from functools import lru_cache
-from importlib.metadata import version
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from minrisk.costs import CostMatrix, from_taxonomy, ordinal, random_normal, random_symmetric, uniform
 
@@ -27,8 +35,48 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("MINRISK_DATA", ROOT.parent / "shared" / "data"))
-RESULTS = ROOT / "benchmarks" / "results"
+RESULTS = ROOT / "benchmarks" / "results"  # of whole runs; see `results`
+QUICK = "MINRISK_QUICK"  # environment variable, for processes that a benchmark starts: the folder of a quick run
+QUICK_ROWS, QUICK_OF_CLASS = 300, 6  # of a set in a quick run, and of a class (and part) at least
+WORDS = ("german", "car", "nursery", "chess")  # sets with columns of words
 COSTS = ("0/1", "symmetric", "normal", "ordinal", "lognormal")
+
+
+# -- quick runs ----------------------------------------------------------------------------------------------------
+def is_quick() -> bool:
+    """Whether this is a quick run, or a process of one."""
+    return bool(os.environ.get(QUICK))
+
+
+def results() -> Path:
+    """The folder of figures: ``benchmarks/results``, of a quick run its own."""
+    return Path(os.environ[QUICK]) if is_quick() else RESULTS
+
+
+def few_rows(groups: np.ndarray, n_rows: int = QUICK_ROWS) -> np.ndarray:
+    """Numbers of some rows, ascending: as many of each group, if there are, and about so many in all."""
+    order = np.random.default_rng(0).permutation(len(groups))
+    codes, sizes = np.unique(groups[order], return_inverse=True, return_counts=True)[1:]
+    order, codes = order[np.argsort(codes, kind="stable")], np.sort(codes)
+    place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[codes]  # within its group
+    return np.sort(order[place < max(QUICK_OF_CLASS, n_rows // len(sizes))])
+
+
+def installed(module: str) -> bool:
+    """Whether a library can be imported."""
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
+def there(peers: Mapping[str, str]) -> list[str]:
+    """Those of the peers (name: module) that are installed; says which are left out."""
+    absent = [name for name, module in peers.items() if not installed(module)]
+    if absent:
+        print(f"Left out, since not installed: {', '.join(absent)}.", flush=True)
+    return [name for name in peers if name not in absent]
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
@@ -55,19 +103,30 @@ class Dataset(NamedTuple):
 @lru_cache(maxsize=4)
 def load(name: str) -> Dataset:
     """A data set by the name of its file; ``"mnist"`` is the raw pixels, uint8. Text becomes codes in sorted order."""
-    if not DATA.is_dir():
-        sys.exit(f"No data sets at {DATA}: set MINRISK_DATA to the folder that holds them.")
     if name == "mnist":
         return _mnist()
     X, y, training = frame_of(name)
     return Dataset(name, coded(X), y, training)
 
 
+def _there(path: Path) -> bool:
+    """Whether a file of the data sets is there; a whole run ends if not."""
+    if path.is_file():
+        return True
+    if is_quick():
+        return False
+    sys.exit(f"There is no {path}: set MINRISK_DATA to the folder that holds the data sets.")
+
+
 def frame_of(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
     """Features as the file has them, class codes, and which rows the official split trains on (None without one)."""
     import pandas as pd
 
+    if not _there(DATA / f"{name}.csv.gz"):
+        return _stand_in(name)
     frame = pd.read_csv(DATA / f"{name}.csv.gz")
+    if is_quick():
+        frame = frame.iloc[few_rows(frame["target"].astype(str) + frame.get("split", ""))].reset_index(drop=True)
     y = np.unique(frame.pop("target").to_numpy().astype(str), return_inverse=True)[1]
     training = (frame.pop("split") == "train").to_numpy() if "split" in frame else None
     return frame, y, training
@@ -91,14 +150,38 @@ def coded(frame: pd.DataFrame) -> np.ndarray:
     return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
 
 
+@cache
+def _stand_in(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Data of scikit-learn's for a quick run without the set: wine, or its digits; some columns in words if need be."""
+    import pandas as pd
+    from sklearn.datasets import load_digits, load_iris, load_wine
+
+    make = {"iris": load_iris, "wine": load_wine, **dict.fromkeys(WORDS, load_wine)}.get(name, load_digits)
+    X, y = make(return_X_y=True)
+    print(f"{name}: not in {DATA} (MINRISK_DATA), scikit-learn's {make.__name__.removeprefix('load_')} in its place.",
+          flush=True)
+    chosen = few_rows(y)
+    frame, y = pd.DataFrame(X[chosen]).add_prefix("x"), y[chosen]
+    for column in frame.columns[:4] if name in WORDS else ():
+        frame[column] = pd.qcut(frame[column], 4, labels=["least", "less", "more", "most"]).astype(object)
+    return frame, y, np.arange(len(y)) % 3 > 0
+
+
 def _mnist() -> Dataset:
     def read(part: str, kind: str, header: int) -> np.ndarray:
         with gzip.open(DATA / "mnist" / f"{part}-{kind}-ubyte.gz") as file:
             return np.frombuffer(file.read(), dtype=np.uint8, offset=header)
 
+    if not _there(DATA / "mnist" / "train-images-idx3-ubyte.gz"):
+        frame, y, training = _stand_in("mnist")  # 8 x 8 pixels of 0..16
+        images = np.kron(frame.to_numpy().reshape(-1, 8, 8), np.ones((3, 3)))
+        X = np.pad(15 * images, ((0, 0), (2, 2), (2, 2))).reshape(len(y), 784).astype(np.uint8)
+        return Dataset("mnist", X, y, training)
     X = np.concatenate([read(part, "images-idx3", 16).reshape(-1, 784) for part in ("train", "t10k")])
     y = np.concatenate([read(part, "labels-idx1", 8) for part in ("train", "t10k")]).astype(np.int64)
-    return Dataset("mnist", X, y, np.arange(len(y)) < 60_000)
+    training = np.arange(len(y)) < 60_000
+    chosen = few_rows(2 * y + training) if is_quick() else slice(None)
+    return Dataset("mnist", X[chosen], y[chosen], training[chosen])
 
 
 def costs(kind: str, n_classes: int, seed: int = 0) -> CostMatrix:
@@ -160,7 +243,7 @@ def settings() -> dict[str, str]:
         return done.stdout.strip()
 
     changed = bool(git("status", "--porcelain", "--untracked-files=no", "--", "minrisk/*.py"))
-    packages = {name: version(name) for name in ("numpy", "numba", "scikit-learn", "lightgbm")}
+    packages = {name: _version(name) for name in ("numpy", "numba", "scikit-learn", "lightgbm")}
     module = sys.modules["__main__"].__spec__
     name = f"-m {module.name}" if module else Path(sys.argv[0]).name
     return {
@@ -173,14 +256,22 @@ def settings() -> dict[str, str]:
     }
 
 
-def save(name: str, rows: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Path:
-    """Write rows of figures, each with the settings behind it, to ``benchmarks/results/NAME.csv``.
+def _version(package: str) -> str:
+    """Of an installed package; empty if it is not."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
-    Rows that have settings already, as those of an earlier run do, keep them.
-    Quick runs are tries: they go to a file of their own, which is not kept.
+
+def save(name: str, rows: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Path:
+    """Write rows of figures, each with the settings behind it, to NAME.csv in the folder of `results`.
+
+    Rows that have settings already, as those of an earlier run do, keep them. A quick run has its own folder: `quick`
+    may be left out.
     """
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / (f"{name}.quick.csv" if quick else f"{name}.csv")
+    results().mkdir(parents=True, exist_ok=True)
+    path = results() / f"{name}.csv"
     context = settings()
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys([*rows[0], *context])))
@@ -190,8 +281,8 @@ def save(name: str, rows: Sequence[Mapping[str, Any]], *, quick: bool = False) -
 
 
 def keep(name: str, row: Mapping[str, Any], columns: Sequence[str] = ()) -> None:
-    """Add a row of figures to ``benchmarks/results/NAME.csv`` at once; `columns` that it lacks stay empty."""
-    path, context = RESULTS / f"{name}.csv", settings()
+    """Add a row of figures to NAME.csv in the folder of `results` at once; `columns` that it lacks stay empty."""
+    path, context = results() / f"{name}.csv", settings()
     fresh = not path.is_file()
     with open(path, "a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=[*(columns or row), *context], restval="")
@@ -201,8 +292,8 @@ def keep(name: str, row: Mapping[str, Any], columns: Sequence[str] = ()) -> None
 
 
 def kept(name: str) -> list[dict[str, str]]:
-    """Rows that earlier runs left in ``benchmarks/results/NAME.csv``, with the settings behind each."""
-    return lines_of(RESULTS / f"{name}.csv")
+    """Rows that earlier runs left in NAME.csv in the folder of `results`, with the settings behind each."""
+    return lines_of(results() / f"{name}.csv")
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
@@ -227,9 +318,36 @@ def show(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)), flush=True)
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that every benchmark has."""
-    made = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    made.add_argument("--quick", action="store_true", help="a few minutes' try on less data; results not kept")
-    made.add_argument("--jobs", type=int, default=2, help="threads, or processes where fits are many and small")
+class Options(argparse.ArgumentParser):
+    """Sets up a quick run where one is asked for."""
+
+    quick_of = ""
+
+    def parse_args(self, *arguments: Any, **named: Any) -> Any:
+        found = super().parse_args(*arguments, **named)
+        if found.quick:
+            begun = is_quick()  # by the process that started this one
+            if not begun:
+                os.environ[QUICK] = tempfile.mkdtemp(prefix="minrisk-quick-")
+            if found.jobs is None:
+                found.jobs = 1  # starting processes would take longer than the work
+            threadpool_limits(found.jobs, user_api="openmp")  # on tiny data threads mostly wait for each other
+            asked = [option for option in sys.argv[1:] if option != "--quick"]
+            of = self.quick_of + (f", but for {shlex.join(asked)}" if asked else "")
+            print(f"Quick run: {of}. Made anew and only a try: figures go to {results()}.", file=sys.stderr
+                  if begun else sys.stdout, flush=True)
+            return found
+        os.environ.pop(QUICK, None)
+        if found.jobs is None:
+            found.jobs = 2
+        return found
+
+
+def parser(description: str | None, quick_of: str = "a small part of the work") -> Options:
+    """The options that every benchmark has; `quick_of` says what a quick run is of."""
+    made = Options(description=(description or "").splitlines()[0])
+    made.quick_of = quick_of
+    made.add_argument("--quick", action="store_true", help=f"a try of seconds, not kept: {quick_of}")
+    made.add_argument("--jobs", type=int,
+                      help="threads, or processes where fits are many and small; default: 2, quick 1")
     return made

@@ -22,12 +22,13 @@ The line to be judged is minrisk or minrisk plain (no challengers), chosen: whic
 training rows. After all choices the test set is used once for every line of the table.
 `--again` makes the choices of some learners anew and keeps those of the others; every line is fitted and judged anew.
 `--explain` then changes one part of the chosen preparations at a time; nothing is chosen by what it finds.
-`--quick` has a part of the training rows for a test set.
+`--quick` has a few of the training rows for a test set.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -35,9 +36,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.common import DATA, kept, least_expected, load, mean_cost, parser, save, show
+from benchmarks.common import (
+    DATA,
+    coded,
+    few_rows,
+    is_quick,
+    kept,
+    least_expected,
+    load,
+    mean_cost,
+    parser,
+    save,
+    show,
+    there,
+)  # fmt: skip
 
 WINNER = 0.2331
+TRAINING = 494_021  # rows, the first of the file
+QUICK_ROWS = 500  # or about as many: what a quick run draws of them
 NEW_TYPES = 14 / 38
 MOST = {"normal": 6000, "attack": 1000}  # distinct rows of a type that are trained on
 LEFT_OUT = {"normal": 4000, "attack": 1000}  # and that are judged, in one part of the validation
@@ -80,16 +96,24 @@ class Contest(NamedTuple):
 def contest(quick: bool) -> Contest:
     import pandas as pd
 
-    data = load("kddcup99")
-    assert data.training is not None
+    if not (DATA / "kddcup99.csv.gz").is_file():
+        sys.exit(f"The contest's data are not in {DATA}, and nothing can take their place: set MINRISK_DATA.")
     table = pd.read_csv(DATA / "kddcup99.cost.csv", index_col=0)
     names = sorted(table.columns)  # as the codes of `load`
     kinds = pd.read_csv(DATA / "kddcup99.attack_type.csv.gz")["attack_type"].to_numpy().astype(str)
-    rows = Rows(data.X, data.y, kinds)
-    train, test = (rows.take(np.flatnonzero(part)) for part in (data.training, ~data.training))
-    if quick:
-        order = np.random.default_rng(0).permutation(len(train.y))
-        train, test = train.take(order[:50_000]), train.take(order[50_000:80_000])
+    if quick:  # of the training rows, which come first
+        chosen = few_rows(kinds[:TRAINING], QUICK_ROWS)
+        wanted = {0, *(1 + chosen).tolist()}  # lines of the file, its header among them
+        frame = pd.read_csv(DATA / "kddcup99.csv.gz", skiprows=lambda line: line not in wanted, nrows=len(chosen))
+        y = np.searchsorted(names, frame["target"].to_numpy().astype(str))
+        rows = Rows(coded(frame.drop(columns=["target", "split"])), y, kinds[chosen])
+        tested = np.concatenate([np.flatnonzero(rows.kind == kind)[::3] for kind in np.unique(rows.kind)])
+        train, test = rows.take(np.setdiff1d(np.arange(len(y)), tested)), rows.take(tested)
+    else:
+        data = load("kddcup99")
+        assert data.training is not None
+        rows = Rows(data.X, data.y, kinds)
+        train, test = (rows.take(np.flatnonzero(part)) for part in (data.training, ~data.training))
     return Contest(train, test, names, table.loc[names, names].to_numpy(dtype=np.float64))
 
 
@@ -155,6 +179,10 @@ LEARNERS = {
 }
 
 
+def installed_learners() -> list[str]:
+    return there({name: learner.package.replace("scikit-learn", "sklearn") for name, learner in LEARNERS.items()})
+
+
 # -- preparation ---------------------------------------------------------------------------------------------------
 class Fitting(NamedTuple):
     exponent: float
@@ -170,6 +198,8 @@ class Deciding(NamedTuple):
 def candidates() -> list[Fitting]:
     """Exponents with all else at its default, and the other options with the first exponent."""
     others = itertools.product(FEATURES, (False, True))
+    if is_quick():
+        return [Fitting(EXPONENTS[0], "all", False)]
     return [*(Fitting(EXPONENTS[0], *other) for other in others), *(Fitting(e, "all", False) for e in EXPONENTS[1:])]
 
 
@@ -223,7 +253,7 @@ class Part(NamedTuple):
 def parts(rows: Rows, n_seeds: int) -> Iterator[Part]:
     """Leave attack types out."""
     kinds = {code: np.unique(rows.kind[rows.y == code]) for code in np.unique(rows.y)}
-    for seed, part in itertools.product(range(n_seeds), range(N_PARTS)):
+    for seed, part in itertools.product(range(n_seeds), range(1 if is_quick() else N_PARTS)):
         rng = np.random.default_rng([seed, part])
         train, stands_for, judged, new = [], [], [], []
         for code, names in kinds.items():
@@ -348,9 +378,11 @@ def by_type(found: list[Line], data: Contest) -> list[dict[str, Any]]:
 
 
 # -- what made the difference, after the fact ------------------------------------------------------------------------
-def kept_choices(quick: bool) -> dict[str, tuple[Fitting, Deciding]]:
-    """The choices of the last run."""
-    rows = [row for row in kept(f"kddcup{'.quick' if quick else ''}") if row["preparation"] == "chosen"]
+def kept_choices() -> dict[str, tuple[Fitting, Deciding]]:
+    """The choices of the last run; of a quick run, which has none, the same for all."""
+    if is_quick():
+        return {name: (candidates()[0], Deciding(2.0, 0.01)) for name in installed_learners()}
+    rows = [row for row in kept("kddcup") if row["preparation"] == "chosen"]
     if not rows:
         raise SystemExit("There are no choices to explain: run python -m benchmarks.kddcup first.")
     return {
@@ -388,37 +420,37 @@ def explain(choices: dict[str, tuple[Fitting, Deciding]], data: Contest, n_seeds
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "some training rows of each attack type, a third of them to test on, one part, one fit")
     options.add_argument("--explain", action="store_true", help="change one part of the last run's choices at a time")
     options.add_argument("--again", action="append", default=[], choices=LEARNERS, metavar="LEARNER",
                          help="choose anew for this learner; the others keep their choices of the last run")
     arguments = options.parse_args()
     data = contest(arguments.quick)
     if arguments.explain:
-        save("kddcup_explained", explain(kept_choices(arguments.quick), data, 3), quick=arguments.quick)
+        save("kddcup_explained", explain(kept_choices(), data, 3))
         return
     drawn = list(parts(data.train.distinct(), 1 if arguments.quick else 2))
     choices, tried = {}, []
     if arguments.again:
-        choices = kept_choices(arguments.quick)
+        choices = kept_choices()
         for name in arguments.again:
             choices.pop(name, None)
-        before = kept(f"kddcup_choices{'.quick' if arguments.quick else ''}")
+        before = kept("kddcup_choices")
         tried = [row for row in before if row["learner"] in choices]
-    for name in (learner for learner in LEARNERS if learner not in choices):
+    for name in (learner for learner in installed_learners() if learner not in choices):
         *choices[name], more = choose(name, data, drawn)
         tried += more
-        save("kddcup_choices", tried, quick=arguments.quick)
+        save("kddcup_choices", tried)
     found: list[Line] = []
-    for name in LEARNERS:
+    for name in choices:
         for line in judged_lines(name, *choices[name], data):
             found.append(line)
             show([line.row], list(line.row)[:6])
     for line in found:
         line.row["winner"] = WINNER
-    save("kddcup", [line.row for line in found], quick=arguments.quick)
-    save("kddcup_confusion", [row for line in found for row in confusion(line, data)], quick=arguments.quick)
-    save("kddcup_types", by_type(found, data), quick=arguments.quick)
+    save("kddcup", [line.row for line in found])
+    save("kddcup_confusion", [row for line in found for row in confusion(line, data)])
+    save("kddcup_types", by_type(found, data))
 
 
 if __name__ == "__main__":

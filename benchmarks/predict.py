@@ -26,7 +26,8 @@ def equal_histogram_boosting(
     X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray, error: float, most: int
 ) -> tuple[HistGradientBoostingClassifier, float]:
     """The shortest model of at most that error (or the longest tried), and its error."""
-    model = HistGradientBoostingClassifier(warm_start=True, early_stopping=False, random_state=0, max_iter=STEP)
+    step = min(STEP, most)
+    model = HistGradientBoostingClassifier(warm_start=True, early_stopping=False, random_state=0, max_iter=step)
     errors: list[float] = []
     while True:
         model.fit(X, y)
@@ -34,7 +35,7 @@ def equal_histogram_boosting(
         print(f"HistGradientBoosting, {len(errors)} iterations: error {100 * errors[-1]:.2f} %", flush=True)
         if min(errors) <= error or model.max_iter >= most:
             break
-        model.max_iter += STEP
+        model.max_iter += step
     enough = [t for t, found in enumerate(errors) if found <= error]
     length = 1 + (enough[0] if enough else int(np.argmin(errors)))
     model._predictors = model._predictors[:length]  # no public way to shorten it; predict() reads this list only
@@ -42,13 +43,13 @@ def equal_histogram_boosting(
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "30 rounds on some digits of MNIST")
     options.add_argument("--most", type=int, default=100, help="HistGradientBoosting iterations to try at most")
     arguments = options.parse_args()
     X, y, X_test, y_test = load("mnist").official()
     rounds, repeats, most = 300, 9, arguments.most
     if arguments.quick:
-        X, y, rounds, repeats, most = X[:3_000], y[:3_000], 30, 3, 10
+        rounds, repeats, most = 30, 3, 10
     rebel = REBELClassifier(n_estimators=rounds, max_depth=4, n_jobs=arguments.jobs).fit(X, y)
     error = float(np.mean(rebel.predict(X_test) != y_test))
     print(f"REBEL, {rebel.n_iter_} rounds: error {100 * error:.2f} %", flush=True)
@@ -70,7 +71,7 @@ def main() -> None:
                     "error_percent": 100 * found, "seconds": spent, "rows_per_second": len(given) / spent,
                     "times_as_fast": ratio if name == "REBEL" else 1.0, "target": 5.0 if name == "REBEL" else "",
                 })
-    save("predict", rows, quick=arguments.quick)
+    save("predict", rows)
     show(rows)
 
 

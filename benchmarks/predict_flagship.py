@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 # First: it says how OpenMP's threads wait before anything loads OpenMP
-from benchmarks.time_to_error import OURS, SEARCHES, Data, data_of, lightgbm_default, make, reach, warm_up  # isort: skip
+from benchmarks.time_to_error import (  # isort: skip
+    MODULES, OURS, QUICK_LIMIT, SEARCHES, Data, data_of, lightgbm_default, make, reach, warm_up, without_lightgbm,
+)  # fmt: skip
 
 import numpy as np
 
-from benchmarks.common import interleaved, load, parser, save, seconds, show
+from benchmarks.common import installed, interleaved, load, parser, save, seconds, show
 
 FEW_MICROSECONDS = 60.0
 TIMES_LIGHTGBM, TIMES_CATBOOST = 20.0, 1.0
@@ -31,10 +33,14 @@ TURN = 200  # calls
 def models_of_equal_error(data: Data, arguments: Any) -> list[tuple[str, Any, bool]]:
     """Name, fitted model, whether it reached LightGBM's error."""
     jobs, quick = arguments.jobs, arguments.quick
-    default, _, _, enough = lightgbm_default(data, jobs, quick)
-    models = [("LightGBM", default, True)]
-    limit, ours, peers = (10.0, 60, 30) if quick else (arguments.peer_limit, 400, 1000)
-    for name in (*OURS, *SEARCHES):
+    models = []
+    if installed("lightgbm"):
+        default, _, _, enough = lightgbm_default(data, jobs, quick)
+        models = [("LightGBM", default, True)]
+    else:
+        enough = without_lightgbm(data, jobs)
+    limit, ours, peers = (QUICK_LIMIT, 20, 20) if quick else (arguments.peer_limit, 400, 1000)
+    for name in (name for name in (*OURS, *SEARCHES) if name in OURS or installed(MODULES[name])):
         found = reach(name, data, enough, jobs, limit, ours, peers)
         model = found.model
         if model is None:
@@ -42,7 +48,7 @@ def models_of_equal_error(data: Data, arguments: Any) -> list[tuple[str, Any, bo
             model = make(name, jobs, rounds=longest, **found.search.fixed).fit(data.X, data.y)
         models.append((name, model, found.rounds is not None))
         print(f"{name}: {found.rounds} rounds", flush=True)
-    whole = make("MinRisk, defaults", jobs, **({"rounds": 60} if quick else {})).fit(data.X, data.y)
+    whole = make("MinRisk, defaults", jobs, **({"rounds": 20} if quick else {})).fit(data.X, data.y)
     print("all fitted; from here on the machine should be quiet", flush=True)
     return [*models, ("MinRisk, defaults, whole", whole, True)]
 
@@ -71,7 +77,7 @@ def batches(
         }, repeats)
         for name, model, reached in models:
             ours = name in OURS
-            times = {peer: medians[peer] / medians[name] for peer in ("LightGBM", "CatBoost")}
+            times = {peer: medians.get(peer, np.nan) / medians[name] for peer in ("LightGBM", "CatBoost")}
             met = times["LightGBM"] >= TIMES_LIGHTGBM and times["CatBoost"] >= TIMES_CATBOOST
             rows.append({
                 "kind": "batch", "model": name, "input": dtype, "rows": len(given), "threads": jobs,
@@ -100,8 +106,9 @@ def one_row(models: list[tuple[str, Any, bool]], data: Data, jobs: int, calls: i
             "kind": "one row", "model": name, "input": "float64", "rows": 1, "threads": jobs,
             "rounds": rounds_of(model), "reached": reached,
             "error_percent": 100 * data.mistakes(model.predict(data.X_test)) / len(data.y_test),
-            "microseconds_per_row": medians[name], "of_lightgbm_speed": medians["LightGBM"] / medians[name],
-            "of_catboost_speed": medians["CatBoost"] / medians[name],
+            "microseconds_per_row": medians[name],
+            "of_lightgbm_speed": medians.get("LightGBM", np.nan) / medians[name],
+            "of_catboost_speed": medians.get("CatBoost", np.nan) / medians[name],
             "target": f"<= {FEW_MICROSECONDS:g} us" if ours else "",
             "meets": ("yes" if medians[name] <= FEW_MICROSECONDS else "no") if ours else "",
         })  # fmt: skip
@@ -109,7 +116,7 @@ def one_row(models: list[tuple[str, Any, bool]], data: Data, jobs: int, calls: i
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "models of 20 rounds on some rows of letter")
     options.add_argument("--peer-limit", type=float, default=900.0, help="seconds of a peer's long fit")
     arguments = options.parse_args()
     quick, jobs = arguments.quick, arguments.jobs
@@ -118,7 +125,7 @@ def main() -> None:
     models = models_of_equal_error(data, arguments)
     rows = batches(models, data, load("letter").X, jobs, 3 if quick else 9)
     rows += one_row(models, data, jobs, 2 * TURN if quick else 2_000)
-    save("predict_flagship", rows, quick=quick)
+    save("predict_flagship", rows)
     show(rows)
 
 

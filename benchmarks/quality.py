@@ -17,7 +17,7 @@ TARGETS = {"letter": (400, 6.5), "mnist": (300, 3.1)}
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "a twentieth of the rounds on some rows of each set")
     options.add_argument("--sets", nargs="+", choices=tuple(TARGETS), default=list(TARGETS))
     options.add_argument("--learning-rate", type=float, default=1.0)
     options.add_argument("--smoothing", type=float, default=None, help="default: the estimator's")
@@ -40,7 +40,7 @@ def main() -> None:
                 "rounds": stage, "error_percent": 100.0 * float(np.mean(decided != y_test)),
                 "target_percent": target if stage == rounds else "", "fit_seconds": spent * stage / rounds,
             })
-    save("quality", rows, quick=arguments.quick)
+    save("quality", rows)
     show(rows)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common import COSTS, costs, least_expected, load, mean_cost, parser, save, show
+from benchmarks.common import COSTS, costs, is_quick, least_expected, load, mean_cost, parser, save, show
 from minrisk import REBELClassifier
 
 SETS = ("glass", "vehicle", "vowel", "segment", "satimage", "ecoli", "pendigits", "letter")
 GROUPS = (("0/1", "REBEL", False), ("costs", "REBEL", True), ("posterior", "posterior", True))
-ROUNDS = (50, 100, 200)
+ROUNDS, QUICK_ROUNDS = (50, 100, 200), (5, 10, 20)
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "core": {
         "offset": ("paper", "tight"),
@@ -30,6 +30,11 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "shape": {"learning_rate": (1.0, 0.5, 0.3, 0.1), "max_depth": (1, 2, 3, 4, 6)},
 }
+
+
+def rounds_of() -> tuple[int, ...]:
+    """After which the test cost is looked at."""
+    return QUICK_ROUNDS if is_quick() else ROUNDS
 
 
 def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -49,10 +54,10 @@ def trial(name: str, kind: str, seed: int, setting: dict[str, Any]) -> list[dict
     X_fit, y_fit, X_test, y_test = split(name, seed)
     n_classes = int(y_fit.max()) + 1
     table = costs(kind, n_classes, seed)
-    model = REBELClassifier(None if kind == "0/1" else table, n_estimators=max(ROUNDS), n_jobs=1, **setting)
+    model = REBELClassifier(None if kind == "0/1" else table, n_estimators=max(rounds_of()), n_jobs=1, **setting)
     model.fit(X_fit, y_fit)
     made = []
-    for rounds in ROUNDS:
+    for rounds in rounds_of():
         scores = model.model_[:rounds].scores(X_test)
         base = {"data": name, "seed": seed, "rounds": rounds, **setting}
         figure = mean_cost(table, y_test, scores.argmax(axis=1))
@@ -103,7 +108,7 @@ def summary(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str
 
 def effects(rows: list[dict[str, Any]], grid: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
     """What each value of each option does after all rounds; options other than `offset` are judged at "tight"."""
-    last = [row for row in with_ratios(rows) if row["rounds"] == max(ROUNDS)]
+    last = [row for row in with_ratios(rows) if row["rounds"] == max(rounds_of())]
     table = []
     for option, values in grid.items():
         for group, method, general in GROUPS:
@@ -123,11 +128,13 @@ def effects(rows: list[dict[str, Any]], grid: dict[str, tuple[Any, ...]]) -> lis
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "20 rounds of some settings on some rows of glass and vehicle, one split")
     options.add_argument("--grid", choices=tuple(GRIDS), default="core")
     options.add_argument("--splits", type=int, default=3)
     arguments = options.parse_args()
     grid = GRIDS[arguments.grid]
+    if arguments.quick:
+        grid = {name: (values[0], values[-1]) for name, values in grid.items()}
     names = tuple(grid)
     sets = SETS[:2] if arguments.quick else SETS
     tasks = [
@@ -141,10 +148,10 @@ def main() -> None:
     if "offset" in grid:
         rows += [{**row, "offset": "tight"} for row in rows if row["costs"] == "0/1" and row["method"] == "REBEL"]
     rows = cells(rows)
-    last = [row for row in rows if row["rounds"] == max(ROUNDS)]
-    save(f"settings_{arguments.grid}_cells", last, quick=arguments.quick)
+    last = [row for row in rows if row["rounds"] == max(rounds_of())]
+    save(f"settings_{arguments.grid}_cells", last)
     for kind, table in (("", summary(rows, names)), ("_effects", effects(rows, grid))):
-        save(f"settings_{arguments.grid}{kind}", table, quick=arguments.quick)
+        save(f"settings_{arguments.grid}{kind}", table)
         show(table)
 
 

@@ -15,12 +15,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.common import interleaved, load, parser, save, show
+from benchmarks.common import interleaved, load, parser, save, show, there
 from minrisk import REBELClassifier
 from minrisk.monitors import RiskHistory
 
 BASE = {"n": 20_000, "d": 50, "K": 10}
 GROWN = {"n": (10_000, 20_000, 40_000, 80_000, 160_000), "d": (25, 50, 100, 200, 400), "K": (2, 4, 8, 16, 32, 64, 100)}
+
+QUICK_GROWN = {"n": (1_000, 2_000), "d": (10, 20), "K": (3, 6)}
 
 
 class Clock(RiskHistory):
@@ -78,8 +80,6 @@ def against_lightgbm(quick: bool, jobs: int) -> list[dict[str, Any]]:
     import lightgbm
 
     X, y, _, _ = load("mnist").official()
-    if quick:
-        X, y = X[:10_000], y[:10_000]
     data = lightgbm.Dataset(X.astype(np.float32), y, params={"verbose": -1}).construct()
     rounds, repeats = (6, 1) if quick else (30, 7)
     medians = interleaved({
@@ -109,7 +109,9 @@ def scaling(quick: bool) -> list[dict[str, Any]]:
     for name, values in GROWN.items():
         for depth in (1, 4):
             timed: dict[str, Callable[[], float]] = {}
-            sizes = [{**BASE, name: value} for value in (values[:3] if quick else values)]
+            sizes = [{**BASE, name: value} for value in values]
+            if quick:
+                sizes = [{"n": 1_000, "d": 10, "K": 3, name: value} for value in QUICK_GROWN[name]]
             for jobs in (1, 2):
                 for size in sizes:
                     X, y = made(**size)
@@ -145,16 +147,18 @@ def allocations(quick: bool) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "six rounds on some digits of MNIST and on made data of a few thousand rows")
     options.add_argument("--part", nargs="+", default=["lightgbm", "scaling", "allocations"],
                          choices=("lightgbm", "scaling", "allocations"))
     arguments = options.parse_args()
+    if "lightgbm" in arguments.part and not there({"LightGBM": "lightgbm"}):
+        arguments.part.remove("lightgbm")
     for part in arguments.part:
         if part == "lightgbm":
             rows = against_lightgbm(arguments.quick, arguments.jobs)
         else:
             rows = scaling(arguments.quick) if part == "scaling" else allocations(arguments.quick)
-        save(f"speed_{part}", rows, quick=arguments.quick)
+        save(f"speed_{part}", rows)
         show(rows)
 
 

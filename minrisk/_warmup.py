@@ -32,7 +32,7 @@ def _stumps_and_shared_trees() -> None:
         X, y = rng.normal(size=(n, 3)), np.arange(n) % 3
         X[:, 2] = rng.random(n) < 0.1  # mostly one value: the sparse kernels
         model = REBELClassifier(n_estimators=2, max_depth=2, loss=loss).fit(X, y)
-        REBELClassifier(n_estimators=2, weak_learner="stump", fit_intercept="each round").fit(X, y)
+        REBELClassifier(n_estimators=2, weak_learner="stump", fit_intercept="each round").fit(X, y).predict(X)
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))
         model.set_params(warm_start=True, n_estimators=3).fit(X, y)  # trees on bins

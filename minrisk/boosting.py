@@ -67,7 +67,8 @@ class Progress:
     ) -> Progress:
         """The progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
-        vectors = [model.vectors[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
+        values = np.asarray(model.vectors)
+        vectors = [values[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
         return cls(trees, vectors, model.intercept, log_scale, list(losses))
 
     def replay(self, rows: Rows) -> None:
@@ -156,7 +157,8 @@ def boost(
         for monitor in monitors:
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe)
-    unwatched, ahead = not monitors and recipe.target_loss == -math.inf, deque[Made]()
+    watched = not all(getattr(monitor, "counts_only", False) for monitor in monitors)
+    unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[Made]()
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         if progress.losses[-1] < recipe.target_loss:
             break

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
     from minrisk.losses.links import Link
     from minrisk.model import AdditiveModel
+    from minrisk.monitors import ProgressBar
     from minrisk.rows.base import RowCosts
     from minrisk.rows.local import LocalRows
 
 FEW_ROWS = 16
+LEAST_COST = 1e-300  # of which there is a logarithm
 NO_LINK = (
     "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
     "sklearn.calibration.CalibratedClassifierCV."
@@ -121,11 +123,13 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a parameter, X, y or a cost is not usable; the message says what was expected.
         """
+        from minrisk.monitors import ProgressBar
+
         check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
         X, y = self._check_training(X, y, sample_weight, goes_on)
-        with Workers(effective_n_jobs(self.n_jobs)) as workers:
-            self._train(X, y, sample_weight, cost, goes_on, workers)
+        with Workers(effective_n_jobs(self.n_jobs)) as workers, ProgressBar(bool(self.verbose)) as bar:
+            self._train(X, y, sample_weight, cost, goes_on, workers, bar)
         return self
 
     def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels]:
@@ -140,9 +144,11 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._categories, X = found.learn(X, y, self._weights(sample_weight, X))
         return X, y
 
-    def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
+    def _train(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+    ) -> None:
         """Fit to checked data: one run of the loop."""
-        self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on)
+        self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on, bar)
 
     def _prepare(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
@@ -202,12 +208,12 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return 0
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _boost(self, data: Prepared, goes_on: bool) -> None:
+    def _boost(self, data: Prepared, goes_on: bool, bar: ProgressBar) -> None:
         """Run the rounds and keep what they made, or a constant where they made nothing better."""
         from minrisk.boosting import Progress, boost, constant
         from minrisk.learners.tree import pack
         from minrisk.model import AdditiveModel
-        from minrisk.monitors import EarlyStopping, ProgressBar, RiskHistory
+        from minrisk.monitors import EarlyStopping, RiskHistory
 
         rows, thresholds = data.rows, data.binner.thresholds
         recipe = self._recipe(rows.costs, thresholds)
@@ -229,8 +235,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 data.validation, self.n_iter_no_change, data.validation.costs.avoidable(validated).tolist()
             )
             monitors.append(stopping)
-        with ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-            progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, bar], start)
+        bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
+        progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         per_round = recipe.learners_per_round
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         if self._learnt_nothing(n == 0 and not recipe.fit_intercept, history.risks[n], rows.costs):
@@ -312,8 +318,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         return self._categories.numbers(np.asarray(check_numbers(self, self._categories.coded(X), reset=False)))
 
-    def _scores(self, X: Any) -> FloatArray:
-        X = self._check_X(X)
+    def _scores(self, X: np.ndarray) -> FloatArray:
+        """Scores of checked rows."""
         if len(X) <= FEW_ROWS:
             return self.model_.scores(X)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
@@ -321,29 +327,45 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Labels:
         """The decision for each row, (n,)."""
-        chosen = self._decide(self._scores(X))  # first: it says so if there was no fit
-        return np.asarray(self.decisions_[chosen])
+        X = self._check_X(X)  # first: it says so if there was no fit
+        return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
 
-    def _decide(self, scores: FloatArray) -> IntArray:
-        """Number of the decision: that of the largest score."""
-        return np.asarray(scores.argmax(axis=1))
+    def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
+        """Expected avoidable costs of each decision, (n, D), up to a factor; None: the largest score decides."""
+        return None
+
+    def _decide(self, X: np.ndarray, scores: FloatArray) -> IntArray:
+        """Number of the decision: that of the least expected cost, or of the largest score."""
+        expected = self._expected(X, scores)
+        return np.asarray(scores.argmax(axis=1) if expected is None else expected.argmin(axis=1))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores H(x), (n, D); for two classes the second score less the first, (n,)."""
-        return self._outward(self._scores(X))
+        """How good each decision is, (n, D): `predict` takes the largest. For two classes second less first, (n,).
+
+        The scores H(x); where probabilities decide, -log of the expected avoidable cost, up to a constant. With two
+        classes that is log p_1 C_10 - log p_0 C_01, which is positive where `predict` takes the second.
+        """
+        X = self._check_X(X)
+        return self._outward(X, self._scores(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """`decision_function` after each round."""
-        yield from map(self._outward, self.model_.staged_scores(self._check_X(X)))
+        X = self._check_X(X)
+        for scores in self.model_.staged_scores(X):
+            yield self._outward(X, scores)
 
     def staged_predict(self, X: Any) -> Iterator[Labels]:
         """`predict` after each round."""
-        for scores in self.model_.staged_scores(self._check_X(X)):
-            yield np.asarray(self.decisions_[self._decide(scores)])
+        X = self._check_X(X)
+        for scores in self.model_.staged_scores(X):
+            yield np.asarray(self.decisions_[self._decide(X, scores)])
 
-    def _outward(self, scores: FloatArray) -> FloatArray:
-        two = len(self.classes_) == 2 and scores.shape[1] == 2
-        return np.asarray(scores[:, 1] - scores[:, 0]) if two else scores
+    def _outward(self, X: np.ndarray, scores: FloatArray) -> FloatArray:
+        """What `decision_function` returns."""
+        expected = self._expected(X, scores)
+        merits = scores if expected is None else -np.log(np.maximum(expected, LEAST_COST))
+        two = len(self.classes_) == 2 and merits.shape[1] == 2
+        return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits
 
     @property
     def predict_proba(self) -> Callable[[Any], FloatArray]:
@@ -375,8 +397,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.cost is None
 
     def _predict_proba(self, X: Any) -> FloatArray:
-        scores = self._scores(X)  # first: it says so if there was no fit
-        return self.model_.probabilities(scores)
+        X = self._check_X(X)  # first: it says so if there was no fit
+        return self.model_.probabilities(self._scores(X))
 
     _predict_proba.__name__ = "predict_proba"  # scikit-learn's stacking takes a method's own name for the attribute's
 

@@ -12,6 +12,7 @@ import numpy as np
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.learners.coded_trees import CodedTrees
+from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.step_tables import StepTables
 from minrisk.learners.tree import PackedTrees, Tree
 from minrisk.losses.links import Link, probabilities
@@ -30,7 +31,7 @@ class AdditiveModel:
     ----------
     packed : PackedTrees
         The T learners f_t, one round after another; a leaf says its f and which vector it adds.
-    vectors : ndarray of shape (n_vectors, D)
+    vectors : ndarray or RoundedVectors of shape (n_vectors, D)
         The vectors of all learners one after another; learner t has those from ``packed.vector_offsets[t]`` on.
     intercept : ndarray of shape (D,)
         a_0 before the first round.
@@ -49,7 +50,7 @@ class AdditiveModel:
     """
 
     packed: PackedTrees
-    vectors: FloatArray
+    vectors: FloatArray | RoundedVectors
     intercept: FloatArray
     n_features: int
     link: Link | None = None
@@ -124,12 +125,18 @@ class AdditiveModel:
     @cached_property
     def _whole(self) -> StepTables | CodedTrees | None:
         """All learners in a form that gives the same bits faster than one after another, if there is one."""
-        alone = self.projection is None and self.smooth is None
-        steps = StepTables.of(self.packed, self.vectors, self.intercept) if alone else None
+        rounded = isinstance(self.vectors, RoundedVectors)
+        alone = self.projection is None and self.smooth is None and not rounded
+        steps = StepTables.of(self.packed, self._values, self.intercept) if alone else None
         return steps or CodedTrees.of(self.packed, self.vectors)
 
+    @cached_property
+    def _values(self) -> FloatArray:
+        """The vectors as float64."""
+        return np.asarray(self.vectors)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name != "_whole"}
+        return {name: part for name, part in self.__dict__.items() if name not in ("_whole", "_values")}
 
     def _add(
         self, X: np.ndarray, linear: Projection | None, scores: FloatArray, first: int, last: int,
@@ -137,6 +144,7 @@ class AdditiveModel:
     ) -> None:
         """scores += the answers of trees first..last to X with the linear features, if there are any, beside it."""
         n, whole = len(X), self._whole if last - first == self.n_trees else None  # made once, before threads ask for it
+        values: Any = self._values if whole is None else None
         plain = linear is None and X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
 
         def converted(rows: np.ndarray) -> np.ndarray:
@@ -146,7 +154,7 @@ class AdditiveModel:
             if whole is not None:
                 whole.add_scores(X, start, stop, scores)
             else:
-                self.packed.add_scores(X, self.vectors, first, last, start, stop, scores)
+                self.packed.add_scores(X, values, first, last, start, stop, scores)
 
         if n < INLINE_ROWS:
             add_scores(X if plain else converted(X), 0, n, scores)

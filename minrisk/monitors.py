@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,6 +14,8 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Term
 from minrisk.rows.base import Rows
+
+REDRAWN = 5  # times a second, that a progress bar is
 
 
 class RoundInfo(NamedTuple):
@@ -26,7 +30,10 @@ class RoundInfo(NamedTuple):
 
 
 class Monitor(Protocol):
-    """Something that looks at every round."""
+    """Something that looks at every round.
+
+    One whose attribute `counts_only` is true neither looks at the rows nor stops the loop: rounds may be made ahead.
+    """
 
     def before_rounds(self, info: RoundInfo) -> None:
         """Called once, with the constant term, unless earlier rounds are being continued."""
@@ -116,38 +123,109 @@ class EarlyStopping:
 
 
 class ProgressBar:
-    """A bar on standard error, by rich; used as a context."""
+    """One bar on standard error for a whole fit, by rich; used as a context.
 
-    def __init__(self, enabled: bool, planned: int) -> None:
+    It says what is being done and for how long, and stands at the share that the rounds made have in all that are made
+    or still expected. Where a phase needs fewer rounds than expected, the bar leaps; it never goes back.
+
+    Parameters
+    ----------
+    enabled : bool
+        False: nothing is drawn, nor is rich imported.
+    """
+
+    counts_only = True
+
+    def __init__(self, enabled: bool) -> None:
         self._bar: Any = None
+        self._lock = Lock()  # members that train side by side
+        self._made = self._here = self._later = 0.0  # rounds made, and still expected of this phase and of later ones
+        self._part, self._parts, self._before = -1, 1, ""
+        self._share, self._what, self._most, self._reached, self._loss = 0.0, "preparing", 0, 0, 0.0
+        self._drawn = 0.0  # when
         if enabled:
             try:
                 from rich.console import Console
-                from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+                from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
             except ImportError:
                 warnings.warn("verbose draws a progress bar with rich, which is not installed: "
-                              "pip install 'minrisk[progress]'. The fit goes on without a bar.", stacklevel=4)
+                              "pip install 'minrisk[progress]'. The fit goes on without a bar.", stacklevel=3)
             else:
                 self._bar = Progress(
-                    TextColumn("boosting"), BarColumn(), MofNCompleteColumn(), TextColumn("loss {task.fields[loss]}"),
-                    TimeRemainingColumn(), console=Console(stderr=True),
+                    BarColumn(), TextColumn("{task.fields[percent]:3d} %"), TimeElapsedColumn(),
+                    TextColumn("{task.description}"),
+                    console=Console(stderr=True), refresh_per_second=REDRAWN, redirect_stdout=False,
                 )
-                self._task = self._bar.add_task("boosting", total=planned, loss="")
+                self._task = self._bar.add_task(self._what, total=1.0, percent=0)
 
     def __enter__(self) -> ProgressBar:
         if self._bar is not None:
             self._bar.start()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._bar is not None:
+            if kind is None:
+                self._share, self._what = 1.0, "done"
+            self._draw()
             self._bar.stop()
+
+    @property
+    def watching(self) -> list[Monitor]:
+        """The monitors that a loop needs for it: itself if anything is drawn."""
+        return [] if self._bar is None else [self]
+
+    def part(self, name: str, of: int) -> None:
+        """Begin the next of so many parts of about equal time, some of which may be left out; phases are of a part."""
+        if self._bar is not None:
+            self._part, self._parts, self._before = self._part + 1, of, f"{name}, " if of > 1 else ""
+            self._made = 0.0
+
+    def phase(self, what: str, rounds: float = 0, later: float = 0, most: int = 0) -> None:
+        """Begin something.
+
+        Parameters
+        ----------
+        what : str
+            What is being done.
+        rounds : float
+            Expected of it, by all members.
+        later : float
+            Expected after it.
+        most : int
+            Rounds of one member at most, to be shown; 0: not known.
+        """
+        if self._bar is not None:
+            with self._lock:
+                self._here, self._later, self._most = rounds, later, most
+                self._what, self._reached = self._before + what, 0
+                self._move()
+                self._draw()
 
     def before_rounds(self, info: RoundInfo) -> None:
         """Nothing to show yet."""
 
     def after_round(self, info: RoundInfo) -> bool:
-        """Move the bar."""
+        """Count the round; the bar is moved as often as it is drawn."""
         if self._bar is not None:
-            self._bar.update(self._task, completed=info.n_rounds, loss=f"{info.loss:.4g}")
+            with self._lock:
+                self._made, self._here = self._made + 1, max(0.0, self._here - 1)
+                self._reached, self._loss = info.n_rounds, info.loss
+                if time.perf_counter() - self._drawn > 1 / REDRAWN:
+                    self._move()
+                    self._draw()
         return False
+
+    def _move(self) -> None:
+        """Forward, if anywhere."""
+        expected = self._made + self._here + self._later
+        within = self._made / expected if expected else 0.0
+        self._share = max(self._share, (max(0, self._part) + within) / self._parts)
+
+    def _draw(self) -> None:
+        """What is known now."""
+        self._drawn = time.perf_counter()
+        what, most = self._what, f"/{self._most}" if self._most else ""
+        if self._reached:
+            what += f", round {self._reached}{most}, loss {self._loss:.4g}"
+        self._bar.update(self._task, completed=self._share, percent=int(100 * self._share), description=what)

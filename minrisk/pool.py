@@ -19,9 +19,11 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress
 from minrisk.columns import Codes
+from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
+from minrisk.monitors import ProgressBar
 from minrisk.projection import Projection
 from minrisk.rows.base import EQUAL, RowCosts
 from minrisk.selection import (
@@ -35,6 +37,7 @@ from minrisk.selection import (
     cross_fit,
     first_rounds,
     fit_temperature,
+    last_rounds,
     least_cost,
     log_loss,
 )
@@ -47,6 +50,13 @@ if TYPE_CHECKING:
 SHARES = 8  # a challenger's share is a multiple of 1/8
 SMALLEST_LOSS = 1e-3  # mean log-loss below which gains are counted as if it were this: no mistakes, nothing to gain
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
+
+
+class Judge(NamedTuple):
+    """What decisions about left-out rows are judged by."""
+
+    costs: RowCosts  # what was stated
+    matrix: FloatArray  # (K, D) by which probabilities decide: that of the costs, or what they are in the mean
 
 
 class Pool(NamedTuple):
@@ -98,20 +108,46 @@ def blend(
     return (share, temperature) if worthwhile else (0.0, 1.0)
 
 
-def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: int, stated: RowCosts) -> Pool:
+class Phases:
+    """What a progress bar is told of a pool: a member is expected to take as many rounds as the plain ones have.
+
+    `coming` says how many members that make rounds each kind may bring, the plain one first.
+    """
+
+    def __init__(self, bar: ProgressBar, n_rows: int, coming: list[int], most: int) -> None:
+        self.bar, self.n_rows, self.coming, self.most = bar, n_rows, coming, most
+        self.usual = self.longest = first_rounds(n_rows, most)
+
+    def begin(self, what: str, members: int, number: int) -> None:
+        """So many members, before the kinds from this number on; last rounds are for all kinds until they begin."""
+        later, last = sum(self.coming[number:]) * self.usual, last_rounds(self.n_rows, self.usual, self.most)
+        self.bar.phase(what, members * self.usual, later + sum(self.coming) * last, self.longest)
+
+    def finish(self, fits: list[CrossFit]) -> None:
+        """The last rounds, on all rows."""
+        more = [last_rounds(self.n_rows, fit.n_rounds, self.most) * len(fit.members) for fit in fits]
+        self.bar.phase("last rounds", sum(more))
+
+
+def fit_pool(
+    trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: int, judge: Judge, unsure: bool = False,
+    bar: ProgressBar | None = None,
+) -> Pool:  # fmt: skip
     """Train the first candidate, then those of the others that left-out rows give a share.
 
-    With one fold nothing is left out, and without a link there is nothing to average: then there is the first only.
+    With one fold nothing is left out, and without a link there is nothing to average: then there is the first only,
+    `unsure` where rows are too few to leave any out.
     Where all that does not beat the class frequencies, these are the answer. Members of the pool end with some rounds
     on all rows; the average keeps its temperature: new rows are as new to each as those that it left out. `most` rounds
-    in all; `stated` are the costs that decisions are judged by.
+    in all; `judge` has the costs that decisions are judged by; `bar` is told what is being done.
     """
-    plain = cast("Trainer", trainers[0])
+    plain, bar = cast("Trainer", trainers[0]), bar or ProgressBar(False)
     workers = plain.workers
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
-        fit = plain.alone(most, seed)
-        return _alone(fit, stated, [])
+        bar.phase("one member", most, most=most)
+        fit = plain.unsure(most, seed) if unsure and plain.candidate.link else plain.alone(most, seed)
+        return _alone(fit, judge, [])
     n_rounds = first_rounds(len(folds), most)
 
     def members(trainer: AnyTrainer, first: int, last: int) -> list[Any]:
@@ -122,13 +158,13 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         return first, cross_fit(trainer.candidate, first, folds, n_rounds, Workers())
 
     def join(pool: Pool, fit: CrossFit) -> Pool | None:
-        found = _join(pool, fit, stated)
+        found = _join(pool, fit, judge)
         if pool.scores.size > FORGETTING:
             give_back()  # what the blends were computed in
         return found
 
     def drop(pool: Pool, fit: CrossFit) -> Pool:
-        return pool._replace(dropped=[*pool.dropped, _judged(fit, stated, pool.link)])
+        return pool._replace(dropped=[*pool.dropped, _judged(fit, judge, pool.link)])
 
     def challenged(pool: Pool, rivals: list[AnyTrainer], trials: list[tuple[list[CrossFitted], CrossFit]]) -> Pool:
         losses = [_loss(join(pool, tried), tried) for _, tried in trials]
@@ -143,39 +179,52 @@ def fit_pool(trainers: Sequence[AnyTrainer], folds: IntArray, most: int, seed: i
         tried = cross_fit(trainer.candidate, trained, folds, n_rounds, workers)
         return join(pool, tried) or drop(pool, tried)
 
+    challengers = trainers[1:] if plain.candidate.link is not None else []
+    groups = [list(group) for _, group in itertools.groupby(challengers, key=_contested)]
+    coming = [n_folds, *(n_folds * (group[0].candidate.variant != SMOOTH) for group in groups)]
+    phases = Phases(bar, len(folds), coming, most)
+    phases.begin("plain members", n_folds, 1)
     own = members(plain, 0, n_folds)
-    pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), stated, [])
+    pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), judge, [])
     fit, constants = pool.fits[0], [member.constant() for member in own]
     if pool.link is None:
-        pool = _or_constant(pool, constants, folds, stated)
+        pool = _or_constant(pool, constants, folds, judge)
     del own  # they hold memory
-    challengers = trainers[1:] if pool.link is not None else []
+    phases.usual = fit.judged[-1][0]
+    if workers.n > 1:
+        phases.begin("challengers", len(groups), 1)
     trials = workers.map(trial, challengers) if workers.n > 1 else []
-    for _, group in itertools.groupby(challengers, lambda t: t.candidate.rival or t.candidate.variant):
-        rivals = list(group)  # groups one after another: what is tried holds memory
+    for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
+        phases.begin(f"{rivals[0].candidate.variant} members", coming[number], number + 1)
         pool = challenged(pool, rivals, [trials.pop(0) if trials else trial(trainer) for trainer in rivals])
     if pool.link == STARTS_AT_ZERO:
-        pool = _or_frequencies(pool, fit, constants, folds, stated)
+        pool = _or_frequencies(pool, fit, constants, folds, judge)
+    phases.finish(pool.fits)
     own_trainer = {id(trainer.candidate): trainer for trainer in trainers}
     return pool._replace(fits=[own_trainer[id(fit.candidate)].finish(fit, most, seed) for fit in pool.fits])
 
 
-def _or_constant(pool: Pool, constants: list[Progress], folds: IntArray, stated: RowCosts) -> Pool:
+def _contested(trainer: AnyTrainer) -> str:
+    """The place that rivals strive for."""
+    return trainer.candidate.rival or trainer.candidate.variant
+
+
+def _or_constant(pool: Pool, constants: list[Progress], folds: IntArray, judge: Judge) -> Pool:
     """Members trained on costs, or the cheapest decision for all rows where left-out rows say that it is no dearer.
 
     Of equals the members, if they have rounds.
     """
     fit, scores = pool.fits[0], np.array([made.intercept for made in constants])[folds]
-    least = _risk(scores, None, 1.0, stated)
+    least = _risk(scores, None, 1.0, judge)
     if fit.n_rounds and not fit.risk - least > EQUAL * fit.risk:
         return pool
-    of_all = stated.constant_scores()
+    of_all = judge.costs.constant_scores()
     members = [replace(made, intercept=of_all) for made in constants]
-    return _alone(fit._replace(members=members, n_rounds=0, scores=scores.astype(np.float32)), stated, [])
+    return _alone(fit._replace(members=members, n_rounds=0, scores=scores.astype(np.float32)), judge, [])
 
 
 def _or_frequencies(
-    pool: Pool, plain: CrossFit, constants: list[Progress], folds: IntArray, stated: RowCosts
+    pool: Pool, plain: CrossFit, constants: list[Progress], folds: IntArray, judge: Judge
 ) -> Pool:  # fmt: skip
     """The pool, or what plain members know without a tree where it has none or does not do better."""
     log_p = np.array([made.intercept for made in constants])
@@ -186,17 +235,17 @@ def _or_frequencies(
     if any(fit.n_rounds for fit in pool.fits) and _loss(pool, plain) < known:
         return pool
     others = [fit for fit in (*pool.dropped, *pool.fits) if fit.candidate is not plain.candidate]
-    return _alone(plain._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores), stated, others)
+    return _alone(plain._replace(members=constants, n_rounds=0, temperature=1.0, scores=scores), judge, others)
 
 
-def _alone(fit: CrossFit, stated: RowCosts, dropped: list[CrossFit]) -> Pool:
-    return Pool([_judged(fit, stated, fit.candidate.link)], [1.0], fit.temperature, fit.scores, dropped)
+def _alone(fit: CrossFit, judge: Judge, dropped: list[CrossFit]) -> Pool:
+    return Pool([_judged(fit, judge, fit.candidate.link)], [1.0], fit.temperature, fit.scores, dropped)
 
 
-def _judged(fit: CrossFit, stated: RowCosts, link: Link | None) -> CrossFit:
+def _judged(fit: CrossFit, judge: Judge, link: Link | None) -> CrossFit:
     """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
-    risk = _risk(fit.scores, link, fit.temperature, stated.at(fit.seen))
-    return fit._replace(risk=risk, scores=fit.scores[:0].copy())
+    seen = judge._replace(costs=judge.costs.at(fit.seen))
+    return fit._replace(risk=_risk(fit.scores, link, fit.temperature, seen), scores=fit.scores[:0].copy())
 
 
 def _loss(joined: Pool | None, fit: CrossFit) -> float:
@@ -208,7 +257,7 @@ def _loss(joined: Pool | None, fit: CrossFit) -> float:
     return log_loss(joined.link, joined.scores, codes, fit.weight, joined.temperature, caution=False)
 
 
-def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
+def _join(pool: Pool, fit: CrossFit, judge: Judge) -> Pool | None:
     """The pool with the candidate in it, by the rows that its members left out; None if they give it no share."""
     assert pool.link is not None
     if not fit.n_rounds:
@@ -222,7 +271,7 @@ def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     if share == 0.0:
         return None
     if share == 1.0:
-        alone = _alone(fit, stated, [*pool.dropped, *pool.fits])
+        alone = _alone(fit, judge, [*pool.dropped, *pool.fits])
         return alone._replace(temperature=fit.temperature * temperature)
     factors = [s * (1.0 - share) / pool.temperature for s in pool.shares] + [share / fit.temperature]
     total = sum(factors)  # of scores that are divided by `temperature` afterwards
@@ -230,7 +279,7 @@ def _join(pool: Pool, fit: CrossFit, stated: RowCosts) -> Pool | None:
     challenger *= share
     challenger += present
     challenger /= total
-    fits = [*pool.fits, _judged(fit, stated, pool.link)]
+    fits = [*pool.fits, _judged(fit, judge, pool.link)]
     return Pool(fits, [f / total for f in factors], temperature / total, challenger, pool.dropped)
 
 
@@ -252,17 +301,18 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             else:
                 members.append((member, fit.n_rounds, share / len(fit.members), weight / len(fit.members)))
     D = pool.scores.shape[1]
-    trees, vectors, factors, weights = [], [np.empty((0, D))], [], []
+    trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)))]
     for t in range(longest):
+        vectors = []
         for member, last, factor, weight in members:
             grown = t < min(last, len(member.trees))  # a member that is done stands still
             trees.append(member.trees[t] if grown else CONSTANT)
-            vectors.append(member.vectors[t] if grown else np.zeros((1, D)))
-            factors.append(factor)
+            vectors.append(factor * member.vectors[t] if grown else np.zeros((1, D)))
             weights.append(weight)
-    packed, all_vectors = pack(trees), np.concatenate(vectors)
-    packed.gain[:] *= np.repeat(weights, np.diff(packed.offsets))
-    all_vectors *= np.repeat(factors, np.diff(packed.vector_offsets))[:, None]
+        rounded.append(RoundedVectors.of(np.concatenate(vectors)))
+    packed = pack(trees)
+    gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))).astype(np.float32)
+    packed = replace(packed, gain=gain)  # which nothing but importances is computed from
     if projection is not None:
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
         number = np.arange(n_features + projection.n_columns)
@@ -270,21 +320,22 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         packed.feature[:] = number[packed.feature]
         projection = projection.take(used) if len(used) else None
     return AdditiveModel(
-        packed, all_vectors, intercept, n_features, pool.link, len(members), pool.temperature, projection,
-        smooth,
-    )
+        packed, RoundedVectors.joined(rounded), intercept, n_features, pool.link, len(members), pool.temperature,
+        projection, smooth,
+    )  # fmt: skip
 
 
-def validated_risk(pool: Pool, stated: RowCosts) -> float:
+def validated_risk(pool: Pool, judge: Judge) -> float:
     """Mean avoidable cost of the decisions about left-out rows; infinite without any."""
-    return _risk(pool.scores, pool.link, pool.temperature, stated)
+    return _risk(pool.scores, pool.link, pool.temperature, judge)
 
 
-def _risk(scores: np.ndarray, link: Link | None, temperature: float, costs: RowCosts) -> float:
+def _risk(scores: np.ndarray, link: Link | None, temperature: float, judge: Judge) -> float:
     if not len(scores):
         return np.inf
+    costs, matrix = judge
     parts = [slice(a, a + RISK_ROWS) for a in range(0, len(scores), RISK_ROWS)]
-    decisions = np.concatenate([least_cost(link, scores[p].astype(float), temperature, costs.table) for p in parts])
+    decisions = np.concatenate([least_cost(link, scores[p].astype(float), temperature, matrix) for p in parts])
     return float(costs.weight @ costs.table[costs.row, decisions] / costs.weight.sum())
 
 

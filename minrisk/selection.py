@@ -18,7 +18,6 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost, constant
 from minrisk.columns import Codes, Columns
-from minrisk.costs.units import above_least
 from minrisk.losses.links import Link
 from minrisk.monitors import Monitor
 from minrisk.rows.base import RowCosts, is_worse
@@ -131,17 +130,19 @@ def half_row(weight: FloatArray) -> float:
     return CAUTION / max(1.0, float(weight.sum()), float(np.count_nonzero(weight)))
 
 
-def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: FloatArray | None) -> IntArray:
-    """Decision of least expected cost where the scores give probabilities, else that of the largest score.
+def expected_costs(link: Link, scores: FloatArray, temperature: float, cost: FloatArray) -> FloatArray:
+    """Expected cost of each decision, (n, D); `cost` is (K, D), or (n, K, D) with a matrix for every row."""
+    kind, slope = LINK_KERNELS[link]
+    costs = np.ascontiguousarray(cost if np.ndim(cost) == 3 else cost[None], dtype=np.float64)
+    return np.asarray(links.expected_costs(kind, slope / temperature, scores, costs))
 
-    `cost` is (K, D), or (n, K, D) with a matrix for every row.
-    """
+
+def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: FloatArray | None) -> IntArray:
+    """Decision of least expected cost where the scores give probabilities, else that of the largest score."""
     if link is None:
         return np.asarray(scores.argmax(axis=1))
     assert cost is not None
-    kind, slope = LINK_KERNELS[link]
-    costs = above_least(np.asarray(cost if np.ndim(cost) == 3 else cost[None], dtype=np.float64))
-    return np.asarray(links.least_expected(kind, slope / temperature, scores, costs))
+    return np.asarray(expected_costs(link, scores, temperature, cost).argmin(axis=1))
 
 
 def fit_temperature(
@@ -286,7 +287,7 @@ class Trainer:
         )
         assert self.candidate.recipe is not None and self.candidate.features is not None
         recipe = self.candidate.recipe(rows, columns.thresholds, self.candidate.features(fold))
-        return Member(rows, judging, recipe, seed, self.watching if fold == 0 else [])
+        return Member(rows, judging, recipe, seed, self.watching)
 
     def fold(self, fold: int, folds: IntArray, seed: int) -> Member:
         """A member to be trained on the other folds; fold numbers ascend."""
@@ -308,8 +309,27 @@ class Trainer:
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
         member.progress = made  # what `result` gives of it does not hold the rows
-        member.progress = boost(member.rows, member.recipe, n_rounds, seed, start=member.result(n_rounds))
+        member.progress = boost(member.rows, member.recipe, n_rounds, seed, self.watching, member.result(n_rounds))
         return member.result(n_rounds)
+
+    def unsure(self, most: int, seed: int) -> CrossFit:
+        """One member of all rows where these are too few to leave any out: the class frequencies, hardly changed.
+
+        Nothing says how often its trees are right. What they say of a row counts as half a row more of a class: at most
+        3/2 times the odds of the frequencies.
+        """
+        member, n_rounds = self._member(0, (0, 0), seed, self.threads), min(most, FIRST_CHECKPOINT)
+        member.train([n_rounds])
+        made, log_p = member.result(n_rounds), log_frequencies(member.rows.costs)[1]
+        assert self.candidate.link is not None
+        kind, slope = LINK_KERNELS[self.candidate.link]
+        temperature = slope * float(np.ptp(member.rows.scores - made.intercept, axis=1).max()) / np.log(1.0 + CAUTION)
+        known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
+        made.intercept = known * (temperature := temperature or 1.0) / slope
+        none = np.empty((0, member.rows.n_outputs), dtype=np.float32)
+        return CrossFit(
+            self.candidate, [made], len(made.trees), temperature, np.arange(0), np.empty(0), none, [], member.seconds
+        )
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""

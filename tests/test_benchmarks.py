@@ -1,6 +1,28 @@
-"""Benchmarks that look inside a fit still see it."""
+"""Benchmarks that look inside a fit still see it, and every `--quick` does something small anew."""
 
+import csv
+import runpy
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from benchmarks import common
 from benchmarks.rounds import NAMES, counts, timed_rounds
+from minrisk.estimator import BoostedClassifier
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
+    for path in (ROOT / "benchmarks").rglob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+)  # fmt: skip
+LIMITS = {"benchmarks.cold_start": 600}  # seconds; kernels are compiled there
+ELSEWHERE = ("benchmarks.cold_start", "benchmarks.memory", "benchmarks.replicate.two_sided_stumps")  # not our `fit`, or not in this process
+PEERS = ("lightgbm", "xgboost", "catboost", "costsensitive", "imbens", "cvxpy")
+NOTHING_INSTEAD = ("benchmarks.kddcup",)  # of its data
 
 
 def test_every_part_of_a_round_is_timed():
@@ -11,3 +33,119 @@ def test_every_part_of_a_round_is_timed():
     assert sum(seconds[part] for part in NAMES) < 1.5 * seconds["round"]  # medians of each
     assert 5000 <= trees["rows"] and trees["nodes"] > 2
     assert counts(3, **size, trees=trees, model=model)["growth"]["bytes"] > 5000
+
+
+# -- quick runs --------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def quick(tmp_path, monkeypatch, capfd):
+    """Runs a module with `--quick` in this process: what it said, the rows it wrote by file, and how many fits it made."""
+    fits, real = [], BoostedClassifier.fit
+
+    def fit(self, *arguments, **named):
+        fits.append(type(self).__name__)
+        return real(self, *arguments, **named)
+
+    monkeypatch.setattr(BoostedClassifier, "fit", fit)
+
+    def run(module, *options):
+        folder = tmp_path / "quick"
+        folder.mkdir()
+        monkeypatch.setenv(common.QUICK, str(folder))
+        monkeypatch.setattr(sys, "argv", [module, "--quick", *options])
+        with threadpool_limits(1, user_api="openmp"):
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        return "".join(capfd.readouterr()), {path.name: lines(path) for path in folder.rglob("*.csv")}, len(fits)
+
+    for name in [name for name in sys.modules if name.startswith("benchmarks.") and name != "benchmarks.common"]:
+        monkeypatch.delitem(sys.modules, name)  # what it keeps in memory
+    common.load.cache_clear()
+    common._stand_in.cache_clear()
+    yield run
+    common.load.cache_clear()
+
+
+def lines(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return [tuple(row.items()) for row in csv.DictReader(file)]
+
+
+def state():
+    """Of what is kept: a change of a file changes it."""
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in common.RESULTS.rglob("*") if path.is_file()}
+
+
+def anew(module, said, rows, fits):
+    """Something was fitted, figures are new, and it says so."""
+    assert "Quick run: " in said and "figures go to" in said
+    assert rows and all(rows.values())
+    for name, fresh in rows.items():
+        (kept,) = [lines(path) for path in common.RESULTS.rglob(name)] or [[]]
+        assert not set(fresh) & set(kept)
+    assert fits > 0 or module in ELSEWHERE
+    return True
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("module", MODULES)
+def test_quick_is_small_real_and_keeps_off_the_results(module, quick):
+    before, begun = state(), time.perf_counter()
+    if module in NOTHING_INSTEAD and not common.DATA.is_dir():
+        pytest.skip("the data are not there: see test_quick_without_data_sets")
+    assert anew(module, *quick(module))
+    assert state() == before
+    assert time.perf_counter() - begun < LIMITS.get(module, 120)
+
+
+def test_every_benchmark_is_found():
+    assert {"benchmarks.compare", "benchmarks.speed", "benchmarks.replicate.stagewise"} <= set(MODULES)
+    assert len(MODULES) > 20
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "module",
+    ["benchmarks.categories", "benchmarks.kddcup", "benchmarks.quality", "benchmarks.replicate.stagewise_mnist"],
+)
+def test_quick_without_data_sets(module, quick, monkeypatch, tmp_path):
+    monkeypatch.setattr(common, "DATA", tmp_path / "nowhere")
+    if module in NOTHING_INSTEAD:
+        with pytest.raises(SystemExit, match="set MINRISK_DATA"):
+            quick(module)
+        return
+    said, *found = quick(module)
+    assert anew(module, said, *found)
+    assert "nowhere" in said and "scikit-learn's" in said and "in its place" in said
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
+     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
+     ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
+     ("benchmarks.replicate.stagewise_paths", "CVXPY")],
+)  # fmt: skip
+def test_quick_without_peers(module, absent, quick, monkeypatch):
+    for peer in PEERS:
+        monkeypatch.setitem(sys.modules, peer, None)
+    said, *found = quick(module)
+    assert anew(module, said, *found)
+    assert any(absent in line and "left out" in line.lower() for line in said.splitlines())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_whole_runs_say_what_is_missing(quick, monkeypatch, tmp_path):
+    monkeypatch.setattr(common, "DATA", tmp_path / "nowhere")
+    monkeypatch.setattr(sys, "argv", ["quality"])
+    monkeypatch.setenv(common.QUICK, str(tmp_path))  # of some earlier run: a whole one takes no notice
+    with pytest.raises(SystemExit, match="set MINRISK_DATA"):
+        runpy.run_module("benchmarks.quality", run_name="__main__", alter_sys=True)
+    assert not common.is_quick() and common.results() == common.RESULTS
+
+
+def test_few_rows_are_of_every_group():
+    groups = np.repeat([3, 1, 2], [1000, 4, 200])
+    rows = common.few_rows(groups, 60)
+    assert np.all(np.diff(rows) > 0)
+    np.testing.assert_array_equal(np.bincount(groups[rows]), [0, 4, 20, 20])
+    assert len(common.few_rows(np.arange(500) % 100, 60)) == 100 * 5  # no fewer of a group than help

@@ -47,7 +47,7 @@ MAKERS = {
     },
 }
 NAMES = sorted(MAKERS)
-NEED_A_MATRIX = ("mcboost mc", "min risk softmax", "min risk exponential")
+NEED_A_MATRIX = ("mcboost mc",)
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
 MINMAX = 1.7e308
 

@@ -156,16 +156,18 @@ def wine():
 def test_posteriors_and_bayes_decisions(wine):
     X, y = wine
     model = MCBoostClassifier(COST, loss="mc", decision="bayes", n_estimators=5).fit(X, y)
-    S = model.decision_function(X)
+    S = model.model_.scores(X)
     p = np.exp(2 * S) / np.exp(2 * S).sum(axis=1, keepdims=True)  # (33), <y_j, f> = 2 S_j
     np.testing.assert_allclose(model.predict_proba(X), p, rtol=1e-10)
     np.testing.assert_array_equal(model.predict(X), (p @ COST).argmin(axis=1))  # (3)
+    shift = -np.log(p @ COST) - model.decision_function(X)  # up to a constant
+    np.testing.assert_allclose(shift, shift[0, 0], atol=1e-9)
     plain = MCBoostClassifier(COST, loss="mc", n_estimators=5).fit(X, y)
     np.testing.assert_array_equal(plain.decision_function(X), S)
     np.testing.assert_array_equal(plain.predict(X), S.argmax(axis=1))
     refer = np.column_stack([COST, np.full(3, 0.1)])
     unsure = MCBoostClassifier(refer, loss="mc", decision="bayes", n_estimators=2).fit(X, y)
-    assert unsure.decision_function(X).shape == (len(y), 3) and "refer" in set(unsure.predict(X).tolist())
+    assert unsure.decision_function(X).shape == (len(y), 4) and "refer" in set(unsure.predict(X).tolist())
     assert unsure.train_risk_[0] == pytest.approx(np.mean(y != 0))  # of 0/1 costs
 
 

@@ -320,14 +320,14 @@ def test_forged_payload_bytes_never_crash(written, two_sided, iris, tmp_path, pl
 def test_a_newer_format_says_so(written, tmp_path):
     start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
     (tmp_path / "new").write_bytes(envelope(written[start:], version=7))
-    with pytest.raises(ModelFileError, match="format 7.*reads 3 and 4: upgrade"):
+    with pytest.raises(ModelFileError, match="format 7.*reads 3, 4 and 5: upgrade"):
         minrisk.load(tmp_path / "new")
 
 
 def test_an_older_format_says_so(written, tmp_path):
     start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
     (tmp_path / "old").write_bytes(envelope(written[start:], version=1))
-    with pytest.raises(ModelFileError, match="format 1.*reads 3 and 4: train again"):
+    with pytest.raises(ModelFileError, match="format 1.*reads 3, 4 and 5: train again"):
         minrisk.load(tmp_path / "old")
 
 

@@ -18,6 +18,7 @@ from minrisk.losses.links import log_probabilities
 from minrisk.pool import (
     LEAST_GAIN,
     SHARES,
+    Judge,
     Pool,
     blend,
     fit_pool,
@@ -172,9 +173,14 @@ class Told:
         return CrossFit(self.candidate, [made], 0, 1.0, np.arange(0), none[:, 0], none, [], 1.0)
 
 
+def judge_of(costs):
+    """That of a cost matrix."""
+    return Judge(costs, costs.table)
+
+
 def pool_of(told, folds, n_rounds, seed, stated=None):
     """`fit_pool`, judged by 0/1 costs unless others are stated."""
-    return fit_pool(told, folds, n_rounds, seed, stated or told[0].candidate.costs)
+    return fit_pool(told, folds, n_rounds, seed, judge_of(stated or told[0].candidate.costs))
 
 
 class ToldMember:
@@ -345,14 +351,14 @@ def test_a_line_for_every_candidate():
     table, weight = random_costs(rng, 3), rng.uniform(0.5, 2, 300)
     stated = make_costs(table, codes, weight)
     pool = pool_of(told, folds, 7, 0, stated)
-    lines = report(pool, validated_risk(pool, stated), stated)
+    lines = report(pool, validated_risk(pool, judge_of(stated)), stated)
     assert [line["variant"] for line in lines] == ["plain", "linear", "small"]
     one, two = (own / fit.temperature for own, fit in zip((scores, other), pool.fits, strict=True))
     share, _ = blend("softmax", one, two, codes, np.ones(300))
     assert 0 < share < 1
     assert [line["share"] for line in lines] == pytest.approx([1 - share, share, 0.0])
     pooled = mean_cost(pool.scores, pool.temperature, codes, weight, table)
-    assert validated_risk(pool, stated) == pytest.approx(pooled)
+    assert validated_risk(pool, judge_of(stated)) == pytest.approx(pooled)
     for line, fit, own in zip(lines, [*pool.fits, *pool.dropped], (scores, other, lucky), strict=True):
         assert (line["n_rounds"], line["temperature"], line["seconds"]) == (fit.n_rounds, fit.temperature, fit.seconds)
         assert line["surrogate"] == "softmax" and line["pooled_risk"] == pytest.approx(pooled)
@@ -366,7 +372,7 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
     weight, table = np.random.default_rng(0).uniform(0.5, 2, 300), 1 - np.eye(3)
     stated = make_costs(table, codes, weight)
     pool = pool_of([Told("plain", scores, codes), Told("small", 0.1 * scores - 5, codes)], folds, 7, 0, stated)
-    _, line = report(pool, validated_risk(pool, stated), stated)
+    _, line = report(pool, validated_risk(pool, judge_of(stated)), stated)
     (dropped,) = pool.dropped
     expected = mean_cost(0.1 * scores[:100] - 5, dropped.temperature, codes[:100], weight[:100], table)
     assert line["risk"] == pytest.approx(expected)
@@ -376,8 +382,8 @@ def test_one_member_of_all_rows_has_no_risk():
     _, codes, _, scores = task(13)
     pool = pool_of([Told("plain", scores, codes)], np.zeros(300, dtype=int), 7, 0)
     stated = make_costs(1 - np.eye(3), codes, np.ones(300))
-    assert validated_risk(pool, stated) == np.inf
-    (line,) = report(pool, validated_risk(pool, stated), stated)
+    assert validated_risk(pool, judge_of(stated)) == np.inf
+    (line,) = report(pool, validated_risk(pool, judge_of(stated)), stated)
     assert line["risk"] is None and line["pooled_risk"] is None and line["share"] == 1.0
 
 
@@ -537,17 +543,26 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
     return Pool(fits, shares.tolist(), 2.0, np.empty((0, D)), [])
 
 
-def averaged(pool, wide, n_rounds=None, members=None):
+def in_16_bits(vectors):
+    """The nearest multiples of a power of two, each vector's own, that are at most 32 767 of them."""
+    unit = np.ones(len(vectors))
+    for i, vector in enumerate(np.abs(vectors).max(axis=1)):
+        while vector > 0 and vector <= 32767 * unit[i] / 2:
+            unit[i] /= 2
+    return np.round(vectors / unit[:, None]) * unit[:, None]
+
+
+def averaged(pool, wide, n_rounds=None, members=None, rounded=lambda vectors: vectors):
     """Scores after some rounds, by the definition: of all members, or of one of every candidate."""
     scores = np.zeros((len(wide), pool.scores.shape[1]))
     for fit, share in zip(pool.fits, pool.shares, strict=True):
         chosen = fit.members if members is None else [fit.members[members]]
         for member in chosen:
             last = fit.n_rounds if n_rounds is None else min(n_rounds, fit.n_rounds)
-            own = np.tile(member.intercept, (len(wide), 1))
+            factor = share / len(chosen)
+            scores += factor * np.asarray(member.intercept)
             for tree, vectors in zip(member.trees[:last], member.vectors[:last], strict=True):
-                own += added(tree, vectors, wide)
-            scores += share / len(chosen) * own
+                scores += added(tree, rounded(factor * vectors), wide)
     return scores
 
 
@@ -571,9 +586,9 @@ def test_a_model_of_members_is_their_average(seed, m):
     model = pooled_model(pool, d, projection)
     assert len(model) == max(fit.n_rounds for fit in pool.fits) and model.trees_per_round == 6
     assert (model.n_features, model.link, model.temperature) == (d, "softmax", 2.0)
-    np.testing.assert_allclose(model.scores(X), averaged(pool, wide), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model.scores(X), averaged(pool, wide, rounded=in_16_bits), rtol=1e-10, atol=1e-12)
     for t, stage in enumerate(model.staged_scores(X), 1):
-        np.testing.assert_allclose(stage, averaged(pool, wide, t), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(stage, averaged(pool, wide, t, rounded=in_16_bits), rtol=1e-10, atol=1e-12)
         np.testing.assert_array_equal(stage, model[:t].scores(X))
     in_use = {
         j for fit in pool.fits for member in fit.members for tree in member.trees[: fit.n_rounds] for j in tree.feature
@@ -654,7 +669,9 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
     assert len(pool.fits) > 1 and "linear" in {fit.candidate.variant for fit in pool.fits if fit.n_rounds}
     wide = beside(X, projection)
-    np.testing.assert_allclose(model.model_.scores(X), averaged(pool, wide), rtol=1e-9, atol=1e-11)
+    expected = averaged(pool, wide, rounded=in_16_bits)
+    np.testing.assert_allclose(model.model_.scores(X), expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(expected, averaged(pool, wide), rtol=0, atol=1e-4)
     binner = fit_binner(X)
     axis = Columns(binner.transform(X), binner.n_bins, binner.thresholds)
     folds = fold_numbers(axis.binned, y, 3, model._seed)

@@ -480,19 +480,21 @@ class Counting:
         return False
 
 
-def test_the_first_member_is_watched():
+def test_every_member_is_watched():
     rng = np.random.default_rng(11)
     X, y = make_data(rng, 120, 3, 2)
     rows, binner = make_rows(X, 1 - np.eye(2), y)
     folds = np.arange(len(y)) * 3 // len(y)
     seen = Counting()
     one = trainer("softmax", rows, binner, watching=[seen])
-    for fold in (2, 1, 0):
-        assert (seen.begun, seen.rounds) == (0, 0)
-        one.fold(fold, folds, 0).train([4])
-    assert (seen.begun, seen.rounds) == (1, 4)
+    members = [one.fold(fold, folds, 0) for fold in range(3)]
+    for number, member in enumerate(members):
+        assert (seen.begun, seen.rounds) == (number, 4 * number)
+        member.train([4])
+    one.finished(0, members[0].result(4), 6, 0)
+    assert (seen.begun, seen.rounds) == (3, 12 + 2)  # rounds on all rows go on from those before
     one.alone(5, 0)
-    assert (seen.begun, seen.rounds) == (2, 9)
+    assert (seen.begun, seen.rounds) == (4, 14 + 5)
 
 
 # -- what members say together -----------------------------------------------------------------------------------------

@@ -104,6 +104,11 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
     assert calls[1:] == [1] * 12
     assert not np.array_equal(watching.scores[-2], watching.scores[-1])
     np.testing.assert_array_equal(watching.scores[-1], rows.scores)
+    watching.counts_only, calls[:] = True, []
+    other, recipe = rows_and_recipe(3, 90, 4)
+    assert_same(at_once, boost(other, recipe, 12, 5, [watching]))
+    assert calls == [12] and len(watching.scores) == 1 + 12  # told of every round nonetheless
+    calls[:] = [1] * 13
     monkeypatch.setattr("minrisk.whole_round.AT_ONCE", 5 * 7 * 4)
     other, recipe = rows_and_recipe(3, 90, 4)
     assert_same(at_once, boost(other, recipe, 12, 5))

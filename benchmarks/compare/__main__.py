@@ -21,7 +21,7 @@ from benchmarks.compare.methods import METHODS
 
 
 def options() -> argparse.Namespace:
-    made = parser(__doc__)
+    made = parser(__doc__, "one split of the three smallest sets, methods that are installed")
     made.add_argument("--sets", type=lambda text: text.split(","), help="comma-separated; default: all")
     made.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS), help="default: all")
     made.add_argument("--splits", type=int, help="default: 5, tuned 2")
@@ -38,7 +38,7 @@ def options() -> argparse.Namespace:
     arguments.sets = arguments.sets or list(of_mode)
     arguments.splits = arguments.splits or (2 if arguments.mode == "tuned" else 5)
     if arguments.quick:
-        arguments.sets, arguments.splits = arguments.sets[:5], 1
+        arguments.sets, arguments.splits = arguments.sets[:3], 1
     unknown = [name for name in (*arguments.methods, *arguments.again) if name not in METHODS]
     unknown += [name for name in arguments.sets if name not in of_mode]
     if unknown:
@@ -80,7 +80,7 @@ def main() -> None:
     warnings.filterwarnings("ignore")
     if not arguments.report:
         work(arguments)
-    report.make(arguments.ours, arguments.mode, quick=arguments.quick)
+    report.make(arguments.ours, arguments.mode)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common import DATA, costs, load
+from benchmarks.common import DATA, costs, few_rows, is_quick, load
 from benchmarks.compare import others
 
 # Rows of each set, in order of rows x features x classes: the order of work
@@ -79,6 +79,9 @@ def _text(name: str, seed: int) -> Split:
     X = sparse.load_npz(DATA / name / {"news20": "counts.npz", "sector": "tfidf.npz"}[name]).tocsr().astype(float)
     labels = pd.read_csv(DATA / name / "labels.csv")["target"].to_numpy().astype(str)
     y = np.unique(labels, return_inverse=True)[1]
+    if is_quick():
+        chosen = few_rows(y)
+        X, y = X[chosen], y[chosen]
     training, test = halves(y, seed)
     X_fit, X_test = X[training], X[test]
     if name == "news20":

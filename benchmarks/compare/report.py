@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, wilcoxon
 
-from benchmarks.common import RESULTS, lines_of, settings
+from benchmarks.common import is_quick, lines_of, settings
+from benchmarks.common import results as folder
 from benchmarks.compare.data import KINDS, ORDER
 from benchmarks.compare.methods import METHODS
 from benchmarks.compare.run import path_of
@@ -157,7 +158,7 @@ def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:
     plt.close(figure)
 
 
-def make(ours: str, mode: str, *, quick: bool = False) -> None:
+def make(ours: str, mode: str) -> None:
     """Write the Markdown, the CSV and the picture of what results there are."""
     frames = results(mode)
     pairs = {name: pair for name, frame in frames.items()
@@ -166,11 +167,11 @@ def make(ours: str, mode: str, *, quick: bool = False) -> None:
         print(f"Nothing to report on {ours} yet.")
         return
     name = "compare" + ("" if mode == "default" else f"_{mode}")
-    if quick or ours != "minrisk":
+    if ours != "minrisk" and not is_quick():
         name += f"_{ours}.quick"
     table = figures(frames, pairs, ours)
-    table.to_csv(RESULTS / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
-    picture(pairs, ours, RESULTS / f"{name}.png")
+    table.to_csv(folder() / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
+    picture(pairs, ours, folder() / f"{name}.png")
     rank, ranked = ranks(frames, ours)
     made = settings()
     parts = [
@@ -184,5 +185,5 @@ def make(ours: str, mode: str, *, quick: bool = False) -> None:
         f"![Risk by set]({name}.png)\n", "## By kind of cost\n", text(pivot(pairs, "cost", KINDS), "cost"),
         "## By set\n", text(pivot(pairs, "set", ORDER), "set"),
         "## Probabilities\n", text(calibration(frames), "method")]
-    (RESULTS / f"{name}.md").write_text("\n".join(parts), encoding="utf-8")
+    (folder() / f"{name}.md").write_text("\n".join(parts), encoding="utf-8")
     print(parts[2], parts[3], sep="\n")

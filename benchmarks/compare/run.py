@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.common import RESULTS, least_expected, lines_of, mean_cost, settings
+from benchmarks.common import least_expected, lines_of, mean_cost, results, settings
 from benchmarks.compare.data import KINDS, ORDER, SETS, WIDE, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, package_version
 
-FOLDER = RESULTS / "compare"
 FIELDS = ("set", "split", "cost", "rule", "risk", "error", "logloss", "ece", "fit_s", "predict_s", "n_train", "K",
           "version", "commit")
 Row = dict[str, Any]
@@ -29,8 +28,13 @@ class TimeUp(Exception):
 
 
 # -- the cache -----------------------------------------------------------------------------------------------------
+def folder() -> Path:
+    """Of the lines that are there."""
+    return results() / "compare"
+
+
 def path_of(method: str, mode: str) -> Path:
-    return FOLDER / f"{method}.{mode}.csv"
+    return folder() / f"{method}.{mode}.csv"
 
 
 def append(path: Path, rows: list[Row], fields: Iterable[str]) -> None:

@@ -16,17 +16,17 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.common import lines_of, mean_cost
+from benchmarks.common import is_quick, lines_of, mean_cost
 from benchmarks.compare import run
 from benchmarks.compare.data import KINDS, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, draw
-from benchmarks.compare.run import FIELDS, FOLDER, Fit, Row, append, decisions_of, judged, rules
+from benchmarks.compare.run import FIELDS, Fit, Row, append, decisions_of, folder, judged, rules
 
 TRIALS, FOLDS = 20, 3
 
 
 def path_of(method: str) -> Path:
-    return FOLDER / "trials" / f"{method}.csv"
+    return folder() / "trials" / f"{method}.csv"
 
 
 def out_of_fold(method: Method, data: Split, cost: np.ndarray | None, seed: int, jobs: int,
@@ -46,7 +46,7 @@ def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict
         if row["set"] == name and row["split"] == str(seed):
             known[row["cost"], row["rule"]][int(row["trial"])] = float(row["risk"])
     tables = {kind: table(kind, data.n_classes, name, seed) for kind in KINDS}
-    for trial in range(TRIALS):
+    for trial in range(2 if is_quick() else TRIALS):
         parameters = draw(method.space, zlib.crc32(f"{name}/{seed}".encode()), trial)
         P = None
         for kind, cost in tables.items():

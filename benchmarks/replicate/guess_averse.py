@@ -180,7 +180,7 @@ def earlier(name: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "one repeat on some rows of two sets")
     options.add_argument("--sets", nargs="+", choices=tuple(SIZES), default=list(SIZES))
     options.add_argument("--repeats", type=int, default=50)
     options.add_argument("--learner", choices=("linear", "tree", "minrisk"), default="linear")
@@ -188,15 +188,18 @@ def main() -> None:
     options.add_argument("--again", action="store_true", help="also what an earlier run did")
     options.add_argument("--splits", type=int, help="do not make the table, but see how this many splits differ")
     arguments = options.parse_args()
+    if arguments.quick:
+        arguments.repeats = 1
+        arguments.sets = arguments.sets if len(arguments.sets) < len(SIZES) else ["breast_tissue", "pendigits"]
     if arguments.splits:
         spread = split_spread(arguments.sets, arguments.splits, arguments.repeats)
-        save("guess_averse_splits", spread, quick=arguments.quick)
+        save("guess_averse_splits", spread)
         show(spread)
         return
     name = "guess_averse" if arguments.learner == "linear" else f"guess_averse_{arguments.learner}"
     name += "" if arguments.weighting == "curvature" else f"_{arguments.weighting}"
-    wanted = [(set_, seed) for seed in range(2 if arguments.quick else arguments.repeats) for set_ in arguments.sets]
-    rows = [] if arguments.quick else earlier(f"{name}_trials")
+    wanted = [(set_, seed) for seed in range(arguments.repeats) for set_ in arguments.sets]
+    rows = earlier(f"{name}_trials")
     if arguments.again:
         rows = [row for row in rows if (row["data"], row["seed"]) not in wanted]
     done = {(row["data"], row["seed"]) for row in rows}
@@ -206,11 +209,11 @@ def main() -> None:
         ):
             rows.append(row | settings())
             rows.sort(key=lambda row: (list(SIZES).index(row["data"]), row["seed"]))
-            save(f"{name}_trials", rows, quick=arguments.quick)
+            save(f"{name}_trials", rows)
     table = summary(rows)
-    save(name, table, quick=arguments.quick)
+    save(name, table)
     show(table)
-    if not arguments.quick and (side_by_side := beyond()):
+    if side_by_side := beyond():
         save("guess_averse_beyond", side_by_side)
         show(side_by_side)
 

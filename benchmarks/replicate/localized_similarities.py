@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.common import keep, kept, load, parser, save, show
+from benchmarks.common import is_quick, keep, kept, load, parser, save, show
 from minrisk import REBELClassifier
 
 TRIALS = "localized_similarities_trials"
@@ -43,7 +43,7 @@ ONE8 = {"glass": 35.9, "vowel": 62.3, "satimage": 52.3, "mnist": 87.1, "pendigit
 FIGURE9 = {"glass": (26.9, 38.1, 46.2), "shuttle": (0.07, 0.768, 0.14), "vowel": (30.0, 46.9, 44.7),
            "pendigits": (2.0, 3.49, 2.0), "letter": (8.26, 12.1, 2.5), "satimage": (7.62, 11.2, 8.39),
            "optdigits": (2.58, 3.72, 5.04), "isolet": (3.9, 5.54, 14.2), "mnist": (1.91, 1.79, 4.23)}  # fmt: skip
-MOST_ROUNDS = 60_000
+MOST_ROUNDS, QUICK_ROUNDS = 60_000, 50
 MANY, FEW = 20_000, 10_000  # training rows from which on a support vector machine is chosen by so many of them
 LEAST = 1e-307  # smaller losses are counted as this, or not at all
 
@@ -58,7 +58,9 @@ def spiral(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def similarity(**options: Any) -> REBELClassifier:
-    """The paper's classifier: no constant term, a loss that bounds the error."""
+    """The paper's classifier: no constant term, a loss that bounds the error; few rounds of it in a quick run."""
+    if is_quick():
+        options["n_estimators"] = min(options["n_estimators"], QUICK_ROUNDS)
     return REBELClassifier(**{"weak_learner": "similarity", "fit_intercept": False, "offset": "paper", **options})
 
 
@@ -238,7 +240,7 @@ def rounds() -> None:
 
     processor(500, 2)  # compiles
     rows = []
-    for n in (5_000, 10_000, 20_000, 40_000, 60_000):
+    for n in (100, 200) if is_quick() else (5_000, 10_000, 20_000, 40_000, 60_000):
         each = (processor(n, 12) - processor(n, 2)) / 10
         rows.append({"rows": n, "milliseconds": 1000 * each, "microseconds_per_row": 1e6 * each / n})
         show(rows[-1:])
@@ -295,14 +297,18 @@ def summary(rows: list[dict[str, str]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """The command."""
-    options = parser(__doc__)
-    options.add_argument("--figure", choices=["spiral", "curves", "8", "9", "rounds"], required=True)
+    options = parser(__doc__, "50 rounds of Figure 8 on glass, or of the figure and sets asked for, one split")
+    options.add_argument("--figure", choices=["spiral", "curves", "8", "9", "rounds"])
     options.add_argument("--sets", nargs="+", default=None)
     options.add_argument("--methods", nargs="+", default=[])
     options.add_argument("--seeds", type=int, nargs="+", default=[5], help="how many, or from and to")
     options.add_argument("--candidates", type=int, default=None, help="points x_j that a round tries; default all")
     options.add_argument("--neighbors", type=int, default=None, help="of x_i among which x_j is; default all points")
     arguments = options.parse_args()
+    if arguments.quick and arguments.figure is None:
+        arguments.figure, arguments.sets = "8", arguments.sets or ["glass"]
+    if arguments.figure is None:
+        options.error("--figure is required: which one?")
     if arguments.figure == "rounds":
         rounds()
         return

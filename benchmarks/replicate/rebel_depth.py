@@ -39,7 +39,7 @@ def row_of(name: str, kind: str, offset: str, depth: int, rounds: int, jobs: int
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "20 rounds on some rows of usps")
     options.add_argument("--rounds", type=int, default=400)
     arguments = options.parse_args()
     sets, rounds = (("usps",), 20) if arguments.quick else (("isolet", "usps"), arguments.rounds)
@@ -51,7 +51,7 @@ def main() -> None:
         for row in row_of(name, kind, offset, depth, rounds, arguments.jobs)
     ]
     rows.sort(key=lambda row: (row["data"], row["costs"], row["method"], row["depth"]))
-    save("rebel_depth", rows, quick=arguments.quick)
+    save("rebel_depth", rows)
     show(rows)
 
 

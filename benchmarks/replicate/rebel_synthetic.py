@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.calibration import CalibratedClassifierCV
 
-from benchmarks.common import RESULTS, least_expected, mean_cost, parser, save, show
+from benchmarks.common import is_quick, least_expected, mean_cost, parser, results, save, show
 from minrisk import REBELClassifier
 from minrisk.costs import random_normal
 
@@ -88,7 +88,7 @@ def trials_on(number: int, spread: float, matrices: int, setting: str) -> list[d
     """All trials on one data set."""
     rng = np.random.default_rng([2016, number])
     clusters = Clusters.drawn(rng, spread)
-    (X, y), (X_test, y_test) = clusters.sample(rng, TRAINING), clusters.sample(rng, TEST)
+    (X, y), (X_test, y_test) = clusters.sample(rng, 300 if is_quick() else TRAINING), clusters.sample(rng, TEST)
 
     def booster(**more: Any) -> REBELClassifier:
         return REBELClassifier(weak_learner="stump", n_estimators=100, n_jobs=1, **SETTINGS[setting], **more)
@@ -174,20 +174,20 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "two data sets of 300 rows, three matrices each")
     options.add_argument("--setting", choices=(*SETTINGS, "both"), default="both")
     arguments = options.parse_args()
-    sets, matrices = (3, 5) if arguments.quick else (10, 20)
+    sets, matrices = (2, 3) if arguments.quick else (10, 20)
     settings = tuple(SETTINGS) if arguments.setting == "both" else (arguments.setting,)
     tasks = [(number, spread, matrices, setting) for setting in settings
              for number, spread in enumerate(np.geomspace(*SPREADS, sets).tolist())]
     done = Parallel(n_jobs=arguments.jobs)(delayed(trials_on)(*task) for task in tasks)
     rows = [row for made in done for row in made]
     table = summary(rows)
-    save("rebel_synthetic_trials", rows, quick=arguments.quick)
-    save("rebel_synthetic", table, quick=arguments.quick)
+    save("rebel_synthetic_trials", rows)
+    save("rebel_synthetic", table)
     for setting in settings:
-        path = RESULTS / f"rebel_synthetic_{setting}{'.quick' if arguments.quick else ''}.png"
+        path = results() / f"rebel_synthetic_{setting}.png"
         plot([row for row in rows if row["setting"] == setting], path)
     show(table)
 

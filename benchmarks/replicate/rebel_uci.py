@@ -76,7 +76,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "one split of some rows of two sets, the settings that have a role")
     small = [name for name in PUBLISHED if name != "mnist"]
     options.add_argument("--sets", nargs="+", choices=tuple(PUBLISHED), default=small)
     options.add_argument("--splits", type=int, default=5)
@@ -85,6 +85,8 @@ def main() -> None:
     for binning, intercept, smoothing in itertools.product(BINNINGS, (False, True), (1e-6, 1e-3, 1e-2, 1e-1)):
         setting = {"binning": binning, "fit_intercept": intercept, "smoothing": smoothing, **STUMPS}
         settings += [setting] if setting not in settings else []
+    if arguments.quick:
+        arguments.sets, settings = arguments.sets[:2], list(ROLES.values())
     splits = range(1 if arguments.quick else arguments.splits)
     small = [name for name in arguments.sets if name != "mnist"]
     rows = list(Parallel(n_jobs=arguments.jobs)(
@@ -94,8 +96,8 @@ def main() -> None:
         rows += [errors("mnist", seed, setting, arguments.jobs) for seed in splits for setting in ROLES.values()]
     name = "rebel_uci_mnist" if arguments.sets == ["mnist"] else "rebel_uci"
     table = summary(rows)
-    save(f"{name}_trials", rows, quick=arguments.quick)
-    save(name, table, quick=arguments.quick)
+    save(f"{name}_trials", rows)
+    save(name, table)
     show(table)
 
 

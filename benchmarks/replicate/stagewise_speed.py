@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common import load, parser, save, show
-from benchmarks.replicate.stagewise import TimedMultiBoost, TimedStagewise, Trial, chosen, split
+from benchmarks.common import is_quick, load, parser, save, show
+from benchmarks.replicate.stagewise import QUICK_CLASSES, TimedMultiBoost, TimedStagewise, Trial, chosen, split
 from minrisk import StagewiseMCBoostClassifier
 
 PAPER = {"letter": {"exponential": 74, "logistic": 52}, "news": {"exponential": 36, "logistic": 23}}
@@ -26,7 +26,7 @@ def coefficients(sets: list[str], rounds: int) -> list[dict[str, Any]]:
     """Seconds of the steps of the three methods, and how many times faster the stage-wise ones are."""
     rows, nus = [], chosen()
     for name in sets:
-        X, X_test, y, y_test = split(Trial(name, "exponential"))
+        X, X_test, y, y_test = split(Trial(name, "exponential", classes=QUICK_CLASSES[-1] if is_quick() else 0))
         whole: Any = TimedMultiBoost(nu=nus[name], n_estimators=2).fit(X, y)  # kernels from their cache
         whole.set_params(n_estimators=rounds).fit(X, y)
         theirs = whole.timed.seconds
@@ -63,7 +63,7 @@ def evaluation(rounds: int) -> list[dict[str, Any]]:
     data = load("pendigits")
     X, y, X_test, y_test = data.official()
     model = StagewiseMCBoostClassifier(n_estimators=rounds).fit(X, y)
-    many = np.ascontiguousarray(X_test[np.arange(100_000) % len(X_test)])
+    many = np.ascontiguousarray(X_test[np.arange(10_000 if is_quick() else 100_000) % len(X_test)])
     model.predict(many)
     wall, used = [], []
     for _ in range(9):
@@ -76,13 +76,15 @@ def evaluation(rounds: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    options = parser(__doc__)
+    options = parser(__doc__, "10 rounds on some rows of letter, isolet and pendigits")
     options.add_argument("--parts", nargs="+", choices=("coefficients", "isolet", "evaluation"),
                          default=["coefficients", "isolet", "evaluation"])
     options.add_argument("--sets", nargs="+", choices=("letter", "news"), default=["letter", "news"])
     options.add_argument("--rounds", type=int, default=500, help="of the comparison of coefficients")
     arguments = options.parse_args()
-    rounds = 20 if arguments.quick else 1000
+    rounds = 10 if arguments.quick else 1000
+    if arguments.quick:
+        arguments.sets = arguments.sets[:1]
     for part in arguments.parts:
         if part == "coefficients":
             rows = coefficients(arguments.sets, min(rounds, arguments.rounds))
@@ -91,7 +93,7 @@ def main() -> None:
         else:
             rows = evaluation(rounds)
         show(rows)
-        save(f"stagewise_{part}", rows, quick=arguments.quick)
+        save(f"stagewise_{part}", rows)
 
 
 if __name__ == "__main__":

@@ -66,29 +66,29 @@ def fit_temperature(kind, slope, scores, label, weight, floor, caution, start, s
 
 
 @kernel
-def least_expected(kind, scale, scores, costs):
-    """Decision of least expected cost of each row, the first of equals: argmin_d sum_k p_k costs[i, k, d].
+def expected_costs(kind, scale, scores, costs):
+    """Expected cost of each decision, (n, D): sum_k p_k costs[i, k, d].
 
-    `costs` (n, K, D), or (1, K, D) for all rows alike; p is needed up to a factor only.
+    `costs` (n, K, D), or (1, K, D) for all rows alike.
     """
     n_rows, K = scores.shape
-    decisions = np.empty(n_rows, dtype=np.int64)
-    p, expected = np.empty(K), np.empty(costs.shape[2])
+    D = costs.shape[2]
+    expected, p = np.zeros((n_rows, D)), np.empty(K)
     for i in range(n_rows):
         top = scores[i, 0]
         for k in range(1, K):
             top = max(top, scores[i, k])
-        if kind == SIGMOID and scale * top > -30.0:
-            for k in range(K):
-                p[k] = 1.0 / (1.0 + math.exp(-scale * scores[i, k]))
-        else:
-            for k in range(K):
-                p[k] = math.exp(scale * (scores[i, k] - top))
-        cost = costs[i] if costs.shape[0] > 1 else costs[0]
-        for d in range(expected.shape[0]):
-            expected[d] = 0.0
+        total = 0.0
         for k in range(K):
-            for d in range(expected.shape[0]):
-                expected[d] += p[k] * cost[k, d]
-        decisions[i] = np.argmin(expected)
-    return decisions
+            if kind == SIGMOID and scale * top > -30.0:
+                p[k] = 1.0 / (1.0 + math.exp(-scale * scores[i, k]))
+            else:
+                p[k] = math.exp(scale * (scores[i, k] - top))
+            total += p[k]
+        cost, own = costs[i] if costs.shape[0] > 1 else costs[0], expected[i]
+        for k in range(K):
+            for d in range(D):
+                own[d] += p[k] * cost[k, d]
+        for d in range(D):
+            own[d] /= total
+    return expected

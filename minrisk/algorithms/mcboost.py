@@ -269,14 +269,15 @@ class MCBoostClassifier(BoostedClassifier):
             )
 
     # -- prediction ------------------------------------------------------------------------------------------------
-    def _decide(self, scores: FloatArray) -> IntArray:
-        """Number of the decision: of the largest score, or of least expected cost, Eq. (3)."""
+    def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
+        """Expected costs, Eq. (3), of the decision "bayes"; else None, and the largest score decides."""
         if self.decision == "argmax":
-            return super()._decide(scores)
-        from minrisk.selection import least_cost
+            return None
+        from minrisk.selection import expected_costs
 
         assert self.cost_ is not None
-        return least_cost(self.model_.link, scores, self.model_.temperature, self.cost_.values)
+        assert self.model_.link is not None
+        return expected_costs(self.model_.link, scores, self.model_.temperature, self.cost_.avoidable)
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
         return unborn or (self.decision == "argmax" and super()._learnt_nothing(unborn, risk, costs))

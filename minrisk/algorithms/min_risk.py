@@ -19,11 +19,17 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost
 from minrisk.costs.reading import row_matrices
+from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
 from minrisk.validation import Choice, Features, Flag, Folds, Number, Rule, label_array, share_of
 
 if TYPE_CHECKING:
     from minrisk.boosting import Recipe
+    from minrisk.columns import Columns
+    from minrisk.cost_regression import CostRegression
+    from minrisk.losses.base import Loss
+    from minrisk.losses.coupled import CoupledLoss
+    from minrisk.monitors import ProgressBar
     from minrisk.pool import Pool
     from minrisk.projection import Projection
     from minrisk.rows.base import RowCosts
@@ -50,7 +56,9 @@ class MinRiskClassifier(BoostedClassifier):
 
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
 
-    with one trained on the costs it is argmax_k H_k(x).
+    with one trained on the costs it is argmax_k H_k(x). Where `fit` is given costs for each row, C_jk is a regression
+    on the features of what rows of class j cost (`minrisk.cost_regression`), or a row's own costs given to `predict`.
+    On rows too few to leave any out (one of each class) probabilities stay near the class frequencies.
 
     Parameters
     ----------
@@ -60,8 +68,8 @@ class MinRiskClassifier(BoostedClassifier):
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
         What is boosted. "softmax" and "exponential" see 0/1 costs and estimate probabilities: they serve any costs,
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
-        costs. "auto" tries "softmax" and, within `time_budget`, the others, and keeps the one of least validated cost;
-        with costs per row it starts with "coupled".
+        costs: they know no others, and no probabilities. "auto" tries "softmax" and, within `time_budget`,
+        "exponential", and keeps the one of least validated cost.
     n_estimators : int, default=200
         Largest number of rounds, those on all rows included.
     learning_rate : float, default=0.5
@@ -102,13 +110,13 @@ class MinRiskClassifier(BoostedClassifier):
         "smooth" ones ("softmax", at most 4096 rows) have Gaussian kernels around 128 rows in place of trees. "linear"
         and "smooth" ones depend on the features' scales. False: plain members only, at a third of the time.
     time_budget : float, optional
-        Seconds in which "auto" may try further surrogates: the fit depends on the machine. None: the first one only.
+        Seconds in which "auto" may try "exponential" too: the fit then depends on the machine. None: "softmax" only.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
         For folds, sketches, features and rows.
     verbose : int, default=0
-        1 draws a progress bar of the first member (with rich).
+        1 draws a progress bar of the whole fit (with rich).
 
     Attributes
     ----------
@@ -116,6 +124,8 @@ class MinRiskClassifier(BoostedClassifier):
         As in `REBELClassifier`; `model_` holds the members' trees, one of each in every round.
     n_iter_ : int
         Rounds kept; a kind of members that needs fewer stands still afterwards.
+    cost_regression_ : CostRegression or None
+        What was learnt from costs per row; its `means` (K, D) are what each decision costs a class's rows in the mean.
     surrogate_ : str
         The surrogate chosen.
     selection_ : list of dict
@@ -202,12 +212,14 @@ class MinRiskClassifier(BoostedClassifier):
         self.verbose = verbose
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _train(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers) -> None:
+    def _train(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+    ) -> None:
         """Cross-fit the candidates and keep the one of least validated risk."""
         from minrisk.columns import bin_columns, linear_columns, usual_bins
+        from minrisk.cost_regression import mean_costs
         from minrisk.folds import folds_of
-        from minrisk.monitors import ProgressBar
-        from minrisk.pool import fit_pool, report, validated_risk
+        from minrisk.pool import Judge, fit_pool, report, validated_risk
         from minrisk.rows.base import RowCosts
         from minrisk.selection import Trainer
         from minrisk.smooth_members import smooth_trainers
@@ -236,34 +248,33 @@ class MinRiskClassifier(BoostedClassifier):
                 part.reorder(order)
             folds, rows = folds[order], counted[order]
             stated = RowCosts(table, index[rows], weight[rows], label[order], unit, unavoidable)
+        per_row = self.cost_ is None
+        judge = Judge(stated, mean_costs(stated, len(self.classes_)) if per_row else table)
+        unsure = folds.max() == 0 and self.cv != 1
         self.selection_: list[dict[str, Any]] = []
-        best, least = None, np.inf
-        for name in self._surrogates():
+        best, least, names = None, np.inf, self._surrogates()
+        for name in names:
             if best and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
                 break
+            bar.part(name, len(names) if self.time_budget else 1)
             tried = self._candidates(name, stated, columns.n_bins[: X.shape[1]], own)
-            with one_blas_thread(), ProgressBar(bool(self.verbose), self.n_estimators) as bar:
-                bars = [bar] if self.verbose else []  # nobody watching, rounds may be made ahead
-                trainers = [Trainer(c, finer.get(c.variant, columns), workers, bars[n:]) for n, c in enumerate(tried)]
+            with one_blas_thread():
+                trainers = [Trainer(c, finer.get(c.variant, columns), workers, bar.watching) for c in tried]
                 smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
-                found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, stated)
-            risk = validated_risk(found, stated)
+                found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, judge, unsure, bar)
+            risk = validated_risk(found, judge)
             self.selection_ += report(found, risk, stated)
             if risk < least or best is None:
                 best, least = found, risk
         assert best is not None
         self._keep(best, projection)
+        self.cost_regression_ = None
+        if per_row and best.link is not None:
+            self.cost_regression_ = self._regress_costs(columns, *judge, folds, X.shape[1], workers)
 
     def _surrogates(self) -> tuple[str, ...]:
         """Surrogates to be tried, the most promising first."""
-        per_row = self.cost_ is None
-        if per_row and self.surrogate in POSTERIOR:
-            raise ValueError(
-                f"surrogate={self.surrogate!r} decides by a cost matrix, which costs per row do not give: use "
-                "surrogate='auto', 'coupled', 'gll' or 'gel'."
-            )
-        auto = COST_TRAINED if per_row else (*POSTERIOR, *COST_TRAINED)
-        return auto if self.surrogate == "auto" else (self.surrogate,)
+        return POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
 
     def _candidates(
         self, surrogate: str, stated: RowCosts, n_bins: IntArray, linear: list[IntArray] | None
@@ -280,7 +291,7 @@ class MinRiskClassifier(BoostedClassifier):
 
         def candidate(variant: str) -> Candidate:
             def recipe(rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray) -> Recipe:
-                return self._make_recipe(surrogate, variant, rows, thresholds, seen)
+                return self._make_recipe(surrogate_loss(surrogate, rows.costs), variant, rows, thresholds, seen)
 
             def features(fold: int) -> IntArray:
                 return linear[fold] if variant == "linear" and linear is not None else np.arange(len(n_bins))
@@ -291,16 +302,16 @@ class MinRiskClassifier(BoostedClassifier):
         return [candidate(variant) for variant in (variants if self.pool and posterior else variants[:1])]
 
     def _make_recipe(
-        self, surrogate: str, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray
+        self, loss: Loss, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray
     ) -> Recipe:
         """One member's parts."""
         from minrisk.boosting import Recipe
         from minrisk.learners.vector_tree import VectorTrees
-        from minrisk.losses.surrogates import surrogate_loss
+        from minrisk.losses.base import EXPONENTIAL
         from minrisk.selection import usual_leaves, usual_share
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
-        exponential = surrogate in ("exponential", "coupled")
+        exponential = EXPONENTIAL in loss.traits
         share = share_of(self.max_features or usual_share(len(seen)), len(seen))
         leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs, len(seen))
         if variant in SMALL_LEAVES:
@@ -317,7 +328,7 @@ class MinRiskClassifier(BoostedClassifier):
             search_rows=self.search_rows,
         )
         return Recipe(
-            loss=surrogate_loss(surrogate, rows.costs),
+            loss=loss,
             family=family,
             solver=LeafClosedForm() if exponential else LeafNewton(NEWTON_SMOOTHING * self.smoothing),
             smoothing=self.smoothing,
@@ -326,6 +337,21 @@ class MinRiskClassifier(BoostedClassifier):
             subsample=self.subsample,
             features=seen,
         )
+
+    def _regress_costs(
+        self, columns: Columns, costs: RowCosts, means: FloatArray, folds: IntArray, d: int, workers: Workers
+    ) -> CostRegression:
+        """What decisions cost rows of each class, by the first d columns."""
+        from minrisk.columns import Columns
+        from minrisk.cost_regression import LEARNING_RATE, fit_cost_regression
+
+        seen = Columns(columns.binned[:d], columns.n_bins[:d], columns.thresholds[:d])
+
+        def recipe(rows: LocalRows, loss: CoupledLoss) -> Recipe:
+            parts = self._make_recipe(loss, "plain", rows, seen.thresholds, np.arange(d))
+            return parts._replace(learning_rate=LEARNING_RATE * self.learning_rate)
+
+        return fit_cost_regression(seen, costs, means, folds, recipe, self.n_estimators, self._seed, workers)
 
     def _keep(self, pool: Pool, projection: Projection | None) -> None:
         """The average of the members as one model."""
@@ -352,13 +378,16 @@ class MinRiskClassifier(BoostedClassifier):
         self.surrogate_, self.selection_ = facts["surrogate"], checked_report(facts["selection"])
 
     # -- prediction ------------------------------------------------------------------------------------------------
-    def _decide(self, scores: FloatArray, cost: Any = None) -> IntArray:
-        """Number of the decision, under the costs of the fit or these."""
-        from minrisk.selection import least_cost
+    def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
+        """Expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
+        from minrisk.selection import expected_costs
 
-        if cost is None and self.cost_ is not None:
-            cost = self.cost_.values
-        return least_cost(self.model_.link, scores, self.model_.temperature, cost)
+        if self.model_.link is None:
+            return None
+        if self.cost_regression_ is not None:
+            return self.cost_regression_.expected(X, self.model_.probabilities(scores))
+        assert self.cost_ is not None
+        return expected_costs(self.model_.link, scores, self.model_.temperature, self.cost_.avoidable)
 
     def _gives_probabilities(self) -> bool:
         return self.surrogate == "auto" or self.surrogate in POSTERIOR
@@ -379,19 +408,23 @@ class MinRiskClassifier(BoostedClassifier):
         ValueError
             If `cost` is given and the surrogate was trained on costs, or it has the wrong shape.
         """
-        scores = self._scores(X)
         if cost is None:
-            return np.asarray(self.decisions_[self._decide(scores)])
+            return super().predict(X)
+        X = self._check_X(X)
+        scores = self._scores(X)
         if self.model_.link is None:
             raise ValueError(
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
-                "surrogate='exponential' or 'softmax' to decide under costs given to predict, or fit again."
+                "surrogate='softmax' or 'exponential' to decide under costs given to predict, or fit again."
             )
+        from minrisk.selection import expected_costs
+
         if np.ndim(cost) == 3:
             K, D = len(self.classes_), len(self.decisions_)
-            cost = row_matrices(cost, len(scores), K, sorted({K, D}))
-            decisions = self.decisions_ if cost.shape[2] == D else self.classes_
+            costs = avoidable(row_matrices(cost, len(scores), K, sorted({K, D})))
+            decisions = self.decisions_ if costs.shape[2] == D else self.classes_
         else:
             matrix = as_cost(cost, self.classes_)
-            cost, decisions = matrix.values, label_array(matrix.decisions)
-        return np.asarray(decisions[self._decide(scores, cost)])
+            costs, decisions = matrix.avoidable, label_array(matrix.decisions)
+        expected = expected_costs(self.model_.link, scores, self.model_.temperature, costs)
+        return np.asarray(decisions[expected.argmin(axis=1)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, refer_labels
-from minrisk.costs.tables import Table, check_cells, check_diagonal, is_labelled, parse
+from minrisk.costs.tables import Table, avoidable, check_cells, check_diagonal, is_labelled, parse
 
 _SHOWN = 10  # rows and columns of a repr before "..."
 
@@ -100,6 +101,14 @@ class CostMatrix:
     def shape(self) -> tuple[int, int]:
         """(K, D): the number of true classes and of decisions."""
         return self.values.shape[0], self.values.shape[1]
+
+    @cached_property
+    def avoidable(self) -> FloatArray:
+        """Each row less its least entry, (K, D), times a power of two that brings the largest between 1/2 and 1.
+
+        Decisions depend on nothing else.
+        """
+        return avoidable(self.values)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, labelled, or numbered where there are no labels.

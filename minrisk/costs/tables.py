@@ -75,6 +75,29 @@ def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = N
     return values
 
 
+def avoidable(costs: FloatArray) -> FloatArray:
+    """A table (K, D), or tables (n, K, D), less the least entry of each row, times a power of two for each table.
+
+    Decisions depend on nothing else. The factor is exact; it brings a table's largest entry between 1/2 and 1, which
+    keeps sums from overflowing.
+
+    Examples
+    --------
+    >>> avoidable(np.array([[300.0, 301.0], [302.0, 300.0]]))
+    array([[0.  , 0.25],
+           [0.5 , 0.  ]])
+    """
+    scaled = _near_one(costs)
+    scaled -= scaled.min(axis=-1, keepdims=True)
+    return _near_one(scaled)
+
+
+def _near_one(tables: FloatArray) -> FloatArray:
+    """Times a power of two for each table."""
+    size = np.abs(tables).max(axis=(-2, -1), keepdims=True, initial=0.0)
+    return np.asarray(np.ldexp(tables, -np.frexp(size)[1]))
+
+
 def cell(i: int, j: int, rows: Labels | None = None, columns: Labels | None = None) -> str:
     """Return the name of a cell: by label where there are labels, else by position.
 

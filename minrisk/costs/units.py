@@ -48,13 +48,6 @@ class AvoidableCosts(NamedTuple):
         return cls(np.ascontiguousarray(table), row, float(np.ldexp(unit, exponent)), least)
 
 
-def above_least(costs: FloatArray) -> FloatArray:
-    """Matrices (n, K, D) less the least cost of each row, each by a power of two near 1: the same decisions."""
-    top = np.abs(costs).max(axis=(1, 2), keepdims=True, initial=0.0)
-    near = np.ldexp(costs, -np.frexp(top)[1])
-    return np.ascontiguousarray(near - near.min(axis=2, keepdims=True))
-
-
 def relative_weights(weight: FloatArray) -> FloatArray:
     """Weights as counts where they are whole multiples of one number, else with a mean of 1 where they are positive."""
     weight, _ = scaled(weight)

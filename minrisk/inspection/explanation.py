@@ -100,7 +100,8 @@ def _explained(
     """The explanation of one row from its scores (D,) and the learners' answers (T,)."""
     first, second = np.argsort(-scores, kind="stable")[:2]
     model = estimator.model_
-    weights = responses * (model.vectors[:, first] - model.vectors[:, second])
+    vectors = np.asarray(model.vectors)
+    weights = responses * (vectors[:, first] - vectors[:, second])
     constant = float(model.intercept[first] - model.intercept[second]) + float(weights[packed.near < 0].sum())
     total: dict[tuple[int, int], float] = {}
     for near, far, weight in zip(packed.near.tolist(), packed.far.tolist(), weights.tolist(), strict=True):

@@ -1,7 +1,7 @@
 """Model files: data, never code.
 
 A file is MAGIC, format version (uint32), payload length (uint64), SHA-256 of the rest, payload; little-endian. The
-payload is an uncompressed ``.npz`` (read with ``allow_pickle=False``) of the model's arrays and a JSON header. The
+payload is an ``.npz`` archive (`minrisk.io.arrays`) of the model's arrays and a JSON header. The
 checksum tells damage; what damage cannot explain (a file made to harm) is stopped by checking every index and shape
 before a kernel sees it. How a fit was run (threads, verbosity) is not stored: the same model gives the same bytes.
 """
@@ -13,21 +13,24 @@ import io
 import json
 import math
 import struct
-import zipfile
+from collections.abc import Mapping
 from dataclasses import fields
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 import minrisk
-from minrisk._typing import Labels
+from minrisk._typing import FloatArray, Labels
 from minrisk.categories import Categories, Category
+from minrisk.cost_regression import CostRegression
 from minrisk.costs import CostMatrix
 from minrisk.estimator import BoostedClassifier
+from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
 from minrisk.learners.packed_similarities import PackedSimilarities
+from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
 from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
@@ -36,17 +39,20 @@ from minrisk.smooth import SmoothScores
 from minrisk.validation import check_parameters, label_array
 
 MAGIC = b"minrisk\n"
-VERSION = 4
-READABLE = (3, 4)  # 3 knew no smooth scores
+VERSION = 5
+READABLE = (3, 4, 5)  # 3 knew no smooth scores, 4 no rounded vectors and nothing packed
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
+CHUNK = 1 << 16  # bytes that are read at a time
 
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # not part of a model
 FORMER = {"n_folds": "cv"}  # names of parameters in older files
-ARRAYS = {"vectors": (np.float64, 2), "intercept": (np.float64, 1), "train_loss": (np.float64, 1)}
+ARRAYS = {"intercept": (np.float64, 1), "train_loss": (np.float64, 1)}
+VECTORS = {"vectors": (np.float64, 2)}
+ROUNDED = {"mantissa": (np.int16, 2), "exponent": (np.int16, 1)}  # in place of them
 TREE_ARRAYS = {
-    "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "value": (np.float64, 1),
-    "vector": (np.int32, 1), "gain": (np.float64, 1), "offsets": (np.int64, 1), "vector_offsets": (np.int64, 1),
+    "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "vector": (np.int32, 1),
+    "gain": ((np.float64, np.float32), 1), "offsets": (np.int64, 1), "vector_offsets": (np.int64, 1),
     "depth": (np.int32, 1),
 }  # fmt: skip
 SIMILARITY_ARRAYS = {
@@ -60,8 +66,12 @@ SMOOTH = {
     "smooth_center": (np.float64, 1), "smooth_scale": (np.float64, 1), "landmarks": (np.float64, 2),
     "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
 }  # fmt: skip
-LINES = {"slope": (np.float64, 1), "origin": (np.float64, 1)}
-OPTIONAL = {**CURVES, **PROJECTION, **SMOOTH, **LINES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1)}
+REGRESSION = {"means": (np.float64, 2), "vectors": (np.float64, 2), "bounds": (np.int64, 1)}
+COSTS = {f"costs_{name}": kind for name, kind in (TREE_ARRAYS | REGRESSION).items()}  # learnt from costs per row
+LEAVES = {"value": (np.float64, 1), "slope": (np.float64, 1), "origin": (np.float64, 1)}
+OPTIONAL = {
+    **CURVES, **PROJECTION, **SMOOTH, **COSTS, **LEAVES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1),
+}  # fmt: skip
 
 
 class ModelFileError(ValueError):
@@ -126,25 +136,35 @@ def load(path: str | Path) -> Any:
     OSError
         If the file cannot be read.
     """
-    data = Path(path).read_bytes()
-    start = len(MAGIC) + HEAD.size + DIGEST_BYTES
-    if not data.startswith(MAGIC) or len(data) < start:
+    with open(path, "rb") as file:
+        whole = file if file.seekable() else io.BytesIO(file.read())
+        size = _check_head(whole, path)
+        try:
+            return _restore(io_arrays.Unpacked(whole, size))
+        except ModelFileError:
+            raise
+        except Exception as error:  # whatever a hostile payload provokes is one kind of error to the caller
+            raise ModelFileError(f"{path} is not a valid minrisk model: {error}") from error
+
+
+def _check_head(file: IO[bytes], path: str | Path) -> int:
+    """Length of the payload of a file whose format and checksum are right; reads it to its end."""
+    start = file.read(len(MAGIC) + HEAD.size + DIGEST_BYTES)
+    if not start.startswith(MAGIC) or len(start) < len(MAGIC) + HEAD.size + DIGEST_BYTES:
         raise ModelFileError(f"{path} is not a minrisk model file, or is cut short: give a file made by minrisk.save.")
-    head = data[len(MAGIC) : len(MAGIC) + HEAD.size]
+    head = start[len(MAGIC) : -DIGEST_BYTES]
     version, length = HEAD.unpack(head)
-    payload = data[start:]
-    if hashlib.sha256(head + payload).digest() != data[start - DIGEST_BYTES : start] or length != len(payload):
+    digest, found = hashlib.sha256(head), 0
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+        found += len(chunk)
+    if digest.digest() != start[-DIGEST_BYTES:] or length != found:
         raise ModelFileError(f"{path} is damaged: its checksum does not match. Take a fresh copy or train again.")
     if version not in READABLE:
         advice = "upgrade" if version > VERSION else "train again"
-        known = " and ".join(map(str, READABLE))
+        known = ", ".join(map(str, READABLE[:-1])) + f" and {READABLE[-1]}"
         raise ModelFileError(f"{path} has format {version}, this version of minrisk reads {known}: {advice}.")
-    try:
-        return _restore(payload)
-    except ModelFileError:
-        raise
-    except Exception as error:  # whatever a hostile payload provokes is one kind of error to the caller
-        raise ModelFileError(f"{path} is not a valid minrisk model: {error}") from error
+    return found
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
@@ -162,12 +182,19 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         )
     names = [field.name for field in fields(model.packed)]
     arrays = {name: part for name in names if (part := getattr(model.packed, name)) is not None}
-    arrays |= {"vectors": model.vectors, "intercept": model.intercept}
+    if isinstance(model.vectors, RoundedVectors):
+        arrays |= {name: getattr(model.vectors, name) for name in ROUNDED}
+    else:
+        arrays["vectors"] = model.vectors
+    arrays["intercept"] = model.intercept
     if model.projection is not None:
         arrays |= {name: getattr(model.projection, name) for name in PROJECTION}
     if (smooth := model.smooth) is not None:
         parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
         arrays |= dict(zip(SMOOTH, parts, strict=True))
+    if (regression := getattr(estimator, "cost_regression_", None)) is not None:
+        arrays |= {f"costs_{name}": getattr(regression, name) for name in REGRESSION}
+        arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREE_ARRAYS}
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
     if estimator.cost_ is not None:
@@ -195,9 +222,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
     text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
-    buffer = io.BytesIO()
-    np.savez(buffer, header=np.frombuffer(text, dtype=np.uint8), **arrays)
-    return buffer.getvalue()
+    return io_arrays.pack({"header": np.frombuffer(text, dtype=np.uint8), **arrays})
 
 
 def _category_out(column: Category) -> dict[str, Any]:
@@ -218,25 +243,12 @@ def _labels_out(labels: Labels) -> dict[str, Any]:
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
-def _restore(payload: bytes) -> Any:
-    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-        members = archive.infolist()
-        if any(m.compress_type != zipfile.ZIP_STORED for m in members) or (
-            sum(m.file_size for m in members) > len(payload)
-        ):
-            raise ModelFileError("its arrays are packed in an unknown way.")
-    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    header = json.loads(arrays.pop("header").tobytes())
-    learners = SIMILARITY_ARRAYS if "anchors" in arrays else TREE_ARRAYS
-    optional = {name: kind for name, kind in OPTIONAL.items() if name not in learners}
-    for name, (dtype, n_dimensions) in {**ARRAYS, **learners, **optional}.items():
-        array = arrays.get(name)
-        if array is None and name in optional:
-            continue
-        if array is None or array.dtype != dtype or array.ndim != n_dimensions:
-            raise ModelFileError(f"array {name!r} is missing or of the wrong kind.")
-        arrays[name] = np.ascontiguousarray(array)
+Arrays = Mapping[str, np.ndarray]
+
+
+def _restore(arrays: io_arrays.Unpacked) -> Any:
+    _check_kinds(arrays)
+    header = json.loads(arrays["header"].tobytes())
     algorithms = {algorithm.__name__: algorithm for algorithm in minrisk.ALGORITHMS}
     if header["algorithm"] not in algorithms:
         raise ModelFileError(f"algorithm {header['algorithm']!r} is unknown.")
@@ -246,6 +258,8 @@ def _restore(payload: bytes) -> Any:
     _restore_labels(estimator, header, arrays)
     estimator._restore_facts(header["facts"])
     estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
+    if isinstance(estimator, minrisk.MinRiskClassifier):
+        estimator.cost_regression_ = _restore_regression(arrays, estimator)
     estimator._categories = _restore_categories(header, arrays, estimator.model_.n_features)
     estimator.n_features_in_ = estimator._categories.n_features
     if header["feature_names"] is not None:
@@ -263,7 +277,20 @@ def _restore(payload: bytes) -> Any:
     return estimator
 
 
-def _restore_labels(estimator: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def _check_kinds(arrays: io_arrays.Unpacked) -> None:
+    """Refuse arrays that are missing, of the wrong dtype or number of dimensions; none is read."""
+    learners = SIMILARITY_ARRAYS if "anchors" in arrays else TREE_ARRAYS
+    vectors = ROUNDED if "mantissa" in arrays else VECTORS
+    needed: dict[str, tuple[Any, int]] = {"header": (np.uint8, 1), **ARRAYS, **learners, **vectors}
+    for name, (dtypes, n_dimensions) in {**OPTIONAL, **needed}.items():
+        if name not in arrays and name not in needed:
+            continue
+        dtype, shape = arrays.kind(name) if name in arrays else (None, ())
+        if dtype not in (dtypes if isinstance(dtypes, tuple) else (dtypes,)) or len(shape) != n_dimensions:
+            raise ModelFileError(f"array {name!r} is missing or of the wrong kind.")
+
+
+def _restore_labels(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
     estimator.classes_ = _labels_in(header["classes"])
     estimator.decisions_ = _labels_in(header["decisions"])
     if len(estimator.classes_) < 2 or len(set(estimator.classes_.tolist())) != len(estimator.classes_):
@@ -288,7 +315,7 @@ def _labels_in(labels: dict[str, Any]) -> Labels:
     return np.array(values, dtype=dtype)
 
 
-def _restore_categories(header: dict[str, Any], arrays: dict[str, np.ndarray], n_numbers: int) -> Categories:
+def _restore_categories(header: dict[str, Any], arrays: Arrays, n_numbers: int) -> Categories:
     """The columns of categories of a model that sees so many numbers."""
     flat, columns, begin = arrays.get("category_numbers", np.empty(0)), [], 0
     for part in header.get("categories", []):
@@ -308,17 +335,17 @@ def _restore_categories(header: dict[str, Any], arrays: dict[str, np.ndarray], n
     return Categories(tuple(columns), d)
 
 
-def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outputs: int) -> AdditiveModel:
+def _restore_model(header: dict[str, Any], arrays: Arrays, n_outputs: int) -> AdditiveModel:
     kind: Any = PackedSimilarities if "anchors" in arrays else PackedTrees
-    packed = kind(**{field.name: arrays[field.name] for field in fields(kind) if field.name in arrays})
+    packed = kind(**{field.name: arrays.get(field.name) for field in fields(kind)})
     n_features = int(header["n_features"])
     projection = None if kind is PackedSimilarities else _restore_projection(arrays, n_features)
     packed.check(n_features + (0 if projection is None else projection.n_columns))
-    vectors, intercept = arrays["vectors"], arrays["intercept"]
+    vectors, intercept = _restore_vectors(arrays), arrays["intercept"]  # now that the checks need no memory any more
     if vectors.shape != (packed.vector_offsets[-1], n_outputs) or intercept.shape != (n_outputs,):
         raise ModelFileError("there must be as many vectors as the learners name, with one entry per decision.")
-    if not all(np.all(np.isfinite(part)) for part in (vectors, intercept)):
-        raise ModelFileError("a vector is not finite.")
+    if not np.all(np.isfinite(intercept)):
+        raise ModelFileError("the intercept is not finite.")
     if header["link"] is not None and header["link"] not in LINKS:
         raise ModelFileError(f"link {header['link']!r} is unknown.")
     per_round = header["trees_per_round"]
@@ -333,7 +360,37 @@ def _restore_model(header: dict[str, Any], arrays: dict[str, np.ndarray], n_outp
     )
 
 
-def _restore_projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
+def _restore_regression(arrays: Arrays, estimator: Any) -> CostRegression | None:
+    """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
+    model, D = estimator.model_, len(estimator.decisions_)
+    if estimator.cost_ is not None or model.link is None:
+        return None
+    if not all(name in arrays for name in COSTS):
+        raise ModelFileError("there must be a cost matrix, or what was learnt from costs per row.")
+    packed = PackedTrees(value=None, **{name: arrays[f"costs_{name}"] for name in TREE_ARRAYS})
+    packed.check(model.n_features)
+    means, vectors, bounds = (arrays[f"costs_{name}"] for name in REGRESSION)
+    if means.shape != (len(estimator.classes_), D) or vectors.shape != (packed.vector_offsets[-1], D):
+        raise ModelFileError("costs per class, and the vectors of their trees, need one entry per decision.")
+    if not np.all(np.isfinite(means)) or not np.all(np.isfinite(vectors)):
+        raise ModelFileError("a cost is not finite.")
+    within = bounds.shape == (len(means) + 1,) and bounds[0] == 0 and bounds[-1] == len(packed)
+    if not within or np.any(bounds[1:] < bounds[:-1]):
+        raise ModelFileError("each class must have a range of the trees that say its costs.")
+    return CostRegression(means, packed, vectors, bounds)
+
+
+def _restore_vectors(arrays: Arrays) -> FloatArray | RoundedVectors:
+    if "mantissa" in arrays:
+        rounded = RoundedVectors(arrays["mantissa"], arrays["exponent"])
+        rounded.check()
+        return rounded
+    if not np.all(np.isfinite(vectors := arrays["vectors"])):
+        raise ModelFileError("a vector is not finite.")
+    return vectors
+
+
+def _restore_projection(arrays: Arrays, n_features: int) -> Projection | None:
     parts = [arrays[name] for name in PROJECTION if name in arrays]
     if not parts:
         return None
@@ -344,7 +401,7 @@ def _restore_projection(arrays: dict[str, np.ndarray], n_features: int) -> Proje
     return Projection(*parts)
 
 
-def _restore_smooth(arrays: dict[str, np.ndarray], n_features: int, n_outputs: int) -> SmoothScores | None:
+def _restore_smooth(arrays: Arrays, n_features: int, n_outputs: int) -> SmoothScores | None:
     parts = [arrays[name] for name in SMOOTH if name in arrays]
     if not parts:
         return None

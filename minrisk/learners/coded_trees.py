@@ -8,6 +8,7 @@ import numpy as np
 
 from minrisk._kernels.coded_trees import BIN_BITS, COLUMN, LEAF_BIN, LEFT_SHIFT, add_coded_trees
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
 
 CODES_PER_TREE = 4  # coding so many values of a row takes as long as a tree without codes takes longer
@@ -20,11 +21,11 @@ class CodedTrees(NamedTuple):
     thresholds: FloatArray  # (features, 256)
     nodes: IntArray
     vector: Int32Array
-    vectors: FloatArray
+    vectors: np.ndarray  # float32 where they were rounded, else float64
     roots: IntArray
 
     @classmethod
-    def of(cls, packed: PackedTrees, vectors: FloatArray) -> CodedTrees | None:
+    def of(cls, packed: PackedTrees, vectors: FloatArray | RoundedVectors) -> CodedTrees | None:
         """Trees of the same bits as the packed ones.
 
         None for trees whose leaves scale their vectors or have slopes, with more than 255 thresholds on a feature, or
@@ -33,10 +34,10 @@ class CodedTrees(NamedTuple):
         if not isinstance(packed, PackedTrees) or packed.slope is not None:
             return None
         leaf = packed.left == np.arange(len(packed.left))
-        if not np.all(packed.value[leaf] == 1.0):
+        if packed.value is not None and not np.all(packed.value[leaf] == 1.0):
             return None
         roots = packed.offsets[:-1]
-        roots = roots[~leaf[roots] | np.any(vectors[packed.vector[roots]], axis=1)]
+        roots = roots[~leaf[roots] | np.any(np.asarray(vectors[packed.vector[roots]]), axis=1)]
         inner = np.flatnonzero(~leaf)
         if len(np.unique(packed.feature[inner])) > CODES_PER_TREE * len(roots):
             return None
@@ -55,7 +56,8 @@ class CodedTrees(NamedTuple):
         nodes[leaf] |= LEAF_BIN
         which = np.cumsum(new) - 1
         nodes[inner] |= (column[which] << BIN_BITS) | place[which]
-        return cls(features, table, nodes, packed.vector, vectors, roots)
+        values = np.asarray(vectors, dtype=np.float32) if isinstance(vectors, RoundedVectors) else vectors
+        return cls(features, table, nodes, packed.vector, values, roots)
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
         """scores[start:stop] += what all trees together answer; X float32 or float64."""

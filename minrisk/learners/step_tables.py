@@ -32,6 +32,8 @@ class StepTables(NamedTuple):
         """Tables of the same bits as the stumps one after another; None for other models, or where sums would round."""
         if not isinstance(packed, PackedTrees) or len(packed) == 0 or packed.slope is not None:
             return None
+        if packed.value is None:
+            return None
         each = np.arange(len(packed) + 1)  # a stump has three nodes, the root, f = -s and f = s, and one vector
         if not (np.array_equal(packed.offsets, 3 * each) and np.array_equal(packed.vector_offsets, each)):
             return None

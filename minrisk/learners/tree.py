@@ -13,6 +13,7 @@ from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
 from minrisk._typing import FloatArray, Int32Array, IntArray
 
 MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
+CHECKED_NODES = 1 << 15  # at a time
 
 
 class Tree(NamedTuple):
@@ -49,8 +50,10 @@ class PackedTrees:
 
     Attributes
     ----------
-    feature, threshold, left, value, vector, gain : ndarray of shape (n_nodes,)
-        As in `Tree`.
+    feature, threshold, left, vector, gain : ndarray of shape (n_nodes,)
+        As in `Tree`; the gain may be float32.
+    value : ndarray of shape (n_nodes,), optional
+        As in `Tree`; None if every leaf answers 1.
     offsets, vector_offsets : ndarray of shape (n_trees + 1,)
         First node and first vector of each tree.
     depth : ndarray of shape (n_trees,)
@@ -62,9 +65,9 @@ class PackedTrees:
     feature: Int32Array
     threshold: FloatArray
     left: Int32Array
-    value: FloatArray
+    value: FloatArray | None
     vector: Int32Array
-    gain: FloatArray
+    gain: np.ndarray
     offsets: IntArray
     vector_offsets: IntArray
     depth: Int32Array
@@ -84,7 +87,7 @@ class PackedTrees:
             self.feature[nodes],
             self.threshold[nodes],
             (self.left[nodes] - self.offsets[first]).astype(np.int32),
-            self.value[nodes],
+            None if self.value is None else self.value[nodes],
             (self.vector[nodes] - self.vector_offsets[first]).astype(np.int32),
             self.gain[nodes],
             self.offsets[first : last + 1] - self.offsets[first],
@@ -95,13 +98,16 @@ class PackedTrees:
         )
 
     @cached_property
-    def _walks(self) -> tuple[FloatArray, IntArray]:
-        """Threshold, and left << 32 | feature, of each node side by side in memory: a step reads one cache line."""
+    def _walks(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Threshold, and left << 32 | feature, of each node side by side in memory: a step reads one cache line.
+
+        And its value.
+        """
         walks = np.empty((len(self.feature), 2))
         links: IntArray = walks.view(np.int64)[:, 1]
         walks[:, 0] = self.threshold
         links[:] = (self.left.astype(np.int64) << LEFT_BITS) | self.feature
-        return walks[:, 0], links
+        return walks[:, 0], links, np.ones(len(links)) if self.value is None else self.value
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "_walks"}
@@ -116,13 +122,13 @@ class PackedTrees:
             for i, (j, tau) in enumerate(zip(feature, threshold, strict=True)):
                 bins[i] = 255 if left[i] == i else np.searchsorted(thresholds[j], tau)
         vector = (self.vector[nodes] - self.vector_offsets[t]).astype(np.int32)
+        value = (left == np.arange(len(left))).astype(np.float64) if self.value is None else self.value[nodes]
         slope, origin = (None if part is None else part[nodes] for part in (self.slope, self.origin))
         if slope is not None and not slope.any():
             slope = origin = None
         return Tree(
-            feature, bins, threshold, left, self.value[nodes], vector, self.gain[nodes], int(self.depth[t]), slope,
-            origin,
-        )  # fmt: skip
+            feature, bins, threshold, left, value, vector, self.gain[nodes], int(self.depth[t]), slope, origin
+        )
 
     def importances(self, n_features: int) -> FloatArray:
         """Sum of the gains of each feature's splits; as many entries as features, or more (linear ones)."""
@@ -133,8 +139,7 @@ class PackedTrees:
     ) -> None:
         """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X float32 or float64."""
         if self.slope is None:
-            trees = *self._walks, self.value, self.vector, self.offsets
-            add_trees(X, *trees, vectors, first, last, start, stop, scores)
+            add_trees(X, *self._walks, self.vector, self.offsets, vectors, first, last, start, stop, scores)
         else:
             parts = self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth
             add_linear_trees(X, *parts, self.slope, self.origin, vectors, first, last, start, stop, scores)
@@ -148,30 +153,43 @@ class PackedTrees:
             Naming what is wrong: lengths, a feature, child or vector out of range, a walk that does not end in a leaf.
         """
         n_nodes, n_trees = len(self.feature), len(self.depth)
-        for name in ("threshold", "left", "value", "vector", "gain"):
-            if getattr(self, name).shape != (n_nodes,):
-                raise ValueError(f"{name} must have one entry per node ({n_nodes}), got {getattr(self, name).shape}.")
+        for name in ("threshold", "left", "value", "vector", "gain", "slope", "origin"):
+            if (part := getattr(self, name)) is not None and part.shape != (n_nodes,):
+                raise ValueError(f"{name} must have one entry per node ({n_nodes}), got {part.shape}.")
         if self.offsets.shape != (n_trees + 1,) or self.offsets[0] != 0 or self.offsets[-1] != n_nodes:
             raise ValueError("offsets must lead from 0 to the number of nodes, one entry per tree and one more.")
         if self.vector_offsets.shape != (n_trees + 1,) or self.vector_offsets[0] != 0:
             raise ValueError("vector_offsets must start at 0, with one entry per tree and one more.")
-        if n_trees == 0:
-            return
+        if (self.slope is None) != (self.origin is None) or (self.value is None and self.slope is not None):
+            raise ValueError("slope and origin go together, with a value.")
         if np.any(np.diff(self.offsets) < 1):
             raise ValueError("every tree needs a node.")
+        if np.any(self.left < 0) or np.any(self.vector < 0):
+            raise ValueError("a node names a vector or a child before the first.")
+        first = 0
+        while first < n_trees:  # a part at a time, for the memory
+            last = max(first + 1, int(np.searchsorted(self.offsets, self.offsets[first] + CHECKED_NODES, "right")) - 1)
+            self[first:last]._check_nodes(n_features)
+            first = last
+
+    def _check_nodes(self, n_features: int) -> None:
+        """`check`, where there are as many entries as there should be, and a tree or more."""
+        n_nodes, n_trees = len(self.feature), len(self.depth)
         if np.any((self.feature < 0) | (self.feature >= n_features)):
             raise ValueError(f"a split names a feature outside 0..{n_features - 1}.")
         node = np.arange(n_nodes)
         owner = np.repeat(np.arange(n_trees), np.diff(self.offsets))
         leaf = self.left == node
-        inside = (self.left > node) & (self.left + 1 < self.offsets[1:][owner])
+        inside = (self.left > node) & (self.left < self.offsets[1:][owner] - 1)
         if not np.all(leaf | inside):
             raise ValueError("a child lies outside its tree.")
         if np.any(self.threshold[leaf] != np.inf) or np.any(np.isnan(self.threshold)):
             raise ValueError("a leaf has a threshold, or a threshold is not a number.")
-        if not (np.all(np.isfinite(self.value)) and np.all(np.isfinite(self.gain))):
+        if not all(np.all(np.isfinite(part)) for part in (self.value, self.gain) if part is not None):
             raise ValueError("a value or a gain is not finite.")
-        self._check_slopes(leaf)
+        for part in (self.slope, self.origin):
+            if part is not None and (not np.all(np.isfinite(part)) or part[~leaf].any()):
+                raise ValueError("slope and origin must have one finite number per node, 0 at inner ones.")
         first_vector = self.vector_offsets[owner]
         last_vector = np.maximum.reduceat(self.vector, self.offsets[:-1]).astype(np.int64)
         if np.any(np.where(leaf, self.vector < first_vector, self.vector != first_vector)):
@@ -180,14 +198,6 @@ class PackedTrees:
             raise ValueError("a leaf names a vector behind its tree's last, or no leaf names the last.")
         if np.any(self.depth > MAX_DEPTH) or not np.array_equal(self._depths(), self.depth):
             raise ValueError(f"a depth is wrong, or above {MAX_DEPTH}.")
-
-    def _check_slopes(self, leaf: np.ndarray) -> None:
-        """Refuse slopes that are not one finite number per node, or of inner nodes."""
-        if (self.slope is None) != (self.origin is None):
-            raise ValueError("slope and origin go together.")
-        for part in (self.slope, self.origin):
-            if part is not None and (part.shape != leaf.shape or not np.all(np.isfinite(part)) or part[~leaf].any()):
-                raise ValueError("slope and origin must have one finite number per node, 0 at inner ones.")
 
     def _depths(self) -> Int32Array:
         """Longest walk of each tree, found level by level."""
@@ -230,11 +240,14 @@ def pack(trees: Sequence[Tree]) -> PackedTrees:
             parts = [getattr(tree, name) for tree in trees]
             parts = [np.zeros(len(t.feature)) if part is None else part for t, part in zip(trees, parts, strict=True)]
             linear[name] = np.concatenate(parts)
+    left = flat("left", np.int32) + np.repeat(offsets[:-1], sizes).astype(np.int32)
+    value = flat("value", np.float64)
+    plain = linear["slope"] is None and np.all(value[left == np.arange(len(left))] == 1.0)
     return PackedTrees(
         flat("feature", np.int32),
         flat("threshold", np.float64),
-        flat("left", np.int32) + np.repeat(offsets[:-1], sizes).astype(np.int32),
-        flat("value", np.float64),
+        left,
+        None if plain else value,
         vector + np.repeat(vector_offsets[:-1], sizes).astype(np.int32),
         flat("gain", np.float64),
         offsets,

@@ -1,0 +1,185 @@
+"""What each decision costs a row of each class, learnt from costs that differ by row.
+
+Training rows have costs of their own, c_n in R^D; new rows come without. The decision of least expected cost is
+
+    argmin_k sum_j p_j(x) m_jk(x),    m_j(x) = E[c | x, class j],
+
+and m_j is a regression on the rows of class j: their mean costs, and trees with a vector in every leaf that lower the
+squared error, as many as left-out rows ask for. Where all rows of a class cost the same there are none, m_j is a row of
+a cost matrix, and the decisions are the matrix's.
+
+The squared error is REBEL's coupled loss of F(x) = (1 + x)^2 with the same offsets beta = 0 and phi for all rows (Appel
+et al., NIPS 2016, Eq. 2): c (1 + h)^2 + (phi - c) (1 - h)^2 is phi (h - 1 + 2 c / phi)^2 and a constant.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray
+from minrisk._workers import Workers
+from minrisk.boosting import Progress, Recipe
+from minrisk.columns import Columns
+from minrisk.learners.tree import PackedTrees, pack
+from minrisk.losses.coupled import CoupledLoss
+from minrisk.rows.base import RowCosts
+from minrisk.rows.local import LocalRows
+from minrisk.selection import Member, checkpoints
+
+LEARNING_RATE = 0.2  # times that of the boosters: costs are smooth where classes are not
+LEAST_ROWS = 20  # of a class: fewer have mean costs only
+FIRST_FALL, LEAST_FALL = 0.02, 0.005  # shares of the squared error: the first checkpoint, later ones must be better by
+PATIENCE, GRACE = 2.0, 5  # stop when the round exceeds this many times the best one and five more
+ROUNDING = 1e-9  # of the largest cost: smaller differences within a class are none
+BLOCK = 4096  # rows that are predicted together
+
+MakeRecipe = Callable[[LocalRows, CoupledLoss], Recipe]
+
+
+@dataclass(frozen=True, eq=False)
+class CostRegression:
+    """Mean costs of each class, and trees that say how those of a row differ.
+
+    Parameters
+    ----------
+    means : ndarray of shape (K, D)
+        Of the rows of each class.
+    packed : PackedTrees
+        Trees of class 0, then of class 1, and so on.
+    vectors : ndarray of shape (n_vectors, D)
+        Of all trees, in units of the costs.
+    bounds : ndarray of int, (K + 1,)
+        Trees ``bounds[j]`` to ``bounds[j + 1]`` are those of class j.
+    """
+
+    means: FloatArray
+    packed: PackedTrees
+    vectors: FloatArray
+    bounds: IntArray
+
+    @classmethod
+    def of_means(cls, means: FloatArray) -> CostRegression:
+        """Without trees."""
+        return packed_regression(means, [])
+
+    def of_class(self, X: FloatArray, j: int) -> FloatArray:
+        """m_j: what each decision costs rows that are of class j, (n, D); at least 0."""
+        costs = np.tile(self.means[j], (len(X), 1))
+        first, last = self.bounds[j : j + 2].tolist()
+        if first < last:
+            self.packed.add_scores(X, self.vectors, first, last, 0, len(X), costs)
+        return np.asarray(np.maximum(costs, 0.0, out=costs))
+
+    def expected(self, X: np.ndarray, p: FloatArray) -> FloatArray:
+        """Expected cost of each decision, (n, D), with class probabilities p (n, K)."""
+        expected = np.zeros((len(X), self.means.shape[1]))
+        for first in range(0, len(X), BLOCK):
+            part = slice(first, first + BLOCK)
+            numbers = np.ascontiguousarray(X[part], dtype=np.float64)
+            for j in range(len(self.means)):
+                expected[part] += p[part, j, None] * self.of_class(numbers, j)
+        return expected
+
+
+def mean_costs(costs: RowCosts, n_classes: int) -> FloatArray:
+    """Mean costs of the rows of each class, by weight, (K, D); of a class without rows those of all."""
+    means = np.empty((n_classes, costs.table.shape[1]))
+    for j in range(n_classes):
+        rows = np.flatnonzero((costs.label == j) & (costs.weight > 0))
+        own, weight = costs.table[costs.row[rows]], costs.weight[rows]
+        if not len(rows):
+            means[j] = np.average(costs.table[costs.row], axis=0, weights=costs.weight)
+        elif np.all(own == own[0]):  # a mean would be rounded
+            means[j] = own[0]
+        else:
+            means[j] = np.average(own, axis=0, weights=weight)
+    return means
+
+
+def fit_cost_regression(
+    columns: Columns, costs: RowCosts, means: FloatArray, folds: IntArray, recipe: MakeRecipe, most: int, seed: int,
+    workers: Workers,
+) -> CostRegression:  # fmt: skip
+    """Learn m_j for every class.
+
+    Parameters
+    ----------
+    columns : Columns
+        Bins of the features; rows stand fold after fold.
+    costs : RowCosts
+        Of these rows.
+    means : ndarray of shape (K, D)
+        What `mean_costs` says of them.
+    folds : ndarray of int, (n,)
+        Ascending.
+    recipe : callable
+        The recipe for rows and the loss.
+    most : int
+        Rounds, at most.
+    seed : int
+    workers : Workers
+        Over classes.
+    """
+
+    def fit(j: int) -> Progress:
+        rows = np.flatnonzero((costs.label == j) & (costs.weight > 0))
+        return _fit_class(columns, costs, rows, means[j], folds[rows], recipe, most, seed + j)
+
+    return packed_regression(means, workers.map(fit, range(len(means))))
+
+
+def packed_regression(means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
+    """The regression of these learners for each class, vectors in units of the costs."""
+    bounds = np.zeros(len(means) + 1, dtype=np.int64)
+    if fits:
+        bounds[1:] = np.cumsum([len(fit.trees) for fit in fits])
+    trees = list(itertools.chain.from_iterable(fit.trees for fit in fits))
+    vectors = itertools.chain.from_iterable(fit.vectors for fit in fits)
+    return CostRegression(means, pack(trees), np.concatenate([np.empty((0, means.shape[1])), *vectors]), bounds)
+
+
+def _fit_class(
+    columns: Columns, costs: RowCosts, rows: IntArray, mean: FloatArray, folds: IntArray, recipe: MakeRecipe,
+    most: int, seed: int,
+) -> Progress:  # fmt: skip
+    """The learners of one class: members for the folds choose how many, the last member has all rows."""
+    own, weight = costs.table[costs.row[rows]], costs.weight[rows]
+    top, alike = float(own.max(initial=0.0)), len(np.unique(folds)) < 2
+    if alike or len(rows) < LEAST_ROWS or np.all(np.abs(own - mean) <= ROUNDING * top):
+        return Progress()
+    binned = np.ascontiguousarray(columns.binned[:, rows])
+    loss = CoupledLoss("squared", np.zeros(len(rows)), np.full(len(rows), top))
+
+    def member(left_out: tuple[int, int], seed: int) -> Member:
+        kept = weight.copy()
+        kept[slice(*left_out)] = 0.0
+        own_costs = RowCosts(own, np.arange(len(rows), dtype=np.int32), kept, costs.label[rows])
+        of = LocalRows(binned, columns.n_bins, own_costs, Workers(), left_out=left_out)
+        made = Member(of, weight[slice(*left_out)], recipe(of, loss), seed, [])
+        intercept = 1.0 - 2.0 * np.average(own, axis=0, weights=kept) / top
+        made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
+        of.start_at([], [], intercept)
+        return made
+
+    bounds = np.searchsorted(folds, np.unique(folds)).tolist()
+    members = [member(part, seed + b) for b, part in enumerate(itertools.pairwise([*bounds, len(rows)]))]
+    best, chosen = np.inf, 0
+    for n_rounds in (0, *checkpoints(most)):
+        for made in members:
+            made.train([n_rounds])
+        scores = np.concatenate([made.scores(n_rounds) for made in members])
+        error = float(weight @ ((0.5 * (1.0 - scores) - own / top) ** 2).sum(axis=1))
+        if n_rounds == 0 or error < (1.0 - (LEAST_FALL if chosen else FIRST_FALL)) * best:
+            best, chosen = error, n_rounds
+        if n_rounds > PATIENCE * chosen + GRACE:
+            break
+    if not chosen:
+        return Progress()
+    last = member((0, 0), seed + len(members))
+    last.train([chosen])
+    learnt = last.result(chosen)
+    return Progress(learnt.trees, [-0.5 * top * vectors for vectors in learnt.vectors])

@@ -1,0 +1,337 @@
+"""Models in few bytes: rounded vectors, packed files, what loading takes, and archives that would unpack to too much."""
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import threading
+import tracemalloc
+import zipfile
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.lib import format as npy
+
+import minrisk
+from minrisk.io import arrays as io_arrays
+from minrisk.io import model_file
+from minrisk.io.model_file import MAGIC, ModelFileError
+from minrisk.learners.coded_trees import CodedTrees
+from minrisk.learners.rounded_vectors import EXPONENTS, RoundedVectors
+from minrisk.learners.tree import pack
+from minrisk.model import AdditiveModel
+from tests.test_model import leaf_tree, plain_scores
+
+FILES = Path(__file__).parent / "files"
+
+
+# -- vectors -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 1.0, 1e5, 1e30])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (9000, 4), (5, 0)])
+def test_rounding_moves_no_entry_by_more_than_a_32767th_of_the_largest(scale, shape):
+    rng = np.random.default_rng(0)
+    vectors = scale * rng.normal(size=shape) * 10.0 ** rng.uniform(-4, 0, size=(shape[0], 1))
+    rounded = RoundedVectors.of(vectors)
+    values = np.asarray(rounded)
+    assert rounded.shape == values.shape == shape and len(rounded) == shape[0] and values.dtype == np.float64
+    assert (rounded.mantissa.dtype, rounded.exponent.dtype) == (np.int16, np.int16)
+    largest = np.abs(vectors).max(axis=1, initial=0.0, keepdims=True)
+    assert np.all(np.abs(values - vectors) <= largest / 32767)
+    np.testing.assert_array_equal(np.asarray(rounded, dtype=np.float32).astype(np.float64), values)
+    np.testing.assert_array_equal(np.asarray(RoundedVectors.of(values)), values)
+    np.testing.assert_array_equal(np.asarray(rounded[3:7]), values[3:7])
+    rounded.check()
+
+
+def test_rounding_at_the_ends():
+    values = np.asarray(RoundedVectors.of(np.array([[0.0, 0.0], [5e-324, 0.0], [1e-60, -1e-60], [1e300, -1.0]])))
+    assert np.all(values[:3] == 0.0) and np.isfinite(values[3]).all()
+    assert np.isfinite(values.astype(np.float32)).all()
+    assert np.array_equal(np.asarray(RoundedVectors.of(np.array([[32767.0, -32767.0, 1.0]]))), [[32767.0, -32767.0, 1.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_trees", [1, 9, 40])
+def test_rounded_models_have_the_scores_of_their_values(dtype, n_trees):
+    rng = np.random.default_rng(n_trees)
+    trees = [leaf_tree(rng, 4, int(rng.integers(2, 20)), 3) for _ in range(n_trees)]
+    trees = [t._replace(value=(t.left == np.arange(len(t.left))).astype(float)) for t in trees]
+    packed = pack(trees)
+    assert packed.value is None  # all are 1 in leaves
+    vectors = RoundedVectors.of(rng.normal(size=(packed.vector_offsets[-1], 5)))
+    model = AdditiveModel(packed, vectors, rng.normal(size=5), 4)
+    twin = replace(model, vectors=np.asarray(vectors))
+    X = rng.normal(size=(300, 4)).astype(dtype)
+    assert isinstance(model._whole, CodedTrees) and model._whole.vectors.dtype == np.float32
+    np.testing.assert_array_equal(model.scores(X), twin.scores(X))
+    np.testing.assert_allclose(model.scores(X[:20]), plain_scores(twin, X[:20]), rtol=0, atol=1e-12)
+    for t, (stage, same) in enumerate(zip(model.staged_scores(X), twin.staged_scores(X), strict=True), 1):
+        np.testing.assert_array_equal(stage, same)
+        np.testing.assert_array_equal(model[:t].scores(X), same)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.scores(X), model.scores(X))
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(600, 6)), 2)
+    return X, (np.digitize(X[:, 0] + X[:, 1], [-1.2, -0.6, -0.2, 0.2, 0.6, 1.2]) + 7 * (X[:, 2] > 0)).astype(int)
+
+
+@pytest.fixture(scope="module")
+def fitted(problem):
+    return minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(*problem)
+
+
+@pytest.fixture(scope="module")
+def written(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.minrisk"
+    minrisk.save(fitted, path)
+    return path.read_bytes()
+
+
+def in_double_precision(model):
+    """Bytes of a model of trees whose numbers are float64, all of them stored."""
+    n_nodes, (n_vectors, D) = len(model.packed.feature), model.vectors.shape
+    return n_nodes * (3 * 8 + 3 * 4) + n_vectors * D * 8
+
+
+def test_files_and_pickles_are_small(fitted, written):
+    whole = in_double_precision(fitted.model_)
+    assert len(written) < 0.25 * whole
+    assert len(pickle.dumps(fitted)) < 0.5 * whole
+
+
+def test_all_that_a_fit_knows_comes_back(fitted, written, problem, tmp_path):
+    path = tmp_path / "m"
+    path.write_bytes(written)
+    loaded = minrisk.load(path)
+    for field in fields(fitted.model_.packed):
+        one, other = (getattr(m.model_.packed, field.name) for m in (fitted, loaded))
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(np.asarray(fitted.model_.vectors), np.asarray(loaded.model_.vectors))
+    np.testing.assert_array_equal(fitted.model_.scores(problem[0]), loaded.model_.scores(problem[0]))
+    np.testing.assert_array_equal(fitted.predict_proba(problem[0]), loaded.predict_proba(problem[0]))
+    np.testing.assert_array_equal(fitted.feature_importances_, loaded.feature_importances_)
+    minrisk.save(loaded, path)
+    assert path.read_bytes() == written
+
+
+def test_decisions_are_those_of_unrounded_vectors(problem, monkeypatch):
+    X, y = problem
+    new = X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
+    monkeypatch.setattr("minrisk.pool.RoundedVectors.of", lambda vectors: vectors)
+    monkeypatch.setattr("minrisk.pool.RoundedVectors.joined", np.concatenate)
+    exact = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)
+    monkeypatch.undo()
+    rounded = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)
+    assert isinstance(exact.model_.vectors, np.ndarray) and not isinstance(rounded.model_.vectors, np.ndarray)
+    np.testing.assert_array_equal(exact.predict(new), rounded.predict(new))
+    np.testing.assert_allclose(exact.predict_proba(new), rounded.predict_proba(new), rtol=1e-3, atol=1e-5)
+
+
+def large(estimator, times):
+    """The estimator with its rounds so many times over: other vectors, the same trees."""
+    model = estimator.model_
+    trees, rng = model.learners * times, np.random.default_rng(0)
+    packed = pack(trees)
+    vectors = RoundedVectors.of(rng.normal(size=(packed.vector_offsets[-1], len(model.intercept))))
+    made = pickle.loads(pickle.dumps(estimator))
+    made.model_ = replace(model, packed=packed, vectors=vectors)
+    made.n_iter_ = len(made.model_)
+    made.train_loss_ = np.zeros(made.n_iter_ + 1)
+    return made
+
+
+def test_loading_takes_less_than_twice_the_file(fitted, tmp_path):
+    path = tmp_path / "large"
+    minrisk.save(large(fitted, 40), path)
+    minrisk.load(path)
+    tracemalloc.start()
+    loaded = minrisk.load(path)
+    now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    size = path.stat().st_size
+    assert size > 5e6 and loaded.model_.n_trees > 0
+    assert peak < 1.3 * now and peak < 2.2 * size  # 1.7 where a leaf has 26 numbers
+
+
+def test_a_file_that_cannot_be_sought_in(fitted, written, problem, tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no named pipes here")
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(written))
+    writer.start()
+    loaded = minrisk.load(tmp_path / "pipe")
+    writer.join()
+    np.testing.assert_array_equal(loaded.model_.scores(problem[0]), fitted.model_.scores(problem[0]))
+
+
+@pytest.mark.parametrize("name", ["min_risk", "rebel"])
+def test_files_of_format_4_are_read(name, tmp_path):
+    """Files and what their models said, by the version before 16 bits."""
+    i = np.arange(48)
+    X = np.column_stack([np.sin(i), np.cos(3.0 * i), (i * i % 17) / 4.0])
+    expected = json.loads((FILES / "format_4.json").read_text())[name]
+    path = FILES / f"format_4_{name}.minrisk"
+    assert path.read_bytes()[len(MAGIC)] == 4
+    for _ in range(2):  # as it is, and written again
+        model = minrisk.load(path)
+        np.testing.assert_allclose(model.model_.scores(X[:8]), expected["scores"], rtol=1e-12)
+        np.testing.assert_allclose(model.feature_importances_, expected["importances"], rtol=1e-12)
+        assert model.predict(X).tolist() == expected["predicted"]
+        path = tmp_path / "again"
+        minrisk.save(model, path)
+
+
+# -- files made to harm ------------------------------------------------------------------------------------------------
+def parts(written):
+    with np.load(io.BytesIO(written[len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES :])) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def envelope(payload):
+    head = model_file.HEAD.pack(model_file.VERSION, len(payload))
+    return MAGIC + head + hashlib.sha256(head + payload).digest() + payload
+
+
+def archive(members):
+    """A packed archive of members given as bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name + ".npy", data)
+    return buffer.getvalue()
+
+
+def as_bytes(array, shape=None):
+    """An array as a file of its own, whose header may say another shape."""
+    buffer = io.BytesIO()
+    header = npy.header_data_from_array_1_0(array)
+    npy.write_array_header_1_0(buffer, header if shape is None else {**header, "shape": shape})
+    return buffer.getvalue() + array.tobytes()
+
+
+def refused(payload, path, most):
+    """Whether a file is refused before it takes so much memory."""
+    path.write_bytes(envelope(payload))
+    tracemalloc.start()
+    with pytest.raises(ModelFileError) as caught:
+        minrisk.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < most
+    return str(caught.value)
+
+
+def test_an_archive_that_would_unpack_to_far_more_is_refused(written, tmp_path):
+    arrays = parts(written)
+    zeros = np.zeros((10**7, 14), dtype=np.int16)
+    payload = archive({name: as_bytes(zeros if name == "mantissa" else part) for name, part in arrays.items()})
+    assert len(payload) < 1e6
+    assert "far more" in refused(payload, tmp_path / "bomb", 10e6)
+
+
+@pytest.mark.parametrize("shape", [(10**6, 10**6), (10**15,), (2**62, 2), (-1, 14), (0, 14), (10**4, 14)])
+def test_shapes_are_compared_with_the_archive_before_memory_is_taken(written, tmp_path, shape):
+    arrays = parts(written)
+    for name in ("mantissa", "threshold", "header", "offsets"):
+        members = {other: as_bytes(part, shape if other == name else None) for other, part in arrays.items()}
+        refused(archive(members), tmp_path / "forged", 10e6)
+
+
+def test_members_that_hold_less_or_more_than_they_say_are_refused(written, tmp_path):
+    arrays = parts(written)
+    for more in (b"", b"x" * 10**6):
+        members = {name: as_bytes(part) for name, part in arrays.items()}
+        members["left"] = (members["left"] + more)[: None if more else -1]
+        refused(archive(members), tmp_path / "forged", 10e6)
+    payload = bytearray(archive({name: as_bytes(part) for name, part in arrays.items()}))
+    with zipfile.ZipFile(io.BytesIO(payload)) as file:
+        size = file.getinfo("mantissa.npy").file_size
+    place = payload.rindex(size.to_bytes(4, "little"))  # the directory's word
+    payload[place : place + 4] = (size // 2).to_bytes(4, "little")
+    refused(bytes(payload), tmp_path / "forged", 10e6)
+
+
+def test_other_packing_is_refused(written, tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as file:
+        for name, part in parts(written).items():
+            file.writestr(name + ".npy", as_bytes(part))
+    assert "unknown way" in refused(buffer.getvalue(), tmp_path / "forged", 10e6)
+
+
+def test_what_packs_too_well_is_stored():
+    arrays = {"a": np.zeros(10**6), "b": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "c": np.empty((0, 3))}
+    payload = io_arrays.pack(arrays)
+    assert len(payload) > 8 * 10**6 and payload == io_arrays.pack(arrays)
+    found = io_arrays.Unpacked(io.BytesIO(payload), len(payload))
+    assert set(found) == set(arrays) and len(found) == 3
+    for name, array in arrays.items():
+        assert found.kind(name) == (array.dtype, array.shape)
+        np.testing.assert_array_equal(found[name], array)
+    assert len(io_arrays.pack({"a": np.arange(10**5)})) < 3 * 10**5
+
+
+@pytest.mark.parametrize("change", [
+    {"exponent": EXPONENTS[1] + 1}, {"exponent": EXPONENTS[0] - 1}, {"exponent": 32767}, {"vector": -(2**31)},
+    {"left": -(2**31)}, {"left": 2**31 - 1}, {"vector": 2**31 - 1},
+])  # fmt: skip
+def test_numbers_out_of_range_are_refused(written, tmp_path, change):
+    for at in (0, 7, -1):
+        arrays = {name: part.copy() for name, part in parts(written).items()}
+        for name, value in change.items():
+            arrays[name][at] = value
+        refused(archive({name: as_bytes(part) for name, part in arrays.items()}), tmp_path / "forged", 10e6)
+
+
+@pytest.mark.parametrize("change", [
+    lambda a: a.pop("mantissa"), lambda a: a.pop("exponent"), lambda a: a.update(exponent=a["exponent"][:-1]),
+    lambda a: a.update(mantissa=a["mantissa"][:-1]), lambda a: a.update(mantissa=a["mantissa"].astype(np.int32)),
+    lambda a: a.update(mantissa=a["mantissa"][:, :-1]), lambda a: a.update(exponent=a["exponent"][:, None]),
+    lambda a: a.update(gain=a["gain"].astype(np.float16)), lambda a: a.update(gain=a["gain"][:-1]),
+    lambda a: a.update(slope=np.zeros(len(a["gain"])), origin=np.zeros(len(a["gain"]))),
+    lambda a: a.update(value=np.ones(3)), lambda a: a.update(left=a["left"].astype(">i4")),
+])  # fmt: skip
+def test_parts_that_do_not_fit_are_refused(written, tmp_path, change):
+    arrays = parts(written)
+    change(arrays)
+    refused(archive({name: as_bytes(part) for name, part in arrays.items()}), tmp_path / "forged", 10e6)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**6), st.integers(0, 10**9), st.integers(0, 5))
+def test_forged_numbers_never_crash(written, problem, tmp_path, which, place, choice):
+    """One entry of one array changed: refused, or a model that predicts without a crash."""
+    arrays = {name: np.array(part, order="C") for name, part in parts(written).items()}
+    names = sorted(set(arrays) - {"header"})
+    flat = arrays[names[which % len(names)]].reshape(-1)
+    place %= flat.size
+    if flat.dtype.kind == "i":
+        now, limits = int(flat[place]), np.iinfo(flat.dtype)
+        flat[place] = np.clip((now - 2, now - 1, now + 1, now + 2, limits.min, limits.max), limits.min, limits.max)[choice]
+    else:
+        with np.errstate(over="ignore"):
+            flat[place] = np.array((0.0, -1.0, 1e300, np.nan, np.inf, -np.inf)).astype(flat.dtype)[choice]
+    path = tmp_path / "forged"
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    path.write_bytes(envelope(buffer.getvalue()))
+    try:
+        model = minrisk.load(path)
+    except ModelFileError:
+        return
+    with np.errstate(all="ignore"):
+        model.predict(problem[0][:50])
+        assert sum(1 for _ in model.model_.staged_scores(problem[0][:9])) == len(model.model_)
