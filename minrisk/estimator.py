@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
+from minrisk.costs.stated import judging, stated_cost
 from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.validation import Choice, Features, Flag, Number, Rule, check_numbers, check_parameters, label_array
 
@@ -46,7 +47,7 @@ class Prepared(NamedTuple):
     validation: LocalRows | None
 
 
-def _stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> FloatArray:
+def _as_stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> FloatArray:
     """Earlier means of stated costs, and mean avoidable costs after them as such."""
     return np.concatenate([earlier, costs.stated(np.array(risks[len(earlier) :], dtype=np.float64))])
 
@@ -71,6 +72,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: Labels
     decisions_: Labels
     cost_: CostMatrix | None
+    _stated: CostMatrix | None  # `cost_` with the rows of classes that no training row had; None without costs
     model_: AdditiveModel
     n_iter_: int
     train_loss_: FloatArray
@@ -253,10 +255,10 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
-        self.train_risk_ = _stated(rows.costs, known, history.risks)[: n + 1]
+        self.train_risk_ = _as_stated(rows.costs, known, history.risks)[: n + 1]
         self.validation_risk_ = None
         if stopping is not None:
-            self.validation_risk_ = _stated(stopping.rows.costs, validated, stopping.risks)
+            self.validation_risk_ = _as_stated(stopping.rows.costs, validated, stopping.risks)
         self._log_scale = progress.log_scale
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
@@ -301,11 +303,13 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = len(codes)
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
-            self.cost_ = None
-            self.decisions_ = label_array(decisions)
+            self.cost_ = self._stated = None
+            self.decisions_ = label_array(decisions, self.classes_)
             return AvoidableCosts.of(table, np.arange(n, dtype=np.int32), weight > 0.0)
-        self.cost_ = as_cost(self.cost if cost is None else cost, self.classes_)
-        self.decisions_ = label_array(self.cost_.decisions)
+        given = self.cost if cost is None else cost
+        self._stated = None if given is None else stated_cost(given, self.classes_)
+        self.cost_ = as_cost(self._stated, self.classes_)
+        self.decisions_ = label_array(self.cost_.decisions, self.classes_)
         return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32))
 
     # -- prediction ------------------------------------------------------------------------------------------------
@@ -343,7 +347,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """How good each decision is, (n, D): `predict` takes the largest. For two classes second less first, (n,).
 
         The scores H(x); where probabilities decide, -log of the expected avoidable cost, up to a constant. With two
-        classes that is log p_1 C_10 - log p_0 C_01, which is positive where `predict` takes the second.
+        classes that is log p_1 C_10 - log p_0 C_01, which is positive where `predict` takes the second. Decisions that
+        are no class are not told for two classes, of which scikit-learn wants one column.
         """
         X = self._check_X(X)
         return self._outward(X, self._scores(X))
@@ -364,7 +369,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What `decision_function` returns."""
         expected = self._expected(X, scores)
         merits = scores if expected is None else -np.log(np.maximum(expected, LEAST_COST))
-        two = len(self.classes_) == 2 and merits.shape[1] == 2
+        both = merits.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist()
+        two = len(self.classes_) == 2 and both
         return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits
 
     @property
@@ -411,19 +417,21 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`.
+            As in `fit`. A class that no training row had counts by the costs stated for it, without costs as mistakes.
         cost : optional
             Costs to judge by, a matrix or one row per sample; default those of the fit.
         """
         from minrisk.metrics import expected_cost
 
         decisions = self.predict(X)
-        judged_by = self.cost_ if cost is None else cost
-        if judged_by is None:
+        judged_by, labels = judging(self._judged_by() if cost is None else cost, self.classes_, len(decisions))
+        return 1.0 - float(expected_cost(y, decisions, judged_by, labels, sample_weight))
+
+    def _judged_by(self) -> CostMatrix | None:
+        """Costs of the fit, None if it had none (0/1)."""
+        if self.cost_ is None:
             raise ValueError("The fit had costs per row: pass cost= to score, (n, D) or a matrix.")
-        if cost is None and judged_by == as_cost(None, self.classes_):  # mistakes cost 1, in classes not seen too
-            return 1.0 - float(expected_cost(y, decisions, sample_weight=sample_weight))
-        return 1.0 - float(expected_cost(y, decisions, judged_by, self.classes_, sample_weight))
+        return getattr(self, "_stated", self.cost_)
 
     @property
     def feature_importances_(self) -> FloatArray:

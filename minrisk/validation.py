@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
+from minrisk.costs.labels import as_labels, match_labels
 
 NO_NUMBERS = ("convert string to float", "Cannot cast", "could not be promoted", "datetime", "Timestamp", "Timedelta")
 ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder"
@@ -174,12 +175,49 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def label_array(decisions: Any) -> Labels:
-    """Decision names as an array: of the classes' own dtype, or of objects where kinds are mixed."""
-    decisions = list(decisions)
-    kinds = {np.asarray(decision).dtype.kind for decision in decisions}
-    if len(kinds) == 1:
-        return np.asarray(decisions)
-    labels = np.empty(len(decisions), dtype=object)
-    labels[:] = decisions
-    return labels
+def label_array(labels: Any, classes: Labels) -> Labels:
+    """Labels of decisions as an array: classes as they are in theirs, with their dtype.
+
+    Parameters
+    ----------
+    labels : sequence of labels
+        Classes first, then decisions that are no class.
+    classes : ndarray of shape (K,)
+
+    Returns
+    -------
+    ndarray
+        Of the dtype of the classes or, with other decisions, of the smallest that holds all (int16 for uint8 and -1);
+        of objects where kinds are mixed.
+    """
+    places = [at for at in match_labels(labels, as_labels(classes)) if at >= 0]
+    known = classes[places]
+    others = list(labels)[len(places) :]
+    if not others:
+        return np.asarray(known)
+    wanted = [*as_labels(known), *others]
+    parts = [np.asarray([label], np.min_scalar_type(label) if _is_whole(label) else None) for label in others]
+    try:
+        array = np.concatenate([known, *parts])
+    except TypeError:  # kinds without a common dtype
+        return _objects(wanted)
+    if array.dtype.kind == "f" and all(map(_is_whole, wanted)):  # NumPy's choice for uint64 and int8
+        array = np.asarray(wanted)
+    return array if array.tolist() == wanted else _objects(wanted)
+
+
+def plain_array(values: Any) -> Labels:
+    """Values as an array that holds them as they are: of their own dtype, or of objects where kinds are mixed."""
+    values = list(values)
+    array = np.asarray(values) if len({np.asarray(value).dtype.kind for value in values}) == 1 else _objects(values)
+    return array if array.tolist() == values else _objects(values)  # texts lose NULs at their end
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _is_whole(label: Any) -> bool:
+    return isinstance(label, Integral) and not isinstance(label, bool)

@@ -133,6 +133,24 @@ def test_decisions_of_another_kind_per_row(wine):
     assert set(model.predict(X_test)) == {"ship", "hold"} and model.predict_proba(X_test).shape == (len(X_test), 3)
 
 
+def test_costs_given_to_predict(wine):
+    X, X_test, y, _ = wine
+    model = MinRiskClassifier(random_state=0, n_estimators=20).fit(X, y, cost=C[y])
+    n = len(X_test)
+    referring = np.tile(np.column_stack([C, np.full(3, 1e-3)]), (n, 1, 1))
+    assert set(model.predict(X_test, cost=referring)) >= {-1}
+    np.testing.assert_array_equal(model.predict(X_test, cost=np.tile(C, (n, 1, 1)) + 7.0), model.predict(X_test, cost=C))
+    scale = 10.0 ** np.linspace(-300, 300, n)[:, None, None]
+    np.testing.assert_array_equal(model.predict(X_test, cost=C * scale), model.predict(X_test, cost=C))
+    with pytest.raises(ValueError, match="give a matrix for each row"):
+        model.predict(X_test, cost=np.ones((n, 3)))
+    with pytest.raises(ValueError, match=r"expected shape \(45, 3, D\)"):
+        model.predict(X_test, cost=np.ones((n, 3, 2)))
+    referring[4, 1, 2] = np.inf
+    with pytest.raises(ValueError, match=r"inf in cost\[4, 1, 2\]"):
+        model.predict(X_test, cost=referring)
+
+
 # -- probabilities and methods stay ------------------------------------------------------------------------------------
 @pytest.mark.parametrize("time_budget", [None, 0.0, 60.0])
 @pytest.mark.parametrize("per_row", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
@@ -193,11 +194,6 @@ def test_a_dict_may_leave_out_correct_decisions():
             "cost names ['botle'] as a decision but has no column for the class ['bottle']",
         ),
         (
-            {"a": {"b": 1, "c": 1}, "b": {"a": 0, "c": 1}, "c": {"a": 1, "b": 1}},
-            ["a", "b"],
-            "with the 1 classes left out that do not occur here row 'b' is all zero",
-        ),
-        (
             CostMatrix([[0, 1], [1, 2]], ["a", "b"], ["a", "b "], allow_diagonal=True),
             ["a", "z"],
             "got none for ['z']",
@@ -217,8 +213,11 @@ def test_a_cost_matrix_is_taken_at_its_word():
 
 def test_left_without_a_choice():
     cost = CostMatrix([[0, 1], [2, 3]], ["a", "b"], ["a", "b"], allow_diagonal=True)
-    with pytest.raises(ValueError, match="fewer than two decisions are left"):
+    with pytest.raises(ValueError, match="two decisions or more, but with the 1 classes left out"):
         as_cost(cost, ["a"])
+    cost = as_cost({"a": {"b": 1, "c": 1}, "b": {"a": 0, "c": 1}, "c": {"a": 1, "b": 1}}, ["a", "b"])
+    assert cost.values.tolist() == [[0, 1], [0, 0]]  # a fold without c: nothing matters to b
+    assert pickle.loads(pickle.dumps(cost)) == cost and not cost.values.flags.writeable
 
 
 # ------------------------------------------------------------------------------------------------ files
@@ -287,7 +286,8 @@ def test_row_costs_does_not_copy_what_needs_no_copy():
 @pytest.mark.parametrize(("width", "decisions"), [(2, ()), (3, ("refer",)), (4, ("refer_1", "refer_2"))])
 def test_row_costs_names_its_decisions(width, decisions):
     table, found = row_costs(np.ones((5, width), dtype=np.float32, order="F"), 5, np.array([1, 2]))
-    assert found == (1, 2, *decisions)
+    assert found == (1, 2, *range(-1, 1 - width, -1))
+    assert row_costs(np.ones((5, width)), 5, ["a", "b"])[1] == ("a", "b", *decisions)
     assert table.dtype == np.float64
     assert table.flags.c_contiguous
 

@@ -165,7 +165,7 @@ def test_refer_decision(wine):
     assert np.mean(model.predict(X[1::2, :2]) == "refer") > 0.3
     assert np.mean(REBELClassifier(dear, n_estimators=20).fit(X, names).predict(X) == "refer") < 0.05
     numbered = REBELClassifier(np.c_[1 - np.eye(3), [0.1, 0.1, 0.1]], n_estimators=3).fit(X, y)
-    assert list(numbered.decisions_) == [0, 1, 2, "refer"] and numbered.decisions_.dtype == object
+    assert list(numbered.decisions_) == [0, 1, 2, -1] and numbered.decisions_.dtype == y.dtype
 
 
 def test_weights_are_repetitions(wine):

@@ -544,7 +544,7 @@ def test_costs_weights_and_labels(wine, loss, kind):
     a = kind(COST, loss=loss, n_estimators=6, nu=nu).fit(X, y, sample_weight=weight)
     b = kind(COST, loss=loss, n_estimators=6, nu=nu).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(a.train_loss_, b.train_loss_, rtol=1e-4)
-    with pytest.raises(ValueError, match="would never take a decision that is no class, as 'refer'"):
+    with pytest.raises(ValueError, match="would never take a decision that is no class, as -1"):
         kind(np.column_stack([1 - np.eye(3), np.full(3, 0.2)]), loss=loss).fit(X, y)
 
 

@@ -74,7 +74,8 @@ class MCBoostClassifier(BoostedClassifier):
     ----------
     cost : optional
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
+        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
+        sorted. Default: every mistake costs 1.
     loss : {"gll", "gel", "mc", "ls", "lt"}, default="gll"
         log(1 + sum_j C_zj e^(S_j - S_z)), Eq. (21); sum_j C_zj e^(S_j - S_z), Eq. (20), which does not see symmetric
         costs; the same without costs, Eq. (22); and two losses that are not averse to guessing, sum_j C_zj e^(S_j),

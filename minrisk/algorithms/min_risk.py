@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
-from minrisk.costs import as_cost
+from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.reading import row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
@@ -64,7 +64,8 @@ class MinRiskClassifier(BoostedClassifier):
     ----------
     cost : optional
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
+        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
+        sorted. Default: every mistake costs 1.
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
         What is boosted. "softmax" and "exponential" see 0/1 costs and estimate probabilities: they serve any costs,
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
@@ -400,8 +401,8 @@ class MinRiskClassifier(BoostedClassifier):
         X : array-like of shape (n, d)
         cost : optional
             Costs to decide by instead of those of the fit, without fitting again: a matrix as in the constructor, or
-            an (n, K, D) array with a matrix for every row; its D columns are `decisions_` if there are as many, else
-            the classes.
+            an (n, K, D) array with a matrix for every row. Its columns are `decisions_` if there are as many, else the
+            classes and what follows them, as in a matrix without labels.
 
         Raises
         ------
@@ -420,11 +421,19 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.selection import expected_costs
 
         if np.ndim(cost) == 3:
-            K, D = len(self.classes_), len(self.decisions_)
-            costs = avoidable(row_matrices(cost, len(scores), K, sorted({K, D})))
-            decisions = self.decisions_ if costs.shape[2] == D else self.classes_
+            matrices = row_matrices(cost, len(scores), len(self.classes_), len(self.decisions_))
+            costs, decisions = avoidable(matrices), self.decisions_
+            if costs.shape[2] != len(decisions):
+                named = as_cost(np.ones(costs.shape[1:]), self.classes_, allow_diagonal=True).decisions
+                decisions = label_array(named, self.classes_)
+        elif is_per_row(cost, len(scores), len(self.classes_)):
+            raise ValueError(
+                f"cost has a row for each of the {len(scores)} rows of X, shape {np.shape(cost)}, but what a decision "
+                "costs depends on the class, which is unknown: give a matrix for each row, shape (n, K, D), or one "
+                "matrix for all, or leave cost out to decide by what fit has learnt about costs."
+            )
         else:
             matrix = as_cost(cost, self.classes_)
-            costs, decisions = matrix.avoidable, label_array(matrix.decisions)
+            costs, decisions = matrix.avoidable, label_array(matrix.decisions, self.classes_)
         expected = expected_costs(self.model_.link, scores, self.model_.temperature, costs)
         return np.asarray(decisions[expected.argmin(axis=1)])

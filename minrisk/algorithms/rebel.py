@@ -85,7 +85,8 @@ class REBELClassifier(BoostedClassifier):
     ----------
     cost : optional
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1.
+        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
+        sorted. Default: every mistake costs 1.
     n_estimators : int, default=200
         Largest number of rounds.
     learning_rate : float, default=1.0
@@ -160,7 +161,8 @@ class REBELClassifier(BoostedClassifier):
     classes_ : ndarray of shape (K,)
         Class labels.
     decisions_ : ndarray of shape (D,)
-        What `predict` answers: the classes, then other decisions that the costs name.
+        What `predict` answers: the classes, then other decisions that the costs name. Of the dtype of `classes_`, or
+        of the smallest that holds the others too.
     cost_ : CostMatrix or None
         Costs of the fit; None if they were given per row.
     model_ : AdditiveModel

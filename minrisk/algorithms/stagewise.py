@@ -66,7 +66,8 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
     ----------
     cost : optional
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1, which is the paper's case.
+        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
+        sorted. Default: every mistake costs 1, which is the paper's case.
     loss : {"exponential", "logistic"}, default="exponential"
         Eq. (13), solved on sums over pairs of classes, or Eq. (14), which takes a pass over the rows for each
         evaluation.
@@ -224,7 +225,8 @@ class MultiBoostClassifier(BoostedClassifier):
     ----------
     cost : optional
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`. Default: every mistake costs 1, which is the paper's case.
+        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
+        sorted. Default: every mistake costs 1, which is the paper's case.
     loss : {"logistic", "exponential"}, default="logistic"
         Eq. (7), with which the paper compares, or Eq. (5).
     n_estimators : int, default=100
@@ -357,7 +359,7 @@ def _check_decisions(model: Any) -> None:
     if len(model.decisions_) > len(model.classes_):
         raise ValueError(
             f"{type(model).__name__} wants the true class's score above every other decision's, and would never take "
-            f"a decision that is no class, as {str(model.decisions_[-1])!r}: train without it, and decide by least "
+            f"a decision that is no class, as {model.decisions_.tolist()[-1]!r}: train without it, and decide by least "
             "expected cost of predict_proba."
         )
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.costs.labels import Labels, as_labels, listed, match_labels
-from minrisk.costs.matrix import CostMatrix
+from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels
+from minrisk.costs.matrix import CostMatrix, graded
+from minrisk.costs.tables import is_series
 
 
 def uniform(classes: Any) -> CostMatrix:
@@ -52,7 +53,8 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
     Parameters
     ----------
     classes : int or sequence of labels
-        The number of classes, or their labels from the lowest to the highest.
+        The labels from the lowest to the highest. Where they are numbers their number is enough: they stand
+        in order by themselves. Of texts nobody can tell, and a fit refuses a cost that does not name them.
     p : float, default=1
         The exponent, > 0: 1 for absolute, 2 for squared distance.
 
@@ -83,7 +85,8 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
             f"p must be a finite number above 0, got {p!r}: use p=1 for absolute distance, 2 for squared."
         )
     rank = np.arange(count, dtype=np.float64)
-    return CostMatrix(np.abs(rank[:, None] - rank[None, :]) ** p, labels)
+    cost = CostMatrix(np.abs(rank[:, None] - rank[None, :]) ** p, labels)
+    return graded(cost) if count > 2 else cost  # two classes are as far from each other in either order
 
 
 def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
@@ -219,7 +222,7 @@ def random_normal(classes: Any, random_state: Any = None) -> CostMatrix:
     return CostMatrix(drawn / drawn.mean(), labels)
 
 
-def with_reject(cost: Any, price: Any, label: Any = "refer") -> CostMatrix:
+def with_reject(cost: Any, price: Any, label: Any = None) -> CostMatrix:
     """Append one more decision, to refer the case to somebody else, at a price: D becomes D + 1.
 
     Referring pays where every other decision has an expected cost above the price. A price as high as the
@@ -229,11 +232,13 @@ def with_reject(cost: Any, price: Any, label: Any = "refer") -> CostMatrix:
     ----------
     cost : CostMatrix, array-like of shape (K, D), DataFrame, dict of dicts, or path of a CSV file
         The costs so far. A CostMatrix may have costs on its diagonal.
-    price : float, sequence of K floats, or dict of class label to float
+    price : float, sequence of K floats, dict of class label to float, or pandas Series
         What referring costs, >= 0: the same for every class, or one price per class (a sequence in the order
-        of the rows).
-    label : label, default="refer"
-        The name of the decision. A cost without labels can take "refer" only, and only once.
+        of the rows, a Series by its labels unless they are merely 0, 1, …).
+    label : label, optional
+        The name of the decision. By default "refer" beside classes that are texts. Beside numbers -1, or the
+        first whole number below it that is no class: decisions are then numbers too, as scikit-learn's
+        metrics and plots want them. A cost without labels is for either, and can take the default only, once.
 
     Returns
     -------
@@ -244,7 +249,7 @@ def with_reject(cost: Any, price: Any, label: Any = "refer") -> CostMatrix:
     ------
     ValueError
         If a price is not a finite number >= 0, prices do not fit the classes, the label is a decision
-        already, or another label than "refer" is given for a cost without labels.
+        already, or one is given for a cost without labels.
     TypeError
         If ``cost`` is None.
 
@@ -255,29 +260,38 @@ def with_reject(cost: Any, price: Any, label: Any = "refer") -> CostMatrix:
          cat  dog  refer
     cat    0    1    0.2
     dog    1    0    0.2
+    >>> with_reject(uniform([0, 1]), price=0.2).decisions
+    (0, 1, -1)
     """
     if cost is None:
         raise TypeError("cost must be a table of costs, got None: for 0/1 costs start from uniform(classes).")
     matrix = cost if isinstance(cost, CostMatrix) else CostMatrix(cost)
     values = np.column_stack([matrix.values, _prices(price, matrix)])
     if matrix.classes is None or matrix.decisions is None:
-        if label != "refer" or matrix.shape[0] != matrix.shape[1]:
+        if label not in (None, "refer") or matrix.shape[0] != matrix.shape[1]:
+            named = "" if label is None else f" to be named {label!r}"
             raise ValueError(
-                f"cost must have labels for its new decision to be named {label!r}, got a table of shape "
-                f"{matrix.shape} without: pass CostMatrix(values, classes=...)."
+                f"cost must have labels for its new decision{named}, got a table of shape {matrix.shape} without: "
+                "pass CostMatrix(values, classes=...)."
             )
-        return CostMatrix(values, allow_diagonal=True)
-    if match_labels([label], matrix.decisions) != [-1]:
+        widened = CostMatrix(values, allow_diagonal=True)
+        return graded(widened) if matrix._graded else widened
+    name = refer_labels(1, matrix.classes)[0] if label is None else label
+    if match_decisions([name], matrix.decisions, matrix.classes) != [-1]:
         raise ValueError(
-            f"label must be new among the decisions {listed(matrix.decisions)}, got {label!r}: choose "
+            f"label must be new among the decisions {listed(matrix.decisions)}, got {name!r}: choose "
             "another label."
         )
-    return CostMatrix(values, matrix.classes, (*matrix.decisions, label), allow_diagonal=True)
+    return CostMatrix(values, matrix.classes, (*matrix.decisions, name), allow_diagonal=True)
 
 
 def _prices(price: Any, matrix: CostMatrix) -> FloatArray:
     """Return the checked price of every class, (K,)."""
     names = matrix.classes if matrix.classes is not None else tuple(range(matrix.shape[0]))
+    if is_series(price):
+        labels = as_labels(price.index, "the labels of price")
+        numbered = labels == tuple(range(len(labels))) and max(match_labels(names, labels), default=-1) < 0
+        price = price.tolist() if numbered else dict(zip(labels, price.tolist(), strict=True))
     if isinstance(price, Mapping):
         positions = match_labels(names, as_labels(price, "the classes of price"))
         if -1 in positions or len(price) != len(names):

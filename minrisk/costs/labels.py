@@ -3,11 +3,18 @@
 Two labels match when they are equal or, failing that, when they are written alike, so that the label ``1`` of
 an array finds the row ``"1"`` of a CSV file. A whole float is written as the integer: ``1.0`` finds ``"1"``
 too.
+
+Decisions that are no class have default names: ``"refer"`` (several: ``"refer_1"``, ``"refer_2"``, …) beside
+classes that are texts, and -1 (-2, …; the first whole numbers below zero that are no class) beside numbers, so
+that arrays of decisions are of one kind, as scikit-learn's metrics want them.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +22,9 @@ import numpy as np
 Labels = tuple[Any, ...]
 
 _SHOWN = 8  # labels listed in a message before "..."
+_REFER = re.compile(r"refer(?:_([1-9]\d{0,3}))?")  # default names of decisions that are no class, as texts
+_BELOW_ZERO = re.compile(r"-[1-9]\d{0,15}")
+_WHOLE = re.compile(r"-?[1-9]\d{0,15}|0")
 
 
 def as_labels(labels: Any, what: str = "classes") -> Labels:
@@ -105,15 +115,132 @@ def match_labels(wanted: Iterable[Any], given: Sequence[Any]) -> list[int]:
     return found
 
 
-def refer_labels(count: int) -> Labels:
-    """Return the names of ``count`` decisions that stand after the classes without a label of their own.
+def match_decisions(wanted: Iterable[Any], decisions: Sequence[Any], classes: Labels) -> list[int]:
+    """Return the position in ``decisions`` of every label of ``wanted``, -1 where there is none.
+
+    As :func:`match_labels`, but the two default names of a decision that is no class find each other.
 
     Examples
     --------
-    >>> refer_labels(0), refer_labels(1), refer_labels(2)
-    ((), ('refer',), ('refer_1', 'refer_2'))
+    >>> match_decisions(["refer", -1, 1, -2], [0, 1, -1], (0, 1))
+    [2, 2, 1, -1]
     """
+    labels = list(wanted)
+    found = match_labels(labels, decisions)
+    if -1 in found:
+        others = [j for j, at in enumerate(match_labels(decisions, classes)) if at < 0]
+        ranks = {refer_rank(decisions[j], classes): j for j in others}
+        ranks.pop(0, None)
+        found = [
+            ranks.get(refer_rank(label, classes), -1) if at < 0 else at for label, at in zip(labels, found, strict=True)
+        ]
+    return found
+
+
+def are_numbers(labels: Sequence[Any]) -> bool:
+    """Return whether there are labels and all are numbers or truth values."""
+    return len(labels) > 0 and all(isinstance(label, Real) for label in labels)
+
+
+def written_numbers(labels: Sequence[Any]) -> list[float] | None:
+    """Return the numbers that the labels are or that their texts write, None if one is no finite number.
+
+    Examples
+    --------
+    >>> written_numbers([3, "10"]), written_numbers(["1", "one"])
+    ([3.0, 10.0], None)
+    """
+    try:
+        found = [float(label) if isinstance(label, Real) else float(str(label)) for label in labels]
+    except (ValueError, OverflowError):
+        return None
+    return found if all(map(math.isfinite, found)) else None
+
+
+def refer_labels(count: int, classes: Sequence[Any]) -> Labels:
+    """Return the default names of ``count`` decisions that are no class, beside such classes.
+
+    Examples
+    --------
+    >>> refer_labels(1, ["a", "b"]), refer_labels(2, ["a", "b"])
+    (('refer',), ('refer_1', 'refer_2'))
+    >>> refer_labels(1, [0, 1]), refer_labels(2, [-1, 1])
+    ((-1,), (-2, -3))
+    """
+    return refer_numbers(count, classes) if are_numbers(classes) else refer_texts(count)
+
+
+def refer_texts(count: int) -> Labels:
+    """Return "refer", or "refer_1", "refer_2", ... where there are several."""
     return ("refer",) if count == 1 else tuple(f"refer_{i}" for i in range(1, count + 1))
+
+
+def refer_numbers(count: int, classes: Sequence[Any]) -> Labels:
+    """Return the first whole numbers below zero that are no class."""
+    taken = {label_text(label) for label in classes}
+    below = (-i for i in range(1, count + len(taken) + 1) if str(-i) not in taken)
+    return tuple(number for number, _ in zip(below, range(count), strict=False))
+
+
+def refer_rank(label: Any, classes: Sequence[Any]) -> int:
+    """Return which of the decisions that are no class a default name means, from 1; 0 for any other label.
+
+    Examples
+    --------
+    >>> refer_rank("refer", ["a"]), refer_rank("refer_2", ["a"]), refer_rank(-2, [0, 1]), refer_rank("clerk", ["a"])
+    (1, 2, 2, 0)
+    """
+    text = label_text(label)
+    named = _REFER.fullmatch(text)
+    if named:
+        return int(named[1] or 1)
+    known = written_numbers(classes) if _BELOW_ZERO.fullmatch(text) else None
+    if known is None or int(text) in known:
+        return 0
+    return -int(text) - sum(int(text) < other < 0 and other == int(other) for other in known)
+
+
+def named_beside(decisions: Labels, rows: Labels, classes: Labels) -> Labels:
+    """Return decisions that are no class as they are called beside ``classes``.
+
+    Parameters
+    ----------
+    decisions : tuple of labels
+        Those of a cost whose classes are ``rows``.
+    rows, classes : tuple of labels
+        The classes as the cost and as the data write them.
+
+    Returns
+    -------
+    tuple of labels
+        Beside numbers, default names and texts of whole numbers as numbers. Beside texts, numbers as default names
+        or as texts, if they stood beside numbers. Others as they are.
+
+    Examples
+    --------
+    >>> named_beside(("refer", "7", "clerk"), ("0", "1"), (0, 1))
+    (-1, 7, 'clerk')
+    >>> named_beside((-1, "clerk"), (0, 1), ("0", "1"))
+    ('refer', 'clerk')
+    """
+    if are_numbers(classes):
+        found: list[Any] = []
+        for label in decisions:
+            number = label
+            if isinstance(label, str) and (rank := refer_rank(label, rows)):
+                number = refer_numbers(rank, (*rows, *classes))[-1]
+            elif isinstance(label, str) and _WHOLE.fullmatch(label):
+                number = int(label)
+            found.append(label if number in found or (number is not label and number in decisions) else number)
+        return tuple(found)
+    if are_numbers(rows) and all(isinstance(label, str) for label in classes):
+        ranks = [0 if isinstance(label, str) else refer_rank(label, rows) for label in decisions]
+        several = sum(map(bool, ranks)) > 1
+        return tuple(
+            (f"refer_{rank}" if several else "refer") if 0 < rank <= len(ranks) else label_text(label)
+            for label, rank in zip(decisions, ranks, strict=True)
+        )
+    return decisions
 
 
 def listed(labels: Sequence[Any]) -> str:

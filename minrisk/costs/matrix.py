@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minrisk._typing import FloatArray
-from minrisk.costs.labels import Labels, as_labels, refer_labels
+from minrisk.costs.labels import Labels, as_labels, match_labels, named_beside, refer_labels
 from minrisk.costs.tables import Table, avoidable, check_cells, check_diagonal, is_labelled, parse
 
 _SHOWN = 10  # rows and columns of a repr before "..."
@@ -32,8 +32,11 @@ class CostMatrix:
         The labels of the rows.
     decisions : sequence of D labels, optional
         The labels of the columns, asked for when they are fewer than the classes. By default the classes,
-        followed by ``"refer"`` if there is one more column, or by ``"refer_1"``, ``"refer_2"``, … if there
-        are several.
+        and then as many decisions that are no class as there are further columns: beside texts ``"refer"``,
+        or ``"refer_1"``, ``"refer_2"``, … if there are several; beside numbers -1, -2, … (the first whole
+        numbers below zero that are no class; truth values count as numbers), so that arrays of decisions
+        hold numbers only. These names mean each other: ``"refer"`` given beside numbers becomes -1. Any
+        other label stays as it is.
     allow_diagonal : bool, default=False
         Whether a correct decision may cost something.
 
@@ -43,7 +46,7 @@ class CostMatrix:
         float64, C-contiguous, read-only.
     classes, decisions : tuple of labels, or None
         Both given or both None: without labels the rows and the first K columns stand in the order of the
-        classes.
+        sorted classes of the data (``estimator.classes_``): texts by the alphabet.
 
     Raises
     ------
@@ -67,11 +70,14 @@ class CostMatrix:
     5.0
     >>> CostMatrix([[0, 1, 0.5], [5, 0, 0.5]], classes=["healthy", "ill"]).decisions
     ('healthy', 'ill', 'refer')
+    >>> CostMatrix([[0, 1, 0.5], [5, 0, 0.5]], classes=[0, 1]).decisions
+    (0, 1, -1)
     """
 
     values: FloatArray
     classes: Labels | None
     decisions: Labels | None
+    _graded: bool  # without labels, but for classes from the lowest to the highest, see `graded`
 
     def __init__(
         self, values: Any, classes: Any = None, decisions: Any = None, allow_diagonal: bool = False
@@ -88,6 +94,7 @@ class CostMatrix:
             source = parse(values)
         numbers = source.values + 0.0  # a copy of our own, with -0.0 turned into 0.0
         table = source._replace(values=numbers) if labelled else _labelled(numbers, classes, decisions)
+        table = _with_default_names(table)
         _check_shape(table)
         check_cells(table.values, table.classes, table.decisions)
         if not allow_diagonal:
@@ -96,6 +103,7 @@ class CostMatrix:
         object.__setattr__(self, "values", numbers)
         object.__setattr__(self, "classes", table.classes)
         object.__setattr__(self, "decisions", table.decisions)
+        object.__setattr__(self, "_graded", table.classes is None and getattr(values, "_graded", False))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -149,7 +157,7 @@ class CostMatrix:
         if not isinstance(other, CostMatrix):
             return NotImplemented
         labels_agree = self.classes == other.classes and self.decisions == other.decisions
-        return labels_agree and np.array_equal(self.values, other.values)
+        return labels_agree and self._graded == other._graded and np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.values.tobytes(), self.classes, self.decisions))
@@ -161,7 +169,7 @@ class CostMatrix:
         return self  # it cannot change
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CostMatrix, (self.values, self.classes, self.decisions, True)
+        return of_checked, (self.values, self.classes, self.decisions, self._graded)
 
     def __repr__(self) -> str:
         n_classes, n_decisions = self.shape
@@ -177,9 +185,42 @@ class CostMatrix:
             lines.append(["..."] * len(lines[0]))
         widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
         padded = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
-        kind = "" if self.classes is not None else ", without labels"
+        order = "from the lowest class to the highest" if self._graded else "in the order of the sorted classes"
+        kind = "" if self.classes is not None else f", without labels: {order}"
         title = f"CostMatrix: {n_classes} true classes (rows) x {n_decisions} decisions (columns){kind}"
         return "\n".join([title, *("  ".join(line) for line in padded)])
+
+
+def graded(matrix: CostMatrix) -> CostMatrix:
+    """Return a cost without labels as one for classes from the lowest to the highest.
+
+    Numbers are in order by themselves; of texts somebody must say it, and :func:`minrisk.costs.as_cost` asks.
+    """
+    object.__setattr__(matrix, "_graded", matrix.classes is None)
+    return matrix
+
+
+def of_checked(
+    values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool = False
+) -> CostMatrix:
+    """Return parts of a checked cost as a cost; a row may be all zero, if its mistakes are with classes left out."""
+    matrix = object.__new__(CostMatrix)
+    own = np.array(values, dtype=np.float64, order="C")
+    own.flags.writeable = False
+    for name, value in (("values", own), ("classes", classes), ("decisions", decisions), ("_graded", is_graded)):
+        object.__setattr__(matrix, name, value)
+    return matrix
+
+
+def _with_default_names(table: Table) -> Table:
+    """Call decisions that are no class as they are called beside these classes."""
+    if table.classes is None or table.decisions is None:
+        return table
+    known = match_labels(table.decisions, table.classes)
+    others = tuple(label for label, at in zip(table.decisions, known, strict=True) if at < 0)
+    names = iter(named_beside(others, table.classes, table.classes))
+    decisions = (label if at >= 0 else next(names) for label, at in zip(table.decisions, known, strict=True))
+    return table._replace(decisions=tuple(decisions))
 
 
 def _labelled(values: FloatArray, classes: Any, decisions: Any) -> Table:
@@ -200,7 +241,7 @@ def _labelled(values: FloatArray, classes: Any, decisions: Any) -> Table:
     rows = _fitting(classes, n_classes, "classes", "row")
     if decisions is not None:
         return Table(values, rows, _fitting(decisions, n_decisions, "decisions", "column"))
-    columns = as_labels(rows + refer_labels(n_decisions - n_classes), "the decisions (classes, then refer)")
+    columns = as_labels(rows + refer_labels(n_decisions - n_classes, rows), "the decisions (classes, then refer)")
     return Table(values, rows, columns)
 
 

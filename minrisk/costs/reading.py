@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.costs.labels import Labels, as_labels, listed, match_labels, refer_labels
-from minrisk.costs.matrix import CostMatrix
-from minrisk.costs.tables import as_numbers, check_cells, is_frame, is_labelled, parse
+from minrisk.costs.labels import Labels, as_labels, listed, match_labels, named_beside, refer_labels
+from minrisk.costs.matrix import CostMatrix, of_checked
+from minrisk.costs.tables import as_numbers, check_cells, column_names, is_frame, is_labelled, parse, unnamed
 
 
 def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> CostMatrix:
@@ -60,7 +60,8 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     given. Labelled costs (a DataFrame, a dict, a file, a CostMatrix with labels) are aligned by label, not by
     position:
 
-    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes;
+    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes (a row may
+      then be all zero);
     * a class without a column can never be decided;
     * a column that is no row's label is a decision of its own (unless it looks like a misspelt class, which
       is an error; a CostMatrix is taken at its word).
@@ -69,8 +70,8 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     ----------
     cost : None, array-like of shape (K, D), DataFrame, dict of dicts, path of a CSV file, or CostMatrix
         None means 0/1 costs. A table without labels has its rows and its first K columns in the order of
-        ``classes``; one further column is the decision ``"refer"``, several are ``"refer_1"``, ``"refer_2"``,
-        ….
+        ``classes``, which in an estimator are sorted: texts by the alphabet. Further columns are decisions
+        that are no class, with the names that :class:`CostMatrix` gives them.
     classes : array-like of K labels
         The classes of the data, as in ``estimator.classes_``.
     allow_diagonal : bool, default=False
@@ -85,7 +86,8 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     ------
     ValueError
         If a class has no row, if a table without labels has not one row per class or fewer columns than
-        classes, if the columns left are fewer than two, or for anything :class:`CostMatrix` refuses.
+        classes, if the columns left are fewer than two, if ``ordinal(K)`` meets classes that are texts, whose
+        order it does not say, or for anything :class:`CostMatrix` refuses.
     TypeError
         If ``cost`` or ``classes`` is of a kind that cannot be read.
     FileNotFoundError
@@ -108,8 +110,8 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     if is_labelled(cost):
         matrix = CostMatrix(cost, allow_diagonal=allow_diagonal)
     if matrix is not None and matrix.classes is not None:
-        return _aligned(
-            matrix, labels, trusted=isinstance(cost, CostMatrix), hint=_positions_hint(cost, matrix)
+        return aligned(
+            matrix, labels, trusted=isinstance(cost, CostMatrix), hint=positions_hint(cost, matrix)
         )
     values = parse(cost).values if matrix is None else matrix.values
     if len(values) != len(labels):
@@ -118,6 +120,12 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
             f"cost must have one row per class: expected {len(labels)} rows for the classes "
             f"{listed(labels)}, got shape {values.shape}; {way}, or give a DataFrame, dict or CostMatrix with "
             "labels, of which those of other classes are not used."
+        )
+    if matrix is not None and matrix._graded and any(isinstance(label, str) for label in labels):
+        raise ValueError(
+            f"cost must name the classes from the lowest to the highest, got ordinal({len(labels)}) for the texts "
+            f"{listed(labels)}, whose order nobody said: write ordinal with the labels in order, as in "
+            "ordinal(['low', 'medium', 'high'])."
         )
     return CostMatrix(values, labels, allow_diagonal=allow_diagonal or matrix is not None)
 
@@ -171,8 +179,9 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
     ----------
     cost : array-like or DataFrame of shape (n, D)
         ``cost[n, j]`` is what it costs to decide ``j`` for sample ``n``. The columns of a DataFrame are
-        aligned by label (numbered columns 0, 1, … that are not the classes count as unlabelled); its rows are
-        taken in order, whatever its index. Without labels the columns stand as in :func:`as_cost`.
+        aligned by label (numbered columns 0, 1, … that are not the classes count as unlabelled), and so are
+        those of a polars or Arrow table; its rows are taken in order, whatever its index. Without labels the
+        columns stand as in :func:`as_cost`, so where a fold may lack a class they need labels.
     n_samples : int
         The number of samples.
     classes : array-like of K labels
@@ -214,10 +223,12 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
                 f"or a DataFrame with labels."
             )
         decisions = as_labels(
-            labels + refer_labels(table.shape[1] - len(labels)), "the decisions (classes, then refer)"
+            labels + refer_labels(table.shape[1] - len(labels), labels), "the decisions (classes, then refer)"
         )
     else:
-        order, decisions = _column_order(given, labels, labels, trusted=False)
+        order, decisions = column_order(given, labels, labels, trusted=False)
+        known = sum(at >= 0 for at in match_labels(decisions, labels))
+        decisions = decisions[:known] + named_beside(decisions[known:], labels, labels)
         if order != list(range(table.shape[1])):
             table = np.ascontiguousarray(table[:, order])
     if len(decisions) < 2:
@@ -230,15 +241,18 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
 
 
 def column_labels(cost: Any, classes: Labels) -> Labels | None:
-    """Return the labels of a frame's columns, None for an array or a frame with columns merely numbered."""
-    if not is_frame(cost):
+    """Return the labels of a table's columns, None for an array or a table with columns merely numbered."""
+    given = column_names(cost)
+    if given is None:
         return None
-    given = as_labels(cost.columns, "the decisions (columns) of cost")
-    numbered = given == tuple(range(len(given))) and max(match_labels(classes, given), default=-1) < 0
+    numbers = tuple(range(len(given)))
+    without_meaning = given in (numbers, unnamed(len(given)))  # as pandas and polars number columns
+    numbered = without_meaning and max(match_labels(classes, given), default=-1) < 0
     return None if numbered else given
 
 
-def _aligned(matrix: CostMatrix, classes: Labels, trusted: bool, hint: str) -> CostMatrix:
+def aligned(matrix: CostMatrix, classes: Labels, trusted: bool, hint: str) -> CostMatrix:
+    """Return labelled costs with the rows of ``classes``; ``trusted`` ones may have decisions like misspelt classes."""
     assert matrix.classes is not None
     assert matrix.decisions is not None
     rows = match_labels(classes, matrix.classes)
@@ -248,23 +262,22 @@ def _aligned(matrix: CostMatrix, classes: Labels, trusted: bool, hint: str) -> C
             f"cost must have a row for every class, got none for {listed(missing)} among its rows "
             f"{listed(matrix.classes)}: add the row{'' if len(missing) == 1 else 's'}{hint}."
         )
-    columns, decisions = _column_order(matrix.decisions, classes, matrix.classes, trusted)
+    columns, decisions = column_order(matrix.decisions, classes, matrix.classes, trusted)
+    known = sum(at >= 0 for at in match_labels(decisions, classes))
+    decisions = decisions[:known] + named_beside(decisions[known:], matrix.classes, classes)
     values = matrix.values[np.ix_(rows, columns)]
     left_out = len(matrix.classes) - len(classes)
-    if left_out and (len(decisions) < 2 or not values.any(axis=1).all()):
-        row = None if len(decisions) < 2 else classes[int(np.argmin(values.any(axis=1)))]
-        what = "fewer than two decisions are left" if row is None else f"row {row!r} is all zero"
+    if left_out and len(decisions) < 2:
         raise ValueError(
-            f"cost must have something to decide for every class, but with the {left_out} classes left out "
-            f"that do not occur here {what}, among the decisions {listed(decisions)}: give the classes "
-            f"{listed(classes)} costs of their own."
+            f"cost must have two decisions or more, but with the {left_out} classes left out that do not occur here "
+            f"only {listed(decisions)} are left: give the classes {listed(classes)} costs of their own."
         )
     if classes == matrix.classes and decisions == matrix.decisions:
         return matrix
-    return CostMatrix(values, classes, decisions, allow_diagonal=True)  # checked when matrix was made
+    return of_checked(values, classes, decisions)
 
 
-def _column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -> tuple[list[int], Labels]:
+def column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -> tuple[list[int], Labels]:
     """Return the columns to keep and their labels: ``classes`` first, then those no row is named after."""
     of_class = match_labels(classes, given)
     extra = [j for j, row in enumerate(match_labels(given, rows)) if row < 0]
@@ -280,20 +293,26 @@ def _column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -
     return order, kept + tuple(given[j] for j in extra)
 
 
-def _positions_hint(cost: Any, matrix: CostMatrix) -> str:
+def positions_hint(cost: Any, matrix: CostMatrix) -> str:
     """Return advice for a frame that was never labelled, only numbered by pandas."""
     if is_frame(cost) and matrix.classes == tuple(range(matrix.shape[0])):
         return ", or pass cost.to_numpy() if its rows are in the order of the classes"
     return ""
 
 
-def row_matrices(cost: Any, n_samples: int, n_classes: int, widths: Sequence[int]) -> FloatArray:
-    """Check a (K, D) cost matrix for every sample, (n, K, D) with D one of `widths`; raises `ValueError`."""
-    matrices: FloatArray = np.asarray(cost, dtype=np.float64)
-    fits = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes) and matrices.shape[2] in widths
-    if not fits or not np.all(np.isfinite(matrices)):
+def row_matrices(cost: Any, n_samples: int, n_classes: int, n_decisions: int) -> FloatArray:
+    """Check a cost matrix for every sample, (n, K, D); D is `n_decisions`, or K or more; raises `ValueError`."""
+    try:
+        matrices: FloatArray = np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("Costs per row must be numbers, one matrix of the same shape for each row.") from None
+    right = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes)
+    if not right or not (matrices.shape[2] == n_decisions or matrices.shape[2] >= n_classes):
         raise ValueError(
-            f"Costs per row must be finite, one matrix for each row: expected shape ({n_samples}, {n_classes}, "
-            f"{' or '.join(map(str, widths))}), got {matrices.shape}."
+            f"Costs per row must be one matrix for each row: expected shape ({n_samples}, {n_classes}, D) with "
+            f"D = {n_decisions}, or {n_classes} or more, got {matrices.shape}."
         )
+    if not np.all(np.isfinite(matrices)):
+        n, i, j = np.argwhere(~np.isfinite(matrices))[0].tolist()
+        raise ValueError(f"Costs per row must be finite, got {matrices[n, i, j]} in cost[{n}, {i}, {j}].")
     return matrices

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs.labels import Labels, as_labels, listed, match_labels, refer_labels
+from minrisk.costs.labels import (
+    Labels,
+    are_numbers,
+    as_labels,
+    listed,
+    match_decisions,
+    match_labels,
+    refer_numbers,
+    refer_rank,
+    refer_texts,
+)
 from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import as_cost, column_labels, is_per_row, row_costs
 from minrisk.costs.tables import as_numbers, is_labelled
 
-# the names of decisions without labels, see labels.refer_labels
-_REFER = re.compile(r"refer(_\d+)?")
 # whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
 _DENSE = 4
 
@@ -48,20 +55,22 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
     n = len(truth.codes)
     occurring = _occurring(truth, decided)
     given = None if labels is None else as_labels(labels, "labels")
-    n_classes = len(occurring) - len(_referrals(occurring)) if given is None else len(given)
+    referrals = _referrals(occurring, truth)
+    n_classes = len(occurring) - len(referrals) if given is None else len(given)
     per_row = is_per_row(cost, n, n_classes)
     if per_row:
-        classes = given if given is not None else _classes_of_columns(cost, truth, occurring)
+        classes = given if given is not None else _classes_of_columns(cost, truth, occurring, referrals)
         values, decisions = row_costs(cost, n, classes)
     elif cost is None:
         classes = decisions = given if given is not None else occurring
         values = 1.0 - np.eye(len(classes))
     else:
-        values, classes, decisions = _class_costs(cost, given, occurring)
-    rows = _positions(truth, classes, "y_true", "classes (rows)")
+        values, classes, decisions = _class_costs(cost, given, occurring, truth)
+    rows = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)")
     columns = np.zeros(n, dtype=np.int64)
     if decided is not None:
-        columns = _positions(decided, decisions, "y_pred", "decisions")
+        places = match_decisions(decided.labels, decisions, classes)
+        columns = _positions(decided, places, decisions, "y_pred", "decisions")
     return Samples(
         values=values,
         per_row=per_row,
@@ -73,31 +82,35 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
     )
 
 
-def _class_costs(cost: Any, given: Labels | None, occurring: Labels) -> tuple[FloatArray, Labels, Labels]:
+def _class_costs(
+    cost: Any, given: Labels | None, occurring: Labels, truth: _Coded
+) -> tuple[FloatArray, Labels, Labels]:
     """Return one row of costs per class, with the labels of rows and columns."""
     matrix = CostMatrix(cost) if is_labelled(cost) else cost
     own = matrix.classes if isinstance(matrix, CostMatrix) else None
     if own is None and given is None:
         n_rows, n_columns = as_numbers(matrix).shape
-        implied = refer_labels(max(n_columns - n_rows, 0))
+        more = max(n_columns - n_rows, 0)
+        implied = refer_texts(more) + (refer_numbers(more, truth.labels) if are_numbers(truth.labels) else ())
         given = tuple(label for label in occurring if label not in implied)
         if len(given) != n_rows:
             raise ValueError(
                 f"labels must be given for a cost without labels that has {n_rows} rows when the labels that "
                 f"occur are {listed(given)}: pass labels=[...] in the order of its rows, or a labelled cost."
             )
+    elif own is None and isinstance(matrix, CostMatrix):
+        matrix = CostMatrix(matrix.values, allow_diagonal=True)  # `labels` says in which order they stand
     aligned = as_cost(matrix, own if given is None else given)
     assert aligned.classes is not None
     assert aligned.decisions is not None
     return aligned.values, aligned.classes, aligned.decisions
 
 
-def _classes_of_columns(cost: Any, truth: _Coded, occurring: Labels) -> Labels:
+def _classes_of_columns(cost: Any, truth: _Coded, occurring: Labels, referrals: Labels) -> Labels:
     """Return the classes for one row of costs per sample, or ask for ``labels`` where they are unclear."""
     found = tuple(sorted(truth.labels, key=occurring.index))
     if column_labels(cost, found) is not None:
         return found
-    referrals = _referrals(occurring)
     classes = tuple(label for label in occurring if label not in referrals)
     n_columns = np.shape(cost)[1]
     if len(classes) + len(referrals) != n_columns:
@@ -109,11 +122,17 @@ def _classes_of_columns(cost: Any, truth: _Coded, occurring: Labels) -> Labels:
     return classes
 
 
-def _referrals(occurring: Labels) -> Labels:
+def _referrals(occurring: Labels, truth: _Coded) -> Labels:
     """Return those labels that are the names minrisk gives to decisions after the classes."""
-    named = [label for label in occurring if isinstance(label, str) and _REFER.fullmatch(label)]
-    implied = refer_labels(len(named))
-    return implied if set(named) == set(implied) else ()
+    named = [label for label in occurring if isinstance(label, str) and refer_rank(label, ())]
+    texts = refer_texts(len(named))
+    found = texts if set(named) == set(texts) else ()
+    if are_numbers(truth.labels):
+        for number in refer_numbers(len(occurring), truth.labels):
+            if number not in occurring:
+                break
+            found += (number,)
+    return found
 
 
 def _occurring(truth: _Coded, decided: _Coded | None) -> Labels:
@@ -138,7 +157,7 @@ def _coded(y: Any, name: str) -> _Coded:
     values = column_or_1d(y)
     if len(values) == 0:
         raise ValueError(f"{name} must hold one sample or more, got none: pass the labels of the samples.")
-    if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < 2**53).all():
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < np.float64(2**53)).all():
         whole = values.astype(np.int64)
         values = whole if (whole == values).all() else values
     if values.dtype.kind in "iu":
@@ -150,16 +169,16 @@ def _coded(y: Any, name: str) -> _Coded:
     if values.dtype.kind in "biuf":
         distinct, codes = np.unique(values, return_inverse=True)
         return _Coded(distinct.tolist(), codes)
-    items = values.tolist()
+    items = list(values) if values.dtype.kind == "M" else values.tolist()  # dates as `as_labels` has them
     position = {label: i for i, label in enumerate(dict.fromkeys(items))}
     return _Coded(
         list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items))
     )
 
 
-def _positions(coded: _Coded, labels: Labels, name: str, what: str) -> IntArray:
-    """Return y as positions among ``labels``, (n,)."""
-    found = np.array(match_labels(coded.labels, labels), dtype=np.int64)
+def _positions(coded: _Coded, places: list[int], labels: Labels, name: str, what: str) -> IntArray:
+    """Return y as positions among ``labels``, (n,), where its distinct labels have these places."""
+    found = np.array(places, dtype=np.int64)
     if (found < 0).any():
         unknown = [coded.labels[i] for i in np.flatnonzero(found < 0)]
         raise ValueError(

@@ -34,6 +34,24 @@ def is_frame(cost: Any) -> bool:
     return all(hasattr(cost, name) for name in ("columns", "index", "to_numpy"))
 
 
+def unnamed(count: int) -> Labels:
+    """Names that polars gives to columns without any."""
+    return tuple(f"column_{j}" for j in range(count))
+
+
+def is_series(values: Any) -> bool:
+    """Return whether ``values`` looks like a pandas Series, without importing pandas."""
+    return all(hasattr(values, name) for name in ("items", "index", "to_numpy")) and not is_frame(values)
+
+
+def column_names(cost: Any) -> Labels | None:
+    """Return the labels of the columns of a pandas, polars or Arrow table, None for an array."""
+    if is_frame(cost):
+        return frame_labels(cost.columns, _COLUMNS)
+    named = getattr(cost, "column_names", None) or (hasattr(cost, "to_numpy") and getattr(cost, "columns", None))
+    return as_labels(named, _COLUMNS) if named else None
+
+
 def is_labelled(cost: Any) -> bool:
     """Return whether ``cost`` is of a kind that carries the labels of its rows and columns."""
     return isinstance(cost, (str, os.PathLike, Mapping)) or is_frame(cost)
@@ -46,9 +64,25 @@ def parse(cost: Any) -> Table:
     if isinstance(cost, Mapping):
         return _from_mapping(cost)
     if is_frame(cost):
-        classes, decisions = as_labels(cost.index, _ROWS), as_labels(cost.columns, _COLUMNS)
+        classes, decisions = frame_labels(cost.index, _ROWS), frame_labels(cost.columns, _COLUMNS)
         return Table(as_numbers(cost, classes, decisions), classes, decisions)
+    columns = column_names(cost)
+    if columns is not None and columns != unnamed(len(columns)):
+        raise ValueError(
+            f"cost must name its rows as well as its columns {listed(columns)}, which a {type(cost).__name__} cannot: "
+            "pass CostMatrix(cost.to_numpy(), classes=[...], decisions=[...]) or a pandas DataFrame with an index."
+        )
     return Table(as_numbers(cost), None, None)
+
+
+def frame_labels(labels: Any, what: str) -> Labels:
+    """Return the labels of a frame's rows or columns, which must be of one level."""
+    if getattr(labels, "nlevels", 1) > 1:
+        raise ValueError(
+            f"{what} must have one label each, got a MultiIndex of {labels.nlevels} levels: drop the others by "
+            "droplevel, or unstack them."
+        )
+    return as_labels(labels, what)
 
 
 def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = None) -> FloatArray:
@@ -63,7 +97,8 @@ def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = N
     if raw.ndim != 2:
         raise ValueError(
             f"cost must be 2-d (one row per true class, one column per decision), got {type(cost).__name__} "
-            f"with {raw.ndim} dimension{'' if raw.ndim == 1 else 's'}: give a table such as [[0, 1], [5, 0]]."
+            f"with {raw.ndim} dimension{'' if raw.ndim == 1 else 's'}: give a table such as [[0, 1], [5, 0]]"
+            f"{', or unstack it' if is_series(cost) else ''}."
         )
     if raw.dtype.kind in "biuf":
         return np.ascontiguousarray(raw, dtype=np.float64)

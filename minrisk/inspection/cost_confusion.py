@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, match_labels
 from minrisk.costs.samples import as_samples
+from minrisk.costs.stated import judging
 from minrisk.costs.units import scaled
+from minrisk.estimator import BoostedClassifier
 from minrisk.inspection._drawing import DARK, innermost, name_ticks, numbers, plain, pyplot, square_cells, write_cells
 from minrisk.metrics import cost_confusion_matrix
 
@@ -148,17 +150,21 @@ class CostConfusionDisplay:
         (3, 3)
         """
         check_is_fitted(estimator)
-        decider = innermost(estimator)
-        if cost is None and hasattr(decider, "cost_"):
-            cost = decider.cost_
-            if cost is None:
+        decider, decided = innermost(estimator), estimator.predict(X)
+        if cost is None and isinstance(decider, BoostedClassifier):
+            if decider.cost_ is None:
                 raise ValueError(
                     "cost must be given for a classifier fitted on costs per row, got none: pass cost=, a K x D table "
                     "or one row of costs for each row of X."
                 )
-        labels = getattr(estimator, "classes_", None) if labels is None else labels
+            cost = decider._judged_by()
+        classes = getattr(estimator, "classes_", None)
+        if labels is None and classes is not None:
+            cost, labels = judging(cost, classes, len(decided))
+            if min(match_labels(np.unique(y).tolist(), classes.tolist())) >= 0:
+                labels = classes  # else all that costs name
         return cls.from_predictions(
-            y, estimator.predict(X), cost, labels=labels, sample_weight=sample_weight, ax=ax, **kwargs
+            y, decided, cost, labels=labels, sample_weight=sample_weight, ax=ax, **kwargs
         )
 
     @classmethod

@@ -22,13 +22,13 @@ from typing import IO, Any
 import numpy as np
 
 import minrisk
-from minrisk._typing import FloatArray, Labels
+from minrisk._typing import FloatArray
 from minrisk.categories import Categories, Category
 from minrisk.cost_regression import CostRegression
-from minrisk.costs import CostMatrix
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
+from minrisk.io.labels import costs_out, labels_in, labels_out, restore_labels
 from minrisk.learners.packed_similarities import PackedSimilarities
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
@@ -36,7 +36,7 @@ from minrisk.losses.links import LINKS
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
 from minrisk.smooth import SmoothScores
-from minrisk.validation import check_parameters, label_array
+from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"
 VERSION = 5
@@ -69,8 +69,9 @@ SMOOTH = {
 REGRESSION = {"means": (np.float64, 2), "vectors": (np.float64, 2), "bounds": (np.int64, 1)}
 COSTS = {f"costs_{name}": kind for name, kind in (TREE_ARRAYS | REGRESSION).items()}  # learnt from costs per row
 LEAVES = {"value": (np.float64, 1), "slope": (np.float64, 1), "origin": (np.float64, 1)}
+COSTS_STATED = {"cost": (np.float64, 2), "stated": (np.float64, 2)}
 OPTIONAL = {
-    **CURVES, **PROJECTION, **SMOOTH, **COSTS, **LEAVES, "cost": (np.float64, 2), "category_numbers": (np.float64, 1),
+    **CURVES, **PROJECTION, **SMOOTH, **COSTS, **LEAVES, **COSTS_STATED, "category_numbers": (np.float64, 1),
 }  # fmt: skip
 
 
@@ -197,19 +198,17 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREE_ARRAYS}
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
-    if estimator.cost_ is not None:
-        arrays["cost"] = np.asarray(estimator.cost_.values)
+    costs, labels = costs_out(estimator)
+    arrays |= costs
     features = getattr(estimator, "feature_names_in_", None)
-    header = {
+    header: dict[str, Any] = {
         "algorithm": type(estimator).__name__,
         "parameters": {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in estimator.get_params(deep=False).items()
             if name not in RUN_PARAMETERS and (name != "cv" or isinstance(value, Integral))  # splits are of other rows
         },
-        "cost_given": estimator.cost is not None,
-        "classes": _labels_out(estimator.classes_),
-        "decisions": _labels_out(estimator.decisions_),
+        **labels,
         "n_features": int(model.n_features),
         "feature_names": None if features is None else [str(name) for name in features],
         "link": model.link,
@@ -227,19 +226,9 @@ def _payload(estimator: BoostedClassifier) -> bytes:
 
 def _category_out(column: Category) -> dict[str, Any]:
     """All of a column of categories but its table."""
-    values = _labels_out(label_array(column.values))
+    values = labels_out(plain_array(column.values))
     return {"position": column.position, "name": column.name, "ordered": column.ordered, "values": values,
             "added": column.table.shape[1]}  # fmt: skip
-
-
-def _labels_out(labels: Labels) -> dict[str, Any]:
-    """Labels, or categories, as JSON: their dtype and plain values."""
-    values = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    if not all(isinstance(value, (str, bool, int, float)) for value in values):
-        raise TypeError(
-            f"Labels and categories must be numbers, strings or truth values to be saved, got {values[:5]!r}."
-        )
-    return {"dtype": "object" if labels.dtype == object else labels.dtype.str, "values": values}
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -253,9 +242,11 @@ def _restore(arrays: io_arrays.Unpacked) -> Any:
     if header["algorithm"] not in algorithms:
         raise ModelFileError(f"algorithm {header['algorithm']!r} is unknown.")
     parameters = {FORMER.get(name, name): value for name, value in header["parameters"].items()}
+    if "cost" in parameters:  # which might be the path of any file
+        raise ModelFileError("its costs are not among its arrays.")
     estimator = algorithms[header["algorithm"]](**parameters)
     check_parameters(header["algorithm"], estimator.get_params(deep=False), estimator._rules)
-    _restore_labels(estimator, header, arrays)
+    restore_labels(estimator, header, arrays)
     estimator._restore_facts(header["facts"])
     estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
     if isinstance(estimator, minrisk.MinRiskClassifier):
@@ -290,36 +281,11 @@ def _check_kinds(arrays: io_arrays.Unpacked) -> None:
             raise ModelFileError(f"array {name!r} is missing or of the wrong kind.")
 
 
-def _restore_labels(estimator: Any, header: dict[str, Any], arrays: Arrays) -> None:
-    estimator.classes_ = _labels_in(header["classes"])
-    estimator.decisions_ = _labels_in(header["decisions"])
-    if len(estimator.classes_) < 2 or len(set(estimator.classes_.tolist())) != len(estimator.classes_):
-        raise ModelFileError("the classes must be at least two, all different.")
-    estimator.cost_ = None
-    if "cost" in arrays:
-        classes, decisions = tuple(estimator.classes_.tolist()), tuple(estimator.decisions_.tolist())
-        estimator.cost_ = CostMatrix(arrays["cost"], classes, decisions, allow_diagonal=True)
-        estimator.cost = estimator.cost_ if header["cost_given"] else None
-
-
-def _labels_in(labels: dict[str, Any]) -> Labels:
-    values, dtype = labels["values"], labels["dtype"]
-    if not all(isinstance(value, (str, bool, int, float)) for value in values):
-        raise ModelFileError("labels must be numbers, strings or truth values.")
-    if dtype == "object":
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    if np.dtype(dtype).kind not in "biufU":
-        raise ModelFileError(f"labels of dtype {dtype!r} are unknown.")
-    return np.array(values, dtype=dtype)
-
-
 def _restore_categories(header: dict[str, Any], arrays: Arrays, n_numbers: int) -> Categories:
     """The columns of categories of a model that sees so many numbers."""
     flat, columns, begin = arrays.get("category_numbers", np.empty(0)), [], 0
     for part in header.get("categories", []):
-        values = tuple(_labels_in(part["values"]).tolist())
+        values = tuple(labels_in(part["values"]).tolist())
         shape = len(values) + 1, int(part["added"])
         end = begin + math.prod(shape)
         table = flat[begin:end].reshape(shape)  # raises for what does not fit, also for a negative number

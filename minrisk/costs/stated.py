@@ -1,0 +1,144 @@
+"""Costs as a fit keeps them: all that they say of classes, also of those that no training row has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minrisk.costs.labels import (
+    Labels,
+    are_numbers,
+    as_labels,
+    label_text,
+    listed,
+    match_labels,
+    named_beside,
+    written_numbers,
+)
+from minrisk.costs.matrix import CostMatrix
+from minrisk.costs.reading import aligned, as_cost, column_labels, column_order, is_per_row, positions_hint
+from minrisk.costs.tables import is_labelled
+
+
+def stated_cost(cost: Any, classes: Any) -> CostMatrix:
+    """Return the costs of a fit with all that they say: :func:`as_cost`, and then the other classes they name.
+
+    Classes that no training row has may come up later, in the rows of a fold that decisions are judged by.
+
+    Parameters
+    ----------
+    cost : object
+        As in :func:`as_cost`, not None.
+    classes : array-like of K labels
+        The classes of the training rows. Where a meta-estimator has numbered them, 0 to K - 1 in the order of the
+        sorted labels, labelled costs of K classes are taken in that order, provided it is the same however the labels
+        are written.
+
+    Returns
+    -------
+    CostMatrix
+        Rows and decisions of :func:`as_cost` first; then those of the other classes.
+
+    Raises
+    ------
+    ValueError
+        As :func:`as_cost`; also if classes seem to be numbers of a meta-estimator and nobody can tell of which.
+
+    Examples
+    --------
+    >>> cost = {"a": {"b": 1, "c": 2}, "b": {"a": 3, "c": 4}, "c": {"a": 5, "b": 6}}
+    >>> stated_cost(cost, ["a", "c"])
+    CostMatrix: 3 true classes (rows) x 3 decisions (columns)
+       a  c  b
+    a  0  2  1
+    c  5  0  6
+    b  3  4  0
+    >>> stated_cost(cost, [0, 1, 2]).values[0]
+    array([0., 1., 2.])
+    """
+    labels = as_labels(classes)
+    matrix = CostMatrix(cost) if is_labelled(cost) else cost
+    if not isinstance(matrix, CostMatrix) or matrix.classes is None or matrix.decisions is None:
+        return as_cost(matrix, labels)
+    matrix = _renumbered(matrix, labels)
+    assert matrix.classes is not None
+    assert matrix.decisions is not None
+    first = aligned(matrix, labels, trusted=isinstance(cost, CostMatrix), hint=positions_hint(cost, matrix))
+    assert first.decisions is not None
+    more = [i for i, at in enumerate(match_labels(matrix.classes, labels)) if at < 0]
+    if not more:
+        return first
+    others = tuple(matrix.classes[i] for i in more)
+    columns, _ = column_order(matrix.decisions, labels, matrix.classes, trusted=True)
+    of_others = [j for j in range(len(matrix.decisions)) if j not in columns]
+    rows = [*match_labels(labels, matrix.classes), *more]
+    return CostMatrix(
+        matrix.values[np.ix_(rows, [*columns, *of_others])],
+        labels + named_beside(others, matrix.classes, labels),
+        first.decisions + named_beside(tuple(matrix.decisions[j] for j in of_others), matrix.classes, labels),
+        allow_diagonal=True,
+    )
+
+
+def judging(cost: Any, classes: Any, n_samples: int) -> tuple[Any, Any]:
+    """Return costs to judge decisions by, and the classes of those that do not name them; as metrics take both.
+
+    Parameters
+    ----------
+    cost : object
+        None for 0/1 costs, one row of costs per sample, or anything :func:`stated_cost` takes.
+    classes : array-like of K labels
+        The classes that decisions are among.
+    n_samples : int
+        The number of decisions.
+    """
+    labels = as_labels(classes)
+    if cost is None or not is_per_row(cost, n_samples, len(labels)):
+        return None if cost is None else stated_cost(cost, labels), None
+    return cost, classes if column_labels(cost, labels) is None else None
+
+
+def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
+    """Return labelled costs with the numbers that a meta-estimator gave to the classes, if it did."""
+    rows, columns = matrix.classes, matrix.decisions
+    assert rows is not None
+    assert columns is not None
+    whole = are_numbers(classes) and not any(isinstance(label, bool) for label in classes)
+    if -1 not in match_labels(classes, rows) or not whole or not set(classes) <= set(range(len(rows))):
+        return matrix
+    order = _order(rows)
+    if len(classes) < len(rows) or order is None:
+        few = len(classes) < len(rows)
+        why = "are more" if few else "would be sorted otherwise as numbers than as texts"
+        which = "those of just these classes" if few else "the costs"
+        raise ValueError(
+            f"cost must have the labels of y, but y holds the classes {listed(classes)}, as if a meta-estimator had "
+            f"numbered them anew (cross_val_predict and voting, stacking, bagging and one-vs-rest classifiers do), and "
+            f"cost has the labels {listed(rows)}, which {why}: pass {which} as a plain table in the order of the "
+            f"sorted classes, or all with the numbers as labels, CostMatrix(table, classes=range({len(rows)}))."
+        )
+    number = dict(zip(order, sorted(classes), strict=True))
+    decided = match_labels(columns, rows)
+    others = tuple(label for label, at in zip(columns, decided, strict=True) if at < 0)
+    names = iter(named_beside(others, rows, classes))
+    return CostMatrix(
+        matrix.values,
+        [number[i] for i in range(len(rows))],
+        [number[at] if at >= 0 else next(names) for at in decided],
+        allow_diagonal=True,
+    )
+
+
+def _order(labels: Labels) -> list[int] | None:
+    """Return the positions of the sorted labels; None if that depends on whether they are numbers or texts."""
+    ways: list[Sequence[Any]] = [labels, [label_text(label) for label in labels]]
+    numbers = written_numbers(labels)
+    if numbers is not None:
+        ways.append(numbers)
+    try:
+        orders = [sorted(range(len(labels)), key=way.__getitem__) for way in ways]
+    except TypeError:  # labels of several kinds
+        return None
+    return orders[0] if all(order == orders[0] for order in orders) else None
