@@ -19,6 +19,7 @@ from minrisk._workers import Workers
 
 SAMPLE = 200_000  # rows that quantiles are computed from, as many as scikit-learn's histogram boosting takes
 COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this size
+HALF_RANGE = np.finfo(np.float64).max / 2  # half a range beyond which its width is no float64
 UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
 
 
@@ -131,7 +132,8 @@ def _thresholds(values: FloatArray, weight: FloatArray | None, strategy: str, ma
         return np.empty(0)
     if strategy == "uniform":
         low, high = ordered[0], ordered[-1]
-        found = np.linspace(low, high, room + 2)[1:-1] if low < high else np.empty(0)
+        wide = 1.0 if high / 2.0 - low / 2.0 < HALF_RANGE else 2.0
+        found = wide * np.linspace(low / wide, high / wide, room + 2)[1:-1] if low < high else np.empty(0)
         found = np.unique(found[(found >= low) & (found < high)])
     else:
         found = _quantile_thresholds(ordered, None if weight is None else weight[: len(ordered)], room)
@@ -151,5 +153,7 @@ def _quantile_thresholds(ordered: FloatArray, weight: FloatArray | None, room: i
         nearer = targets - below[before] < below[after] - targets
         starts = starts[np.unique(np.where(nearer, before, after))]
     low, high = ordered[starts - 1], ordered[starts]
-    middle = low + (high - low) / 2
+    with np.errstate(over="ignore"):
+        middle = low + (high - low) / 2
+    middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)  # of values on either side of a range that wide
     return np.where((middle < high) & np.isfinite(middle), middle, low)  # rounding must not move it up to `high`

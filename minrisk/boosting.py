@@ -23,6 +23,7 @@ from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.whole_round import Made, WholeRound, whole_round
 
 MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
+LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 by
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
 
 
@@ -59,6 +60,7 @@ class Progress:
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
     whole: WholeRound | None = None  # the compiled round on these rows
     smooth: SmoothScores | None = None  # of a member that has these in place of trees
+    diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
 
     @classmethod
     def of(
@@ -106,6 +108,8 @@ def boost(
 ) -> Progress:
     """Add rounds until `n_rounds` are there, no learner lowers the loss, it is low enough, or a monitor says stop.
 
+    A round after which the loss is beyond float64, as learning rates far above 1 may do, is not kept and the last one.
+
     Parameters
     ----------
     rows : Rows
@@ -126,16 +130,19 @@ def boost(
     """
     check_recipe(recipe)
     loss = recipe.loss
-    constant, least = loss.constant(rows.costs), loss.floors(rows.costs)
+    constant, unit, least = loss.constant(rows.costs), loss.unit(rows.costs), loss.floors(rows.costs)
     floors = least if least.any() else None
     weight = float(rows.costs.weight.sum())
     no_shift = np.zeros(rows.n_outputs)
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
-        return constant + math.exp(totals.log_scale) * _total(totals.value) * share / weight
+        """In stated costs."""
+        return constant + math.exp(totals.log_scale) * _total(totals.value) * share / weight * unit
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
+    if progress.diverged:
+        return progress
     totals = progress.totals or rows.gradients(loss, progress.log_scale)
     if progress.intercept is None:
         progress.intercept = np.zeros(rows.n_outputs)
@@ -145,6 +152,7 @@ def boost(
             rows.shift(progress.intercept)
             totals = rows.gradients(loss, totals.next_log_scale)
             progress.log_scale = totals.log_scale
+    if not progress.losses:
         progress.losses.append(mean_loss(totals))
         before = RoundInfo(0, n_rounds, (), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
@@ -163,6 +171,9 @@ def boost(
         if not ahead:
             break
         terms, corrections, totals = ahead.popleft()
+        if not is_finite(totals):
+            progress.diverged = True
+            break
         progress.trees += [term.learner for term in terms]
         progress.vectors += [term.vectors for term in terms]
         progress.log_scale = totals.log_scale
@@ -173,6 +184,20 @@ def boost(
                 break
     progress.totals, progress.whole = totals, whole
     return progress
+
+
+def is_finite(totals: Totals) -> bool:
+    """Whether float64 holds the loss, and the weights of the next round."""
+    value = _total(totals.value)
+    size = math.log(value) + totals.log_scale if value > 0.0 else totals.log_scale
+    return math.isfinite(value) and max(size, totals.log_scale, totals.next_log_scale) < LARGEST_LOG
+
+
+def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
+    """No rounds, and these scores for all rows."""
+    rows.restart(intercept)
+    start = Progress(intercept=intercept, log_scale=recipe.loss.start_log_scale(rows.costs))
+    return boost(rows, recipe, 0, 0, start=start)
 
 
 def _compiled(rows: Rows, recipe: Recipe) -> WholeRound | None:

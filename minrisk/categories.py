@@ -194,7 +194,8 @@ def _recoded(given: Coded, values: tuple[Any, ...]) -> FloatArray:
 def _shares(rows: IntArray, n_rows: int, label: IntArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares of the classes in each row of a table, (n_rows, m), and for each training row without its fold, (n, m)."""
     K = int(label.max()) + 1
-    fold = np.random.default_rng(0).permutation(len(label)) % FOLDS  # the same in every fit
+    fold, counted = np.zeros(len(label), dtype=np.int64), np.flatnonzero(weight > 0)
+    fold[counted] = np.random.default_rng(0).permutation(len(counted)) % FOLDS  # the same in every fit
     counts = np.zeros((FOLDS, n_rows, K))
     np.add.at(counts, (fold, rows, label), weight / weight[weight > 0].mean())
     total = counts.sum(axis=0)

@@ -17,6 +17,7 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
 from minrisk.costs.stated import judging, stated_cost
+from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.inputs import FEW_ROWS, Inputs, check_the_same
 from minrisk.validation import check_parameters, check_weights, label_array
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from minrisk.binning import Binner
     from minrisk.boosting import Recipe
     from minrisk.costs import CostMatrix
+    from minrisk.losses.links import Link
     from minrisk.model import AdditiveModel
     from minrisk.monitors import ProgressBar
     from minrisk.rows.base import RowCosts
@@ -42,6 +44,11 @@ class Prepared(NamedTuple):
     binner: Binner
     rows: LocalRows
     validation: LocalRows | None
+
+
+def _as_stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> FloatArray:
+    """Earlier means of stated costs, and mean avoidable costs after them as such."""
+    return np.concatenate([earlier, costs.stated(np.array(risks[len(earlier) :], dtype=np.float64))])
 
 
 class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -89,9 +96,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         y : array-like of shape (n,)
             Class labels, numbers or strings; at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Multiplies each row's costs; a weight of 2 is the row twice.
+            Multiplies each row's costs; a weight of 2 beside weights of 1 is the row twice. Only ratios matter.
         cost : optional
-            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row.
+            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row. A
+            constant in all costs of a row changes no decision.
 
         Returns
         -------
@@ -135,22 +143,25 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         codes = self._encode(y, goes_on)
         weight = self._weights(sample_weight, X)
         before = vars(self).copy()
-        table, index = self._resolve_cost(cost, codes)
+        costs = self._resolve_cost(cost, codes, weight)
+        index = costs.row
         if goes_on:
             for name, attribute in (("decisions", "decisions_"), ("costs", "cost_")):
                 check_the_same(name, before[attribute], getattr(self, attribute))
         if not goes_on:
             self._seed = self._draw_seed()
+        if not np.all(weight):  # rows of weight 0 are left out, also of what is drawn
+            counted = weight > 0.0
+            X, codes, weight, index = X[counted], codes[counted], weight[counted], index[counted]
         training, validating = None, None
         if self.early_stopping:
             training, validating = split_rows(codes, self.validation_fraction, self._seed)
-        counted = None if sample_weight is None else weight
-        binner = self._fit_binner(X, training, counted, workers)
+        binner = self._fit_binner(X, training, None if sample_weight is None else weight, workers)
 
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
-            columns = index, weight, codes.astype(np.int32)
-            costs = RowCosts(table, *(columns if part is None else (column[part] for column in columns)))
-            return self._make_rows(X, part, binner, costs, workers, trainable)
+            of_rows = RowCosts(costs.table, index, weight, codes.astype(np.int32), costs.unit, costs.least)
+            of_part = of_rows if part is None else of_rows.at(part)
+            return self._make_rows(X, part, binner, of_part, workers, trainable)
 
         rows = rows_of(training, True)
         return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
@@ -171,11 +182,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     @staticmethod
     def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Checked sample weights, ones by default."""
+        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
         weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():  # newer versions of scikit-learn say so themselves
             raise ValueError("Sample weights must contain at least one non-zero number.")
-        return weight
+        return weight if sample_weight is None else relative_weights(weight)
 
     def _draw_seed(self) -> int:
         """Seed of everything that is drawn; 0 where nothing is, so that equal models are equal files."""
@@ -185,8 +196,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _boost(self, data: Prepared, goes_on: bool, bar: ProgressBar) -> None:
-        """Run the rounds and keep what they made."""
-        from minrisk.boosting import Progress, boost
+        """Run the rounds and keep what they made, or a constant where they made nothing better."""
+        from minrisk.boosting import Progress, boost, constant
         from minrisk.learners.tree import pack
         from minrisk.model import AdditiveModel
         from minrisk.monitors import EarlyStopping, RiskHistory
@@ -194,31 +205,65 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         rows, thresholds = data.rows, data.binner.thresholds
         recipe = self._recipe(rows.costs, thresholds)
         start = None
+        goes_on = goes_on and self.n_iter_ > 0  # from nothing as if there had been no fit
         if goes_on:
             start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_.tolist())
             for part in (rows, data.validation):
                 if part is not None:
                     start.replay(part)
-        history = RiskHistory(self.train_risk_.tolist() if goes_on else ())
+        known = self.train_risk_ if goes_on else np.empty(0)
+        history = RiskHistory(rows.costs.avoidable(known).tolist())
         monitors: list[Any] = [history]
-        stopping = None
+        stopping, validated = None, np.empty(0)
         if data.validation is not None:
-            known = self.validation_risk_.tolist() if goes_on and self.validation_risk_ is not None else ()
-            stopping = EarlyStopping(data.validation, self.n_iter_no_change, known)
+            if goes_on and self.validation_risk_ is not None:
+                validated = self.validation_risk_
+            stopping = EarlyStopping(
+                data.validation, self.n_iter_no_change, data.validation.costs.avoidable(validated).tolist()
+            )
             monitors.append(stopping)
         bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
         progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         per_round = recipe.learners_per_round
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
+        if self._learnt_nothing(n == 0 and not recipe.fit_intercept, history.risks[n], rows.costs):
+            n, known, validated = 0, np.empty(0), np.empty(0)
+            scores = self._constant(recipe.loss.link(rows.costs), rows.costs)
+            progress = constant(rows, recipe, scores)
+            history.risks = [rows.risk()]
+            if stopping is not None:
+                stopping.rows.restart(scores)
+                stopping.risks = [stopping.rows.risk()]
         assert progress.intercept is not None
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
         packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.costs)
         self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
-        self.train_risk_ = np.array(history.risks[: n + 1])
-        self.validation_risk_ = None if stopping is None else np.array(stopping.risks)
+        self.train_risk_ = _as_stated(rows.costs, known, history.risks)[: n + 1]
+        self.validation_risk_ = None
+        if stopping is not None:
+            self.validation_risk_ = _as_stated(stopping.rows.costs, validated, stopping.risks)
         self._log_scale = progress.log_scale
+
+    def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
+        """Whether a constant is to answer: scores are all 0, or decide worse about the training rows than it."""
+        from minrisk.rows.base import is_worse
+
+        return unborn or is_worse(risk, costs)
+
+    def _constant(self, link: Link | None, costs: RowCosts) -> FloatArray:
+        """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""
+        from minrisk.losses.links import constant_scores
+
+        if link is None:
+            return costs.constant_scores()
+        means = costs.of_decisions()
+        rows = np.bincount(costs.label, weights=costs.weight, minlength=len(means))
+        scores, best = constant_scores(link, rows / rows.sum()), int(np.argmin(means))
+        if scores[best] < scores.max():
+            scores[best] = np.nextafter(scores.max(), np.inf)
+        return scores
 
     def _encode(self, y: Labels, goes_on: bool) -> IntArray:
         """Class codes of y; sets or checks `classes_`."""
@@ -238,19 +283,19 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self.classes_ = classes
         return codes
 
-    def _resolve_cost(self, cost: Any, codes: IntArray) -> tuple[FloatArray, np.ndarray]:
-        """Cost table and the table row of each sample; sets `cost_` and `decisions_`."""
+    def _resolve_cost(self, cost: Any, codes: IntArray, weight: FloatArray) -> AvoidableCosts:
+        """Avoidable costs and the table row of each sample; sets `cost_` (as stated) and `decisions_`."""
         n = len(codes)
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
             self.cost_ = self._stated = None
             self.decisions_ = label_array(decisions, self.classes_)
-            return table, np.arange(n, dtype=np.int32)
+            return AvoidableCosts.of(table, np.arange(n, dtype=np.int32), weight > 0.0)
         given = self.cost if cost is None else cost
         self._stated = None if given is None else stated_cost(given, self.classes_)
         self.cost_ = as_cost(self._stated, self.classes_)
         self.decisions_ = label_array(self.cost_.decisions, self.classes_)
-        return np.ascontiguousarray(self.cost_.values), codes.astype(np.int32)
+        return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32))
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _scores(self, X: np.ndarray) -> FloatArray:

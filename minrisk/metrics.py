@@ -14,6 +14,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
+from minrisk.costs.units import scaled
 
 __all__ = [
     "best_constant_cost",
@@ -143,7 +144,9 @@ def regret(
     -0.5
     """
     samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
-    return _mean_cost(samples) - _constant_cost(samples)
+    least = samples.values.min(axis=1, keepdims=True)  # which no decision avoids: a constant is no part of a difference
+    avoidable = samples._replace(values=samples.values - least)
+    return _mean_cost(avoidable) - _constant_cost(avoidable)
 
 
 def cost_confusion_matrix(
@@ -200,10 +203,12 @@ def cost_confusion_matrix(
     samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
     shape = len(samples.classes), len(samples.decisions)
     cells = samples.truth * shape[1] + samples.decided
-    weight = samples.weight if samples.weight is not None else np.ones(len(cells))
-    total = _sums(cells, weight * _costs(samples), shape[0] * shape[1]).reshape(shape)
+    weight, of_weight = _near_one(samples.weight, len(cells))
+    costs, of_cost = scaled(_costs(samples), 0.0)
+    total = _sums(cells, weight * costs, shape[0] * shape[1]).reshape(shape)
     if normalize is None:
-        return total
+        with np.errstate(over="ignore"):
+            return np.asarray(np.ldexp(total, of_weight + of_cost))
     if normalize == "all":
         by = np.full((1, 1), weight.sum())
     elif normalize == "true":
@@ -212,7 +217,7 @@ def cost_confusion_matrix(
         by = _sums(samples.decided, weight, shape[1])[None, :]
     share = np.zeros(shape)
     np.divide(total, by, out=share, where=by > 0)
-    return share
+    return np.asarray(np.ldexp(share, of_cost))
 
 
 def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[..., float]:
@@ -261,15 +266,21 @@ def _sums(codes: IntArray, weight: FloatArray, count: int) -> FloatArray:
     return np.asarray(np.bincount(codes, weights=weight, minlength=count), dtype=np.float64)
 
 
+def _near_one(weight: FloatArray | None, n: int) -> tuple[FloatArray, int]:
+    """Weights times 2**-exponent, the largest near 1 so that sums neither overflow nor vanish, and the exponent."""
+    return (np.ones(n), 0) if weight is None else scaled(weight, 0.0)
+
+
 def _mean_cost(samples: Samples) -> float:
-    costs = _costs(samples)
+    costs, exponent = scaled(_costs(samples), 0.0)
     if samples.weight is None:
-        return float(costs.mean())
-    return float(samples.weight @ costs / samples.weight.sum())
+        return float(np.ldexp(costs.mean(), exponent))
+    weight, _ = _near_one(samples.weight, len(costs))
+    return float(np.ldexp(weight @ costs / weight.sum(), exponent))
 
 
 def _constant_cost(samples: Samples) -> float:
-    n = len(samples.truth)
-    weight = np.ones(n) if samples.weight is None else samples.weight
-    per_line = weight if samples.per_row else _sums(samples.truth, weight, len(samples.values))
-    return float((per_line @ samples.values).min() / weight.sum())
+    weight, _ = _near_one(samples.weight, len(samples.truth))
+    values, exponent = scaled(samples.values, 0.0)
+    per_line = weight if samples.per_row else _sums(samples.truth, weight, len(values))
+    return float(np.ldexp((per_line @ values).min() / weight.sum(), exponent))

@@ -43,7 +43,7 @@ class Monitor(Protocol):
 
 
 class RiskHistory:
-    """Mean cost of the training decisions, before round 1 and after every round.
+    """Mean avoidable cost of the training decisions, before round 1 and after every round.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def split_rows(codes: IntArray, share: float, seed: int) -> tuple[IntArray, IntA
 
 
 class EarlyStopping:
-    """Stop when the validated risk has not reached a new minimum for `patience` rounds.
+    """Stop when the validated risk (the mean avoidable cost) has not reached a new minimum for `patience` rounds.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from minrisk.losses.links import Link
 from minrisk.model import AdditiveModel
 from minrisk.monitors import ProgressBar
 from minrisk.projection import Projection
-from minrisk.rows.base import RowCosts
+from minrisk.rows.base import EQUAL, RowCosts
 from minrisk.selection import (
     FORGETTING,
     LEAST_GAIN,
@@ -185,9 +185,10 @@ def fit_pool(
     phases = Phases(bar, len(folds), coming, most)
     phases.begin("plain members", n_folds, 1)
     own = members(plain, 0, n_folds)
-    constants = [member.constant() for member in own]
     pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), judge, [])
-    fit = pool.fits[0]
+    fit, constants = pool.fits[0], [member.constant() for member in own]
+    if pool.link is None:
+        pool = _or_constant(pool, constants, folds, judge)
     del own  # they hold memory
     phases.usual = fit.judged[-1][0]
     if workers.n > 1:
@@ -206,6 +207,20 @@ def fit_pool(
 def _contested(trainer: AnyTrainer) -> str:
     """The place that rivals strive for."""
     return trainer.candidate.rival or trainer.candidate.variant
+
+
+def _or_constant(pool: Pool, constants: list[Progress], folds: IntArray, judge: Judge) -> Pool:
+    """Members trained on costs, or the cheapest decision for all rows where left-out rows say that it is no dearer.
+
+    Of equals the members, if they have rounds.
+    """
+    fit, scores = pool.fits[0], np.array([made.intercept for made in constants])[folds]
+    least = _risk(scores, None, 1.0, judge)
+    if fit.n_rounds and not fit.risk - least > EQUAL * fit.risk:
+        return pool
+    of_all = judge.costs.constant_scores()
+    members = [replace(made, intercept=of_all) for made in constants]
+    return _alone(fit._replace(members=members, n_rounds=0, scores=scores.astype(np.float32)), judge, [])
 
 
 def _or_frequencies(
@@ -229,8 +244,7 @@ def _alone(fit: CrossFit, judge: Judge, dropped: list[CrossFit]) -> Pool:
 
 def _judged(fit: CrossFit, judge: Judge, link: Link | None) -> CrossFit:
     """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
-    table, row, weight, label = judge.costs
-    seen = judge._replace(costs=RowCosts(table, row[fit.seen], weight[fit.seen], label[fit.seen]))
+    seen = judge._replace(costs=judge.costs.at(fit.seen))
     return fit._replace(risk=_risk(fit.scores, link, fit.temperature, seen), scores=fit.scores[:0].copy())
 
 
@@ -312,7 +326,7 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
 
 
 def validated_risk(pool: Pool, judge: Judge) -> float:
-    """Mean cost of the decisions about left-out rows; infinite without any."""
+    """Mean avoidable cost of the decisions about left-out rows; infinite without any."""
     return _risk(pool.scores, pool.link, pool.temperature, judge)
 
 
@@ -332,15 +346,15 @@ def mean_losses(pool: Pool) -> FloatArray:
     return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
 
 
-def report(pool: Pool, risk: float) -> list[dict[str, Any]]:
-    """A line per candidate: plain values; `risk` is the pool's, as validated."""
+def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:
+    """A line per candidate: plain values, mean stated costs; `risk` is the pool's, as validated."""
     lines, shares = [], [*pool.weights, *([0.0] * len(pool.dropped))]
     for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
         lines.append({
             "surrogate": fit.candidate.surrogate, "variant": fit.candidate.variant, "share": share,
             "n_rounds": fit.n_rounds, "temperature": fit.temperature,
-            "risk": fit.risk if np.isfinite(fit.risk) else None,
-            "pooled_risk": risk if np.isfinite(risk) else None, "seconds": fit.seconds,
+            "risk": costs.at(fit.seen).stated(fit.risk) if np.isfinite(fit.risk) else None,
+            "pooled_risk": costs.stated(risk) if np.isfinite(risk) else None, "seconds": fit.seconds,
         })  # fmt: skip
     return lines
 

@@ -16,11 +16,11 @@ from minrisk._kernels import links
 from minrisk._memory import empty
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.boosting import Progress, Recipe, boost
+from minrisk.boosting import Progress, Recipe, boost, constant
 from minrisk.columns import Codes, Columns
 from minrisk.losses.links import Link
 from minrisk.monitors import Monitor
-from minrisk.rows.base import RowCosts
+from minrisk.rows.base import RowCosts, is_worse
 from minrisk.rows.local import LocalRows
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
@@ -76,7 +76,7 @@ class CrossFit(NamedTuple):
     scores: np.ndarray  # (m, D) float32, by the member that did not see the row; none once a pool has judged them
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
-    risk: float = np.inf  # mean stated cost of the decisions about those rows, which a pool fills in
+    risk: float = np.inf  # mean avoidable cost of the decisions about those rows, which a pool fills in
 
 
 # -- what suits a number of rows -------------------------------------------------------------------------------------
@@ -177,11 +177,11 @@ def without(costs: RowCosts, first: int, last: int) -> tuple[RowCosts, FloatArra
 
     That is 0 where no other row is of the class: who has not seen a class can say nothing about it.
     """
-    table, row, stated, label = costs
+    label, stated = costs.label, costs.weight
     weight = stated.copy()
     weight[first:last] = 0.0
     known = np.bincount(label, weights=weight) > 0
-    return RowCosts(table, row, weight, label), np.where(known[label[first:last]], stated[first:last], 0.0)
+    return costs._replace(weight=weight), np.where(known[label[first:last]], stated[first:last], 0.0)
 
 
 class CrossFitted(Protocol):
@@ -258,7 +258,12 @@ class Member:
         )
 
     def constant(self) -> Progress:
-        """What it knows without a tree: the logarithms of the class frequencies, half a row added to each."""
+        """What it knows without a tree: the logarithms of the class frequencies, half a row added to each.
+
+        Trained on costs: minus the logarithms of what each decision costs.
+        """
+        if self.recipe.loss.link(self.rows.costs) is None:
+            return constant(self.rows, self.recipe, self.rows.costs.constant_scores())
         rows, log_p = log_frequencies(self.rows.costs)
         return Progress(intercept=log_p, losses=[float(-rows @ log_p / rows.sum())])
 
@@ -333,6 +338,11 @@ class Trainer:
         made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs), dtype=np.float32)
         if not made.trees and self.candidate.link == STARTS_AT_ZERO:
             made = member.constant()
+        elif self.candidate.link is None:
+            assert made.intercept is not None
+            member.rows.wake(made.trees, made.vectors, made.intercept)
+            if is_worse(member.rows.risk(), self.candidate.costs):
+                made = member.constant()
         return CrossFit(
             self.candidate, [made], len(made.trees), 1.0, np.arange(0), np.empty(0), none, [], member.seconds
         )
@@ -348,7 +358,7 @@ def cross_fit(
     least log-loss, for the same risk. Members may have been trained before.
     """
     link, seen = candidate.link, np.flatnonzero(folds < len(members))
-    fold, (table, row, all_weight, label) = folds[seen], candidate.costs
+    fold, (table, row, all_weight, label, *_) = folds[seen], candidate.costs
     row, stated, label = row[seen], all_weight[seen], label[seen]
     weight, places = np.empty(len(seen)), [np.flatnonzero(fold == number) for number in range(len(members))]
     for place, member in zip(places, members, strict=True):
@@ -372,7 +382,8 @@ def cross_fit(
             judged = float(stated @ table[row, pooled(c).argmax(axis=1)])
         else:
             running, judged = fit_temperature(link, pooled(c), label, weight, running, caution=False)
-        curve.append((rounds[c], judged / (float((stated if link is None else weight).sum()) or 1.0)))
+        mean = judged / (float((stated if link is None else weight).sum()) or 1.0)
+        curve.append((rounds[c], candidate.costs.at(seen).stated(mean) if link is None else mean))
         start = judged if c == 0 else start
         asked = LEAST_FALL * min(best, start - best) if chosen else FIRST_FALL * start
         if c == 0 or judged < best - asked:

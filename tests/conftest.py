@@ -15,3 +15,13 @@ def data_folder():
     if not (folder / "letter.csv.gz").is_file():
         pytest.skip(f"no data sets in {folder}: set MINRISK_DATA")
     return folder
+
+
+@pytest.fixture
+def as_published(monkeypatch):
+    """Algorithms without the frame's answer where they have learnt nothing: slow twins do not have it."""
+    from minrisk.algorithms.mcboost import MCBoostClassifier
+    from minrisk.estimator import BoostedClassifier
+
+    for cls in (BoostedClassifier, MCBoostClassifier):
+        monkeypatch.setattr(cls, "_learnt_nothing", lambda self, unborn, risk, costs: False)

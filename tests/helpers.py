@@ -5,6 +5,7 @@ import numpy as np
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.boosting import Recipe
+from minrisk.costs.units import AvoidableCosts
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.rows.base import RowCosts
@@ -61,3 +62,8 @@ def make_recipe(rows, binner, base="exponential", offset="paper", max_depth=2, *
         ClosedFormStep() if base == "exponential" else NewtonStep(),
         **{"smoothing": 1e-3, **other},
     )
+
+
+def in_units(table):
+    """Costs as losses see them."""
+    return AvoidableCosts.of(np.asarray(table, dtype=float), np.arange(len(table))).table

@@ -19,7 +19,9 @@ from minrisk.binning import fit_binner
 from minrisk.boosting import boost
 from minrisk.codes import simplex_codewords
 from minrisk.rows.directed import DirectedRows
-from tests.helpers import make_costs
+from tests.helpers import in_units, make_costs
+
+pytestmark = pytest.mark.usefixtures("as_published")
 
 LOSSES = ("gll", "gel", "mc", "ls", "lt")
 
@@ -53,7 +55,9 @@ def test_equals_the_twin(loss, seed):
     rows = cost[y] * rng.uniform(0.5, 2.0, (len(y), 1)) if per_row else cost[y]
     weighting = ("curvature", "uniform", "slope")[seed % 3]
     gradient = seed % 5 == 4
-    terms, losses = twin.mcboost(X, rows, y, weights, loss, 5, weighting, gradient)
+    seen = in_units(rows if per_row else cost) if loss == "gll" else rows
+    seen = seen if per_row or loss != "gll" else seen[y]
+    terms, losses = twin.mcboost(X, seen, y, weights, loss, 5, weighting, gradient)
     model = MCBoostClassifier(
         None if per_row else cost, loss=loss, n_estimators=5, weighting=weighting,
         descent="gradient" if gradient else "coordinate",
@@ -72,6 +76,7 @@ def test_equals_the_twin(loss, seed):
 def test_a_coordinate_step_is_the_numerical_minimum(loss, seed, weak_learner):
     """Along what the first learner answers, the loss of the paper is least at the step taken."""
     X, y, cost, weights, _ = problem(seed, 3)
+    cost = in_units(cost)
     model = MCBoostClassifier(cost, loss=loss, n_estimators=1, weak_learner=weak_learner, max_depth=2)
     model.fit(X, y, sample_weight=weights)
     first = model.model_

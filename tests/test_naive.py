@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+pytestmark = pytest.mark.usefixtures("as_published")
+
 LOSSES = ["exponential", "logistic", "squared"]
 OFFSETS = ["paper", "tight"]
 SETTINGS = list(itertools.product(LOSSES, OFFSETS))

@@ -351,7 +351,7 @@ def test_a_line_for_every_candidate():
     table, weight = random_costs(rng, 3), rng.uniform(0.5, 2, 300)
     stated = make_costs(table, codes, weight)
     pool = pool_of(told, folds, 7, 0, stated)
-    lines = report(pool, validated_risk(pool, judge_of(stated)))
+    lines = report(pool, validated_risk(pool, judge_of(stated)), stated)
     assert [line["variant"] for line in lines] == ["plain", "linear", "small"]
     one, two = (own / fit.temperature for own, fit in zip((scores, other), pool.fits, strict=True))
     share, _ = blend("softmax", one, two, codes, np.ones(300))
@@ -372,7 +372,7 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
     weight, table = np.random.default_rng(0).uniform(0.5, 2, 300), 1 - np.eye(3)
     stated = make_costs(table, codes, weight)
     pool = pool_of([Told("plain", scores, codes), Told("small", 0.1 * scores - 5, codes)], folds, 7, 0, stated)
-    _, line = report(pool, validated_risk(pool, judge_of(stated)))
+    _, line = report(pool, validated_risk(pool, judge_of(stated)), stated)
     (dropped,) = pool.dropped
     expected = mean_cost(0.1 * scores[:100] - 5, dropped.temperature, codes[:100], weight[:100], table)
     assert line["risk"] == pytest.approx(expected)
@@ -383,7 +383,7 @@ def test_one_member_of_all_rows_has_no_risk():
     pool = pool_of([Told("plain", scores, codes)], np.zeros(300, dtype=int), 7, 0)
     stated = make_costs(1 - np.eye(3), codes, np.ones(300))
     assert validated_risk(pool, judge_of(stated)) == np.inf
-    (line,) = report(pool, validated_risk(pool, judge_of(stated)))
+    (line,) = report(pool, validated_risk(pool, judge_of(stated)), stated)
     assert line["risk"] is None and line["pooled_risk"] is None and line["share"] == 1.0
 
 

@@ -24,6 +24,8 @@ from minrisk.rows.similar import SimilarRows
 from minrisk.steps.base import StepProblem
 from tests.helpers import make_costs
 
+pytestmark = pytest.mark.usefixtures("as_published")
+
 
 def similar(response="real", **options):
     return REBELClassifier(weak_learner="similarity", response=response, **options)

@@ -26,6 +26,8 @@ from minrisk.rows.pairs import CorrectiveRows, PairRows
 from minrisk.steps.penalised import Objective, PairwiseStep, Tolerances, most_violated
 from tests.helpers import make_costs
 
+pytestmark = pytest.mark.usefixtures("as_published")
+
 LOSSES = ("exponential", "logistic")
 TIGHT = Tolerances(1000, 1e-11, 1e-16)
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])

@@ -17,3 +17,4 @@ EDGE_BITS = 30  # |fixed edge| <= 2**30, so that int32 never overflows and 2**33
 SUM_BITS = 62  # |fixed-point sum| <= 2**62
 FLOAT_BITS = 52  # |sum| <= 2**52 of whole numbers is exact in float64 as well, and vectorised
 COUNT_BITS = 26  # of a count of rows packed below a sum of masses: at most 2**26 - 1 rows in one place then
+FAR = 1e200  # what a line answers at most, and a feature is from its mean: sums of such stay finite

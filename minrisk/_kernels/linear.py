@@ -8,6 +8,7 @@ adding ROUND, which leaves them in the low bits: int64 sums, exact and vectorise
 
 import numpy as np
 
+from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._jit import kernel
 
 ROUND = 6755399441055744.0  # 1.5 * 2**52
@@ -77,4 +78,10 @@ def line_response(X, feature, slope, origin, value, start, stop, response):
     """response = value + slope * (x - origin) of rows start..stop, value where x is missing."""
     for i in range(start, stop):
         difference = X[i, feature] - origin
-        response[i] = value + slope * (0.0 if np.isnan(difference) else difference)
+        response[i] = value
+        if slope != 0.0 and not np.isnan(difference):
+            if np.isinf(difference):  # beyond float64, where half of it is not
+                difference = X[i, feature] / 2.0 - origin / 2.0
+                response[i] += min(max(2.0 * (slope * difference), -FAR), FAR)
+            else:
+                response[i] += min(max(slope * difference, -FAR), FAR)

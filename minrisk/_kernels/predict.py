@@ -6,6 +6,7 @@ side. A missing value compares as not greater, so it goes left.
 
 import numpy as np
 
+from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._jit import kernel
 
 ROWS, VALUES = 1024, 1 << 18  # rows per block and values of theirs: a tree's nodes and vectors stay in cache for them
@@ -91,8 +92,11 @@ def add_linear_trees(
             f = value[node]
             if slope[node] != 0.0:
                 difference = np.float64(X[i, feature[node]]) - origin[node]
-                if not np.isnan(difference):
-                    f += slope[node] * difference
+                if np.isinf(difference):  # beyond float64, where half of it is not
+                    difference = np.float64(X[i, feature[node]]) / 2.0 - origin[node] / 2.0
+                    f += min(max(2.0 * (slope[node] * difference), -FAR), FAR)
+                elif not np.isnan(difference):
+                    f += min(max(slope[node] * difference, -FAR), FAR)
             v = vector[node]
             for k in range(n_outputs):
                 scores[i, k] += f * vectors[v, k]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._jit import kernel
 
 
@@ -19,6 +20,7 @@ def project_rows(X, center, weights, out):
         for j in range(n_features):
             x = X[i, j] - center[j]
             if x == x:
+                x = min(max(x, -FAR), FAR)
                 for c in range(n_columns):
                     sums[c] += x * weights[j, c]
         for c in range(n_columns):

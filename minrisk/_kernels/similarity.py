@@ -21,6 +21,8 @@ PRODUCT_BITS = 50  # of products that are rounded so, at most
 
 EXPONENTIAL = 0  # as in `split`: drop = T - sqrt(T^2 - E^2)
 
+REMOTE = 1e150  # from two points, in units of their distance: its square is still finite
+
 
 @kernel
 def whole_distances(X, squares, anchors, start, stop, out):
@@ -82,8 +84,10 @@ def two_point(near, far, rate, real):
     """
     u, v = near * rate, far * rate
     if not real:
-        return 1.0 if v >= u else -1.0
+        return 1.0 if v > u or (v == u and (v < np.inf or far >= near)) else -1.0
     r = 0.5 * (u + v) - 1.0
+    if not r < REMOTE:
+        return 0.0
     return (v - u) / ((4.0 * SUPREMUM) * (4.0 + r * r))
 
 

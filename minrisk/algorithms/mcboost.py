@@ -284,6 +284,9 @@ class MCBoostClassifier(BoostedClassifier):
         assert self.model_.link is not None
         return expected_costs(self.model_.link, scores, self.model_.temperature, self.cost_.avoidable)
 
+    def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
+        return unborn or (self.decision == "argmax" and super()._learnt_nothing(unborn, risk, costs))
+
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.loss == "mc" else self.decisions_)
 

@@ -232,14 +232,14 @@ class MinRiskClassifier(BoostedClassifier):
         begun = time.perf_counter()
         codes = self._encode(y, False)
         weight = self._weights(sample_weight, X)
-        table, index = self._resolve_cost(cost, codes)
+        table, index, unit, unavoidable = self._resolve_cost(cost, codes, weight)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
         usual, fine = usual_bins(self.binning, self.max_bins, len(counted), X.shape[1])
         binned = partial(bin_columns, X, counted, weight, self.binning, workers)
         columns = binned(usual)
         label = codes[counted].astype(np.int32)
-        stated = RowCosts(table, index[counted], weight[counted], label)
+        stated = RowCosts(table, index[counted], weight[counted], label, unit, unavoidable)
         folds = folds_of(self.cv, X, y, counted, columns.binned, label, self._seed)
         rows, finer, projection, own = counted, {}, None, None
         if pooled := self.pool and folds.max() > 0:
@@ -252,7 +252,7 @@ class MinRiskClassifier(BoostedClassifier):
             for part in {columns, *finer.values()}:
                 part.reorder(order)
             folds, rows = folds[order], counted[order]
-            stated = RowCosts(table, index[rows], weight[rows], label[order])
+            stated = RowCosts(table, index[rows], weight[rows], label[order], unit, unavoidable)
         per_row = self.cost_ is None
         judge = Judge(stated, mean_costs(stated, len(self.classes_)) if per_row else table)
         unsure = folds.max() == 0 and self.cv != 1
@@ -267,7 +267,8 @@ class MinRiskClassifier(BoostedClassifier):
                 trainers = [Trainer(c, finer.get(c.variant, columns), workers, bar.watching) for c in tried]
                 smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
                 found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, judge, unsure, bar)
-            self.selection_ += report(found, risk := validated_risk(found, judge))
+            risk = validated_risk(found, judge)
+            self.selection_ += report(found, risk, stated)
             if risk < least or best is None:
                 best, least = found, risk
         assert best is not None

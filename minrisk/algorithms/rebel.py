@@ -325,14 +325,14 @@ class REBELClassifier(BoostedClassifier):
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,
             max_features=n_drawn(self.max_features, len(thresholds)),
-            target_loss=self._target_loss(len(costs.row)),
+            target_loss=self._target_loss(costs),
         )
 
-    def _target_loss(self, n: int) -> float:
-        """Where n training rows are fitted well enough."""
+    def _target_loss(self, costs: Any) -> float:
+        """Where the training rows are fitted well enough, in stated costs."""
         if self.target_loss is None:
             return -np.inf
-        return 1.0 / n if self.target_loss == ONE_ERROR else float(self.target_loss)
+        return float(costs.stated(1.0 / len(costs.row)) if self.target_loss == ONE_ERROR else self.target_loss)
 
     def _family(self, thresholds: tuple[FloatArray, ...]) -> LearnerFamily:
         from minrisk.learners.greedy_tree import GreedyTrees

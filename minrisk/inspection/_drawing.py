@@ -59,6 +59,8 @@ def plain(number: float, digits: int = 3) -> str:
     >>> plain(1200.0), plain(0.12345), plain(12.0), plain(4.25e7), plain(1234.5), plain(99.6, 2)
     ('1200', '0.123', '12', '4.25e7', '1234', '100')
     """
+    if not np.isfinite(number):
+        return str(float(number))
     exact = number == int(number) and abs(number) < (1e6 if digits >= 3 else 1e3)
     rounded = number if exact else float(f"{number:.{digits}g}")
     if exact or 100 <= abs(rounded) < 1e3:

@@ -11,6 +11,7 @@ from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, match_labels
 from minrisk.costs.samples import as_samples
 from minrisk.costs.stated import judging
+from minrisk.costs.units import scaled
 from minrisk.estimator import BoostedClassifier
 from minrisk.inspection._drawing import DARK, innermost, name_ticks, numbers, plain, pyplot, square_cells, write_cells
 from minrisk.metrics import cost_confusion_matrix
@@ -290,8 +291,11 @@ class CostConfusionDisplay:
         return bar
 
     def _title(self) -> str:
-        total, weight = float(self.cost_confusion.sum()), float(self.counts.sum())
-        mean = plain(total / weight) if weight else "unknown"
+        (costs, of_cost), (counts, of_count) = scaled(self.cost_confusion, 0.0), scaled(self.counts, 0.0)
+        with np.errstate(over="ignore"):  # sums that float64 does not hold are infinite
+            total = float(np.ldexp(costs.sum(), of_cost))
+            weight = float(np.ldexp(counts.sum(), of_count))
+            mean = plain(float(np.ldexp(costs.sum() / counts.sum(), of_cost - of_count))) if weight else "unknown"
         return f"Mean cost {mean} per row\n({_rows(weight)}, total cost {plain(total)})"
 
     def _divide(self) -> None:
@@ -322,7 +326,7 @@ class CostConfusionDisplay:
 
 def _rows(count: float) -> str:
     """Write a number of rows, or the sum of their weights."""
-    if count != int(count):
+    if not np.isfinite(count) or count != int(count):
         return f"weight {plain(count)}"
     return "1 row" if count == 1 else f"{plain(count)} rows"
 

@@ -44,7 +44,10 @@ class Surrogate(Gradients, Protocol):
     def base(self) -> str: ...
 
     def constant(self, costs: RowCosts) -> float:
-        """Mean over rows of the part of the loss that scores cannot change."""
+        """Mean over rows of the part of the loss that scores cannot change, in stated costs."""
+
+    def unit(self, costs: RowCosts) -> float:
+        """What a loss of 1 is in stated costs; 1 where the loss is no multiple of the costs."""
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """Sum over rows of the least value of each output's loss, (D,), in the units of `Totals.value`."""
@@ -97,6 +100,10 @@ class Differences(ABC):
                 f"class, and two at least; there are {D}."
             )
         return 0.0
+
+    def unit(self, costs: RowCosts) -> float:
+        """That of the costs."""
+        return costs.unit
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """0, the limit as the true class's score grows. (L_t keeps its terms j = k: the costs' sum over rows.)"""

@@ -70,7 +70,11 @@ class CoupledLoss:
 
     def constant(self, costs: RowCosts) -> float:
         """Weighted mean of beta."""
-        return float(np.average(self.beta[costs.row], weights=costs.weight))
+        return float(costs.stated(np.average(self.beta[costs.row], weights=costs.weight)))
+
+    def unit(self, costs: RowCosts) -> float:
+        """That of the costs."""
+        return costs.unit
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """Sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
@@ -86,7 +90,8 @@ class CoupledLoss:
         """Log of the largest weight at H = 0."""
         if self.base != "exponential":
             return 0.0
-        return float(np.log(np.max(self.phi - self.beta) * np.max(costs.weight)))
+        top = float(np.max(self.phi - self.beta) * np.max(costs.weight))
+        return float(np.log(top)) if top > 0.0 else 0.0
 
     def link(self, costs: RowCosts) -> Link | None:
         """Only for 0/1 costs (up to a scale), where the minimum of output k depends on p_k alone."""

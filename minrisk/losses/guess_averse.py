@@ -51,6 +51,10 @@ class GuessAverseLoss(NamedDifferences):
 
     kind: str
 
+    def unit(self, costs: RowCosts) -> float:
+        """That of the costs for GEL; GLL is no multiple of the costs."""
+        return costs.unit if self.kind == "gel" else 1.0
+
     def start_log_scale(self, costs: RowCosts) -> float:
         """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""
         return super().start_log_scale(costs) if self.kind == "gel" else 0.0

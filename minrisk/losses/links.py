@@ -8,6 +8,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 
+LEAST = 1e-12  # probability of what has not been seen
 Link = str  # a key of LINKS: links are stored in model files by name
 
 
@@ -43,6 +44,15 @@ LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "softmax": _softmax,
     "softmax2": _softmax2,
 }
+
+
+def constant_scores(link: Link, p: FloatArray) -> FloatArray:
+    """Scores (D,) of these probabilities; those of 0 are as good as 0."""
+    p = np.clip(p, LEAST, 1.0 - LEAST)
+    if link == "linear":
+        return np.asarray(2.0 * p - 1.0)
+    logs = np.log(p) - (np.log1p(-p) if link.startswith("sigmoid") else 0.0)
+    return np.asarray(logs / 2.0 if link.endswith("2") else logs)
 
 
 def probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:

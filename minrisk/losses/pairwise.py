@@ -66,7 +66,7 @@ class PairwiseLoss(NamedDifferences):
             If a true class is no decision, or the only one.
         """
         super().constant(costs)
-        return float(self.own_terms(costs).sum() / costs.weight.sum())
+        return float(self.own_terms(costs).sum() / costs.weight.sum()) * costs.unit
 
     def link(self, costs: RowCosts) -> Link | None:
         """Of symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p (exponential) + const.

@@ -8,20 +8,60 @@ write a class with these methods; nothing above this file changes.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 
+EQUAL = 1e-9  # risks that differ by a smaller share are equal
+
 
 class RowCosts(NamedTuple):
-    """What each row's mistakes cost: row i pays weight[i] * table[row[i], k] for decision k."""
+    """What each row's mistakes cost: row i pays weight[i] * table[row[i], k] for decision k.
+
+    These are avoidable costs: decisions and judgements depend on nothing else. What is shown is in terms of the costs
+    as stated, least[row[i]] + unit * table[row[i], k].
+    """
 
     table: FloatArray  # (K, D) with row = y, or (n, D) with row = 0, 1, ... for costs per row
     row: Int32Array  # (n,)
     weight: FloatArray  # (n,) sample weights
     label: Int32Array  # (n,) code of the true class; equals row unless costs are per row
+    unit: float = 1.0
+    least: FloatArray | None = None  # of each row of the table; None: zeros
+
+    def stated(self, mean: Any) -> Any:
+        """Mean avoidable costs of these rows as means of stated costs."""
+        return self.unit * mean + self.mean_least()
+
+    def avoidable(self, mean: Any) -> Any:
+        """And back."""
+        return (mean - self.mean_least()) / self.unit
+
+    def mean_least(self) -> float:
+        """Mean of what no decision avoids."""
+        if self.least is None or not self.least.any():
+            return 0.0
+        return float((self.weight / self.weight.sum()) @ self.least[self.row])
+
+    def at(self, rows: IntArray) -> RowCosts:
+        """Those of some rows."""
+        return self._replace(row=self.row[rows], weight=self.weight[rows], label=self.label[rows])
+
+    def of_decisions(self) -> FloatArray:
+        """Mean avoidable cost of each decision, taken for all rows (D,)."""
+        of_table = np.bincount(self.row, weights=self.weight, minlength=len(self.table))
+        return np.asarray((of_table / self.weight.sum()) @ self.table)
+
+    def constant_scores(self) -> FloatArray:
+        """Scores (D,) that decide for the cheapest decision for all rows."""
+        return np.asarray(-np.log(np.maximum(self.of_decisions(), np.finfo(float).tiny)))
+
+
+def is_worse(risk: float, costs: RowCosts) -> bool:
+    """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows."""
+    return risk - float(costs.of_decisions().min()) > EQUAL * risk
 
 
 class Totals(NamedTuple):
@@ -265,5 +305,8 @@ class Rows(Protocol):
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""
 
+    def restart(self, intercept: FloatArray) -> None:
+        """scores = intercept, whatever has been added so far."""
+
     def risk(self) -> float:
-        """Mean cost of the decisions with the largest scores."""
+        """Mean avoidable cost of the decisions with the largest scores."""

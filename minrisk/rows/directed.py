@@ -38,6 +38,7 @@ from minrisk.rows.stump_search import TIE
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
+SMALLEST = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
 FLAT = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
 
 
@@ -55,30 +56,37 @@ class Centered(NamedTuple):
 
     Z: FloatArray  # (d, n)
     center: FloatArray  # (d,)
-    unit: FloatArray  # (d,): x = center + unit * z
+    unit: FloatArray  # (d,): near^2 (x - center) = unit z
+    near: FloatArray  # (d,): in two halves, as unit / near^2 may be beyond float64
 
     @classmethod
     def of(cls, X: FloatArray, weight: FloatArray, workers: Workers) -> Centered:
         """From raw values (n, d)."""
         n, d = X.shape
-        Z, center, unit = np.empty((d, n)), np.zeros(d), np.ones(d)
+        Z, center, unit, halves = np.empty((d, n)), np.zeros(d), np.ones(d), np.ones(d)
 
         def column(j: int) -> None:
-            x, known = X[:, j], ~np.isnan(X[:, j])
-            with np.errstate(over="ignore", invalid="ignore"):
-                counted = np.where(known, weight, 0.0)
-                total = counted.sum()
-                center[j] = counted @ np.where(known, x, 0.0) / total if total > 0 else 0.0
-                z = np.where(known, x - center[j], 0.0)
-                top = np.abs(z[weight > 0]).max(initial=0.0)  # rows of weight 0 count for nothing
-            if not 0 < top < np.inf or not np.isfinite(center[j]):  # constant, or beyond what can be squared
-                center[j], Z[j] = 0.0, 0.0
+            known = ~np.isnan(X[:, j])
+            largest = np.abs(X[known & (weight > 0), j]).max(initial=0.0)  # rows of weight 0 count for nothing
+            if not largest > SMALLEST:  # constant, or its slopes would be beyond float64
+                Z[j] = 0.0
                 return
-            unit[j] = np.ldexp(1.0, int(np.clip(np.frexp(top)[1], -1000, 1000)))
+            near = np.ldexp(1.0, -int(np.frexp(largest)[1]) // 2)  # twice: a power of two that float64 holds
+            with np.errstate(over="ignore", invalid="ignore"):
+                x, counted = X[:, j] * near * near, np.where(known, weight, 0.0)
+                total = counted.sum()
+                mean = counted @ np.where(known, x, 0.0) / total if total > 0 else 0.0
+                z = np.where(known, x - mean, 0.0)
+                top = np.abs(z[weight > 0]).max(initial=0.0)
+            if not 0 < top < np.inf or not np.isfinite(mean):
+                Z[j] = 0.0
+                return
+            center[j] = mean / near / near
+            unit[j], halves[j] = np.ldexp(1.0, int(np.frexp(top)[1])), near
             Z[j] = z / unit[j]
 
         workers.map(column, range(d))
-        return cls(Z, center, unit)
+        return cls(Z, center, unit, halves)
 
 
 class DirectedRows(LocalRows):
@@ -169,7 +177,11 @@ class DirectedRows(LocalRows):
         best = int(np.flatnonzero(explained >= explained.max() * (1.0 - TIE))[0])
         j = int(features[best])
         value = U / W - slope[best] * mean[best]
-        return Line(j, float(slope[best] / centered.unit[j]), float(centered.center[j]), float(value))
+        with np.errstate(over="ignore"):
+            rise = float(slope[best] / centered.unit[j] * centered.near[j] * centered.near[j])
+        if not np.isfinite(rise):
+            rise, value = 0.0, U / W
+        return Line(j, rise, float(centered.center[j]), float(value))
 
     def _target_sums(self) -> tuple[float, float]:
         """Sums of pull and of push."""

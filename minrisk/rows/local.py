@@ -311,12 +311,18 @@ class LocalRows:
         """Add learners to the scores of the rows left out."""
         add_learners(self.X_binned, trees, vectors, *self.left_out, self.scores)
 
+    def restart(self, intercept: FloatArray) -> None:
+        """scores = intercept; see `Rows.restart`."""
+        if len(self.scores) < self.n_samples:  # after a rest
+            self.scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)
+        self.scores[:] = intercept
+
     def risk(self) -> float:
-        """Mean cost of the decisions with the largest scores."""
+        """Mean avoidable cost of the decisions with the largest scores."""
         factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
         if factor == 0.0 or self._weight_sum == 0.0:
             return 0.0
-        table, row, weight, _ = self.costs
+        table, row, weight = self.costs[:3]
         parts = self.over_blocks(lambda a, b: decision_costs(self.scores, table, row, weight, factor, a, b))
         return sum(int(p) for p in parts) / factor / self._weight_sum
 

@@ -14,6 +14,7 @@ SCALINGS = ("none", "standard", "robust")
 NORMAL_IQR = 1.3489795003921634  # interquartile range of a standard normal
 FLAT = 1e-12  # deviation, as a share of the largest value, that is rounding
 WIDEST = 33_000  # features of which a sum of squares of 0..255 fits int32
+FARTHEST = 1e130  # of a coordinate from 0: squares of new points' coordinates must not overflow
 LARGEST, SMALLEST = 1e100, 1e-100  # extents beyond which squares could overflow or vanish
 
 
@@ -57,11 +58,12 @@ class Units(NamedTuple):
         missing = np.isnan(z)
         if missing.any():
             z = np.where(missing, self.fill, z)
-        if self.center.any():
-            z = z - self.center
-        if np.any(self.scale != 1.0):
-            z = z / self.scale
-        return z
+        with np.errstate(over="ignore"):
+            if self.center.any():
+                z = z - self.center
+            if np.any(self.scale != 1.0):
+                z = z / self.scale
+        return np.clip(z, -FARTHEST, FARTHEST) if z.size and max(z.max(), -z.min()) > FARTHEST else z
 
     @property
     def trivial(self) -> bool:

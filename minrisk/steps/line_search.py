@@ -101,4 +101,4 @@ def predicted(before: Point | None, point: Point) -> tuple[float, float]:
     )  # fmt: skip
     if not abs(guess - newton) <= 0.5 * abs(newton - alpha):  # too far apart for the cubic
         return simple
-    return guess, abs(guess - alpha) * abs(guess - before.alpha) / size**2
+    return guess, (abs(guess - alpha) / size) * (abs(guess - before.alpha) / size)

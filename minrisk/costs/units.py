@@ -1,0 +1,80 @@
+"""Weights and avoidable costs in units of their own: only their ratios matter, so a common factor must not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+
+SMALLEST = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
+LEAST_COUNT, MOST_COUNTS = 10, 1 << 16  # of units in the smallest number, and in the largest one, at most
+ROUNDING = 1e-9  # relative, within which a number is whole
+LARGEST_COST = 2.0**64  # in units of those that are not whole
+FIRST = 100  # numbers that mostly tell at once that not all are whole
+
+
+class AvoidableCosts(NamedTuple):
+    """Costs above the least one of their row, which no decision avoids; stated costs are least + unit * table."""
+
+    table: FloatArray  # (R, D)
+    row: np.ndarray  # (n,) row of the table of each sample
+    unit: float
+    least: FloatArray  # (R,)
+
+    @classmethod
+    def of(cls, stated: FloatArray, row: np.ndarray, counted: np.ndarray | None = None) -> AvoidableCosts:
+        """From costs as they were stated; rows of the table that are not `counted` avoid nothing.
+
+        The unit is the largest number of which all avoidable costs are whole multiples, as 1 for 0/1 costs; where
+        there is none, it is their median. A loss that depends on the costs' size (GLL) is thus the same for any unit.
+        """
+        least = stated.min(axis=1)
+        own = stated - least[:, None]
+        if counted is not None:
+            own[~counted] = 0.0
+        table, exponent = scaled(own)
+        positive = table[table > 0.0]
+        if not len(positive):  # nothing to decide
+            return cls(table, row, 1.0, least)
+        unit = whole_unit(positive)
+        if unit is None:
+            middle = (len(positive) - 1) // 2
+            unit = max(float(np.partition(positive, middle)[middle]), float(positive.max()) / LARGEST_COST)
+            table /= unit
+        else:
+            table = np.rint(table / unit)
+        return cls(np.ascontiguousarray(table), row, float(np.ldexp(unit, exponent)), least)
+
+
+def relative_weights(weight: FloatArray) -> FloatArray:
+    """Weights as counts where they are whole multiples of one number, else with a mean of 1 where they are positive."""
+    weight, _ = scaled(weight)
+    positive = weight[weight > 0.0]
+    unit = whole_unit(positive)
+    return np.asarray(weight / positive.mean() if unit is None else np.rint(weight / unit))
+
+
+def scaled(values: FloatArray, smallest: float = SMALLEST) -> tuple[FloatArray, int]:
+    """Numbers >= 0 times 2**-exponent, the largest from 1 up to 2, and the exponent; below `smallest` they are 0."""
+    exponent = int(np.frexp(values.max(initial=0.0))[1]) - 1
+    found = np.ldexp(values, -exponent)  # exact, but for what is set to 0
+    found[found < smallest] = 0.0
+    return found, exponent
+
+
+def whole_unit(positive: FloatArray) -> float | None:
+    """The largest number of which all these are whole multiples, to rounding, if they are not too many."""
+    least, most = float(positive.min()), float(positive.max())
+    for count in range(1, LEAST_COUNT + 1):
+        unit = least / count
+        if not most / unit <= MOST_COUNTS:
+            return None
+        if _whole(positive[:FIRST] / unit) and _whole(positive / unit):
+            return unit
+    return None
+
+
+def _whole(counts: FloatArray) -> bool:
+    return bool(np.all(np.abs(counts - np.rint(counts)) <= ROUNDING * counts))

@@ -1,0 +1,318 @@
+"""Laws that every estimator keeps: what must not matter does not, and where there is nothing to learn the best constant is it.
+
+`MINRISK_LAW_CASES` says how many cases all laws together try, about; 200 by default, 2000 in a long run.
+"""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from minrisk import (
+    CostMatrix,
+    MCBoostClassifier,
+    MinRiskClassifier,
+    MultiBoostClassifier,
+    REBELClassifier,
+    StagewiseMCBoostClassifier,
+)
+from minrisk.algorithms import ALGORITHMS
+from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost, regret
+
+CASES = int(os.environ.get("MINRISK_LAW_CASES", 200))
+FEW = {"n_estimators": 4}
+MAKERS = {
+    "rebel": lambda **k: REBELClassifier(**FEW, max_depth=2, **k),
+    "rebel stump": lambda **k: REBELClassifier(**FEW, weak_learner="stump", fit_intercept="each round", **k),
+    "rebel similarity": lambda **k: REBELClassifier(**FEW, weak_learner="similarity", **k),
+    "rebel logistic": lambda **k: REBELClassifier(**FEW, loss="logistic", offset="paper", max_depth=2, **k),
+    "rebel squared": lambda **k: REBELClassifier(**FEW, loss="squared", fit_intercept=False, max_depth=1, **k),
+    "mcboost gll": lambda **k: MCBoostClassifier(**FEW, **k),
+    "mcboost gel": lambda **k: MCBoostClassifier(**FEW, loss="gel", weak_learner="tree", descent="gradient", **k),
+    "mcboost mc": lambda **k: MCBoostClassifier(**FEW, loss="mc", decision="bayes", weak_learner="stump", **k),
+    "mcboost ls": lambda **k: MCBoostClassifier(**FEW, loss="ls", **k),
+    "mcboost lt": lambda **k: MCBoostClassifier(**FEW, loss="lt", **k),
+    "stagewise": lambda **k: StagewiseMCBoostClassifier(**FEW, **k),
+    "stagewise logistic": lambda **k: StagewiseMCBoostClassifier(**FEW, loss="logistic", weak_learner="tree", **k),
+    "multiboost": lambda **k: MultiBoostClassifier(**FEW, **k),
+    "multiboost exponential": lambda **k: MultiBoostClassifier(**FEW, loss="exponential", penalty="l2", **k),
+    **{
+        f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
+            n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k
+        )
+        for surrogate in ("auto", "softmax", "exponential", "coupled", "gll", "gel")
+    },
+}
+NAMES = sorted(MAKERS)
+NEED_A_MATRIX = ("mcboost mc",)
+DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
+MINMAX = 1.7e308
+
+
+def test_every_algorithm_is_here():
+    made = {type(make()) for make in MAKERS.values()}
+    assert made == set(ALGORITHMS.values() if isinstance(ALGORITHMS, dict) else ALGORITHMS)
+
+
+def law(names=NAMES):
+    """A test of every estimator on drawn data."""
+
+    def decorate(test):
+        tried = settings(
+            max_examples=max(2, CASES // 100), deadline=None, derandomize=CASES <= 200, database=None,
+            suppress_health_check=list(HealthCheck),
+        )(given(seed=st.integers(0, 2**32 - 1))(test))
+        return pytest.mark.parametrize("name", names)(tried)
+
+    return decorate
+
+
+def problem(seed, K=3):
+    """Features without ties, classes and whole costs."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 61))
+    y = np.concatenate([np.tile(np.arange(K), 3), rng.choice(K, n - 3 * K, p=[0.5, 0.3, 0.2])])
+    X = rng.normal(size=(n, 3))
+    X[:, 0] += rng.uniform(0, 3) * y
+    X[:, 1] -= rng.uniform(0, 1) * y**2
+    cost = rng.integers(1, 11, size=(K, K)).astype(float)
+    np.fill_diagonal(cost, 0.0)
+    return rng, X, y, cost
+
+
+def stated(cost):
+    return CostMatrix(cost, allow_diagonal=True)
+
+
+def fit(name, X, y, cost=None, weight=None, rows=None, **options):
+    return MAKERS[name](cost=None if cost is None else stated(cost), **options).fit(X, y, weight, cost=rows)
+
+
+# -- costs -------------------------------------------------------------------------------------------------------------
+@law()
+def test_a_constant_added_to_the_costs_of_a_class_changes_no_decision(name, seed):
+    rng, X, y, cost = problem(seed)
+    fixed = rng.choice([0.0, 0.1, 7.0, 300.0, 1e6], size=len(cost))
+    one, other = fit(name, X, y, cost), fit(name, X, y, cost + fixed[:, None])
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    assert one.n_iter_ == other.n_iter_
+    if hasattr(one, "train_risk_") and name != "mcboost mc":  # what is shown is in terms of the stated costs
+        np.testing.assert_allclose(one.train_risk_ + fixed[y].mean(), other.train_risk_, rtol=1e-9)
+        assert other.train_risk_[-1] == pytest.approx(1 - other.score(X, y))
+
+
+@law([name for name in NAMES if name not in NEED_A_MATRIX])
+def test_a_constant_added_to_the_costs_of_a_row_changes_no_decision(name, seed):
+    rng, X, y, cost = problem(seed)
+    fixed = rng.choice([0.0, 0.1, 7.0, 300.0, 1e6], size=len(y))
+    one, other = fit(name, X, y, rows=cost[y] + 0.0), fit(name, X, y, rows=cost[y] + fixed[:, None])
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@law()
+def test_the_unit_of_the_costs_changes_no_decision(name, seed):
+    rng, X, y, cost = problem(seed)
+    unit = float(rng.choice([1e-300, 1e-9, 0.1, 3.0, 2.0**-1022, 2.0**1019, 1e300]))
+    one, other = fit(name, X, y, cost), fit(name, X, y, cost * unit)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    assert 1 - other.score(X, y, cost=stated(cost)) == pytest.approx(1 - one.score(X, y))
+    if hasattr(one, "train_risk_") and name != "mcboost mc":
+        np.testing.assert_allclose(other.train_risk_ / unit, one.train_risk_, rtol=1e-9)
+
+
+@law(["min risk softmax", "min risk exponential", "min risk auto"])
+def test_neither_matters_to_decisions_under_other_costs(name, seed):
+    rng, X, y, cost = problem(seed)
+    model = fit(name, X, y)
+    decided = model.predict(X, cost=stated(cost))
+    fixed = rng.choice([0.0, 7.0, 300.0], size=(len(cost), 1))
+    for unit in (1e-300, 2.0**-1022, 3.0, 1e300):
+        np.testing.assert_array_equal(model.predict(X, cost=stated((cost + fixed) * unit)), decided)
+        of_rows = np.broadcast_to((cost + fixed) * unit, (len(X), *cost.shape))
+        np.testing.assert_array_equal(model.predict(X, cost=of_rows), decided)
+
+
+# -- weights -----------------------------------------------------------------------------------------------------------
+@law()
+def test_the_unit_of_the_weights_changes_nothing(name, seed):
+    rng, X, y, cost = problem(seed)
+    weight = rng.integers(1, 6, len(y)).astype(float) if rng.random() < 0.5 else np.ones(len(y))
+    unit = float(rng.choice([5e-324, 1e-310, 1e-300, 0.1, 7.0, 1e300, 1e307]))
+    one = fit(name, X, y, cost, weight / np.gcd.reduce(weight.astype(int)))
+    other = fit(name, X, y, cost, weight * unit)
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+    if weight.max() == 1.0:
+        np.testing.assert_array_equal(fit(name, X, y, cost).decision_function(X), other.decision_function(X))
+
+
+@law()
+def test_weights_that_fade_out_are_learnt_from(name, seed):
+    _, X, y, cost = problem(seed)
+    weight = 0.5 ** (np.arange(len(y))[::-1] * 30.0)
+    one, other = (fit(name, X, y, cost, w) for w in (weight, np.where(weight < 1e-280, 0.0, weight)))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@law()
+def test_rows_of_weight_0_are_left_out(name, seed):
+    rng, X, y, cost = problem(seed)
+    extra = rng.integers(0, len(y), 7)
+    weight = np.concatenate([np.ones(len(y)), np.zeros(7)])
+    one = fit(name, X, y, cost)
+    other = fit(name, np.concatenate([X, 9 * X[extra]]), np.concatenate([y, (y[extra] + 1) % 3]), cost, weight)
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+def test_rows_of_weight_0_are_left_out_of_what_is_learnt_of_categories():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y, code = np.arange(120) % 3, rng.integers(0, 20, 120)
+    X = pd.DataFrame({"a": pd.Categorical(code, categories=range(20)), "b": rng.normal(size=120)})
+    counted = rng.random(120) < 0.7
+    one = REBELClassifier(n_estimators=4).fit(X[counted], y[counted])
+    other = REBELClassifier(n_estimators=4).fit(X, y, counted.astype(float))
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+@law([name for name in NAMES if name not in DRAWN])
+def test_a_weight_of_2_is_the_row_twice(name, seed):
+    rng, X, y, cost = problem(seed)
+    twice = rng.random(len(y)) < 0.4
+    one = fit(name, X, y, cost, np.where(twice, 2.0, 1.0))
+    other = fit(name, np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]]), cost)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
+
+
+# -- order and scale ---------------------------------------------------------------------------------------------------
+@law()
+def test_the_order_of_the_rows_changes_no_decision(name, seed):
+    rng, X, y, cost = problem(seed)
+    order = rng.permutation(len(y))
+    name = "min risk softmax" if name == "min risk auto" else name  # smooth members' landmarks are drawn
+    one, other = fit(name, X, y, cost), fit(name, X[order], y[order], cost)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
+
+
+@law([name for name in NAMES if name not in DRAWN and not name.startswith("mcboost")])
+def test_the_order_of_the_classes_changes_no_decision(name, seed):
+    """But for ties, which go to the first: so costs have none here.
+
+    MCBoost fits learners along the simplex's coordinates, which are not alike; `MinRiskClassifier` draws sketches.
+    """
+    rng, X, y, _ = problem(seed)
+    cost = rng.uniform(1, 10, size=(3, 3)) * (1 - np.eye(3))
+    order = rng.permutation(3)
+    renamed = np.argsort(order)[y]  # class order[k] becomes k
+    one, other = fit(name, X, y, cost), fit(name, X, renamed, cost[np.ix_(order, order)])
+    assert np.mean(one.predict(X) == order[other.predict(X)]) == 1.0
+
+
+@law([name for name in NAMES if name not in DRAWN and name != "rebel similarity"])
+def test_the_order_of_the_columns_changes_no_decision(name, seed):
+    """But for ties of learners, which go to the first column, or, of similarities, along a direction through them.
+
+    `MinRiskClassifier` draws columns by their numbers.
+    """
+    rng, X, y, cost = problem(seed)
+    order = rng.permutation(X.shape[1])
+    one, other = fit(name, X, y, cost), fit(name, X[:, order], y, cost)
+    assert np.mean(one.predict(X) == other.predict(X[:, order])) >= 0.95
+
+
+@law()
+def test_features_times_a_power_of_two_change_no_decision(name, seed):
+    rng, X, y, cost = problem(seed)
+    widest = 40 if name == "min risk auto" else 1000  # linear and smooth members are float32's
+    factor = 2.0 ** float(rng.integers(-widest, widest))
+    one, other = fit(name, X, y, cost), fit(name, X * factor, y, cost)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X * factor))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # in scikit-learn's check of X
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_are_finite_whatever_the_features(name):
+    _, X, y, cost = problem(0)
+    near = X / np.abs(X).max()
+    model = fit(name, X, y, cost)
+    for size in (1e-308, 1e-160, 1e155, MINMAX):
+        trained = fit(name, near * size, y, cost)
+        for one in (model, trained):
+            for new in (near * size, np.sign(X) * MINMAX, np.sign(X) * 1e155):
+                assert np.isfinite(one.decision_function(new)).all()
+    ends = fit(name, np.sign(X) * MINMAX, y, cost)
+    signs = fit(name, np.sign(X), y, cost)
+    if name != "min risk auto":
+        np.testing.assert_array_equal(ends.predict(np.sign(X) * MINMAX), signs.predict(np.sign(X)))
+
+
+# -- nothing to learn --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("features", ["constant", "missing", "useless", "random"])
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_to_learn_gives_the_cheapest_constant(name, features):
+    y = np.repeat([0, 1, 2], [12, 60, 12])
+    X = {
+        "constant": np.zeros((84, 2)), "missing": np.full((84, 2), np.nan), "useless": np.tile([[0.0], [1.0]], (42, 1)),
+        "random": np.random.default_rng(0).integers(0, 2, (84, 1)).astype(float),
+    }[features]
+    for cost in (None, np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0.0]]), np.array([[0, 20, 20], [1, 0, 1], [1, 1, 0.0]])):
+        model = fit(name, X, y, cost)
+        judged = 1.0 - np.eye(3) if cost is None else cost
+        least = best_constant_cost(y, judged)
+        paid = expected_cost(y, model.predict(X), judged)
+        assert paid == pytest.approx(least) or (features == "random" and paid <= least)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(("min risk", "multiboost"))])
+def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name):
+    rng = np.random.default_rng(1)
+    y = rng.choice(3, 120, p=[0.1, 0.8, 0.1])
+    X = rng.normal(size=(120, 1))
+    model = MAKERS[name](early_stopping=True, n_iter_no_change=1, random_state=0).fit(X, y)
+    if model.n_iter_ == 0:
+        assert np.all(model.predict(X) == 1)
+    again = model.set_params(warm_start=True, n_estimators=6).fit(X, y)
+    fresh = MAKERS[name](early_stopping=True, n_iter_no_change=1, random_state=0).set_params(n_estimators=6).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), fresh.decision_function(X))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("multiboost")])
+@pytest.mark.parametrize("rate", [100.0, 1000.0])
+def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
+    _, X, y, cost = problem(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fit(name, X, y, cost, learning_rate=rate)
+    assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
+
+
+def test_a_rare_class_a_100_million_times_as_dear_is_not_missed():
+    y = np.arange(300) % 3
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    X[:, 0] += 2 * y
+    for surrogate in ("gel", "gll", "coupled", "softmax"):
+        model = MinRiskClassifier([[0, 1, 1], [1, 0, 1], [1e8, 1e8, 0]], surrogate=surrogate, random_state=0)
+        assert 1 - model.fit(X, y).score(X, y) <= 2 / 3 + 1e-9
+
+
+# -- metrics -----------------------------------------------------------------------------------------------------------
+@given(seed=st.integers(0, 2**32 - 1), unit=st.sampled_from([1e-310, 1e-300, 0.1, 1e300, 1e307]))
+@settings(max_examples=CASES // 4, deadline=None)
+def test_metrics_hold_near_both_ends(seed, unit):
+    rng, _, y, cost = problem(seed)
+    decided, weight = rng.integers(0, 3, len(y)), rng.integers(1, 5, len(y)).astype(float)
+    for metric in (expected_cost, regret, lambda y, _, *rest: best_constant_cost(y, *rest)):
+        plain = metric(y, decided, stated(cost), None, weight)
+        tolerance = {"rel": 1e-9, "abs": 1e-12}
+        assert metric(y, decided, stated(cost), None, weight * unit) == pytest.approx(plain, **tolerance)
+        assert metric(y, decided, stated(cost * unit), None, weight) / unit == pytest.approx(plain, **tolerance)
+        assert metric(y, decided, stated(cost * unit), None, weight * unit) / unit == pytest.approx(plain, **tolerance)
+    for normalize in ("true", "pred", "all"):
+        plain = cost_confusion_matrix(y, decided, stated(cost), None, weight, normalize)
+        for of_weight, of_cost in ((unit, 1.0), (1.0, unit), (unit, unit)):
+            found = cost_confusion_matrix(y, decided, stated(cost * of_cost), None, weight * of_weight, normalize)
+            np.testing.assert_allclose(found / of_cost, plain, rtol=1e-9)
+    fixed = rng.choice([0.0, 300.0, 1e9], size=(3, 1))
+    assert regret(y, decided, stated(cost + fixed)) == pytest.approx(regret(y, decided, stated(cost)), abs=1e-12)
