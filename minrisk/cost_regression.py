@@ -42,20 +42,23 @@ MakeRecipe = Callable[[LocalRows, CoupledLoss], Recipe]
 
 @dataclass(frozen=True, eq=False)
 class CostRegression:
-    """Mean costs of each class, and trees that say how those of a row differ.
+    """Mean avoidable costs of each class, and trees that say how those of a row differ.
 
     Parameters
     ----------
+    unit : float
+        Of all numbers here, in stated costs: `unit` times a cost is what was stated, less the row's least cost.
     means : ndarray of shape (K, D)
         Of the rows of each class.
     packed : PackedTrees
         Trees of class 0, then of class 1, and so on.
     vectors : ndarray of shape (n_vectors, D)
-        Of all trees, in units of the costs.
+        Of all trees.
     bounds : ndarray of int, (K + 1,)
         Trees ``bounds[j]`` to ``bounds[j + 1]`` are those of class j.
     """
 
+    unit: float
     means: FloatArray
     packed: PackedTrees
     vectors: FloatArray
@@ -64,7 +67,7 @@ class CostRegression:
     @classmethod
     def of_means(cls, means: FloatArray) -> CostRegression:
         """Without trees."""
-        return packed_regression(means, [])
+        return packed_regression(1.0, means, [])
 
     def of_class(self, X: FloatArray, j: int) -> FloatArray:
         """m_j: what each decision costs rows that are of class j, (n, D); at least 0."""
@@ -129,17 +132,18 @@ def fit_cost_regression(
         rows = np.flatnonzero((costs.label == j) & (costs.weight > 0))
         return _fit_class(columns, costs, rows, means[j], folds[rows], recipe, most, seed + j)
 
-    return packed_regression(means, workers.map(fit, range(len(means))))
+    return packed_regression(costs.unit, means, workers.map(fit, range(len(means))))
 
 
-def packed_regression(means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
-    """The regression of these learners for each class, vectors in units of the costs."""
+def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
+    """The regression of these learners for each class, their vectors in units of the costs."""
     bounds = np.zeros(len(means) + 1, dtype=np.int64)
     if fits:
         bounds[1:] = np.cumsum([len(fit.trees) for fit in fits])
     trees = list(itertools.chain.from_iterable(fit.trees for fit in fits))
     vectors = itertools.chain.from_iterable(fit.vectors for fit in fits)
-    return CostRegression(means, pack(trees), np.concatenate([np.empty((0, means.shape[1])), *vectors]), bounds)
+    all_vectors = np.concatenate([np.empty((0, means.shape[1])), *vectors])
+    return CostRegression(unit, means, pack(trees), all_vectors, bounds)
 
 
 def _fit_class(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
+from minrisk.costs.reading import own_rows
 from minrisk.costs.stated import judging, stated_cost
 from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.inputs import FEW_ROWS, Inputs, check_the_same
@@ -98,8 +99,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         sample_weight : array-like of shape (n,), optional
             Multiplies each row's costs; a weight of 2 beside weights of 1 is the row twice. Only ratios matter.
         cost : optional
-            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row. A
-            constant in all costs of a row changes no decision.
+            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row, or
+            (n, K, D), of which the row of the true class counts. A constant in all costs of a row changes no decision.
 
         Returns
         -------
@@ -285,7 +286,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _resolve_cost(self, cost: Any, codes: IntArray, weight: FloatArray) -> AvoidableCosts:
         """Avoidable costs and the table row of each sample; sets `cost_` (as stated) and `decisions_`."""
-        n = len(codes)
+        n, cost = len(codes), own_rows(cost, codes, len(self.classes_))
         if is_per_row(cost, n, len(self.classes_)):
             table, decisions = row_costs(cost, n, self.classes_)
             self.cost_ = self._stated = None

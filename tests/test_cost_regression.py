@@ -53,7 +53,8 @@ def test_costs_that_features_give_away_are_learnt():
     X, y, full, rows = amounts()
     X_test, y_test, full_test, rows_test = amounts(seed=1)
     model = MinRiskClassifier(random_state=0).fit(X, y, cost=rows)
-    learnt = np.stack([model.cost_regression_.of_class(X_test, j) for j in range(3)], axis=1)
+    regression = model.cost_regression_
+    learnt = regression.unit * np.stack([regression.of_class(X_test, j) for j in range(3)], axis=1)
     assert np.abs(learnt - full_test).mean() < 0.1
 
     def paid(decisions):
@@ -76,7 +77,7 @@ def test_regression_is_about_as_good_as_another():
     model = MinRiskClassifier(random_state=0).fit(X[half], y[half], cost=rows[half])
     for j in range(3):
         own, other = half & (y == j), ~half & (y == j)
-        ours = model.cost_regression_.of_class(X[other], j)[:, (j + 1) % 3]
+        ours = model.cost_regression_.unit * model.cost_regression_.of_class(X[other], j)[:, (j + 1) % 3]
         twin = HistGradientBoostingRegressor(random_state=0).fit(X[own], amount[own]).predict(X[other])
         error, its = (np.mean((p - amount[other]) ** 2) for p in (ours, twin))
         assert error < 1.5 * its and error < 0.1 * amount[other].var()
@@ -89,7 +90,7 @@ def test_noise_is_not_learnt():
     regression = model.cost_regression_
     learnt = np.stack([regression.of_class(X, j) for j in range(3)])
     assert np.abs(learnt - regression.means[:, None]).mean() < 0.1 * regression.means.mean()
-    np.testing.assert_allclose(model.cost_regression_.means, [
+    np.testing.assert_allclose(regression.unit * regression.means, [
         np.average(C[j] * noise[y == j][:, None], axis=0) for j in range(3)
     ])  # fmt: skip
 
@@ -114,7 +115,7 @@ def test_weights_count_in_the_regression():
     options = {"random_state": 0, "n_estimators": 20, "cv": 1}
     weighted = MinRiskClassifier(**options).fit(X, y, cost=rows, sample_weight=half)
     np.testing.assert_allclose(
-        weighted.cost_regression_.means, [rows[(y == j) & (half == 1)].mean(axis=0) for j in range(3)]
+        weighted.cost_regression_.unit * weighted.cost_regression_.means, [rows[(y == j) & (half == 1)].mean(axis=0) for j in range(3)]
     )
 
 
@@ -131,6 +132,16 @@ def test_decisions_of_another_kind_per_row(wine):
 
     model = MinRiskClassifier(random_state=0, n_estimators=30).fit(X, y, cost=pd.DataFrame(rows, columns=["ship", "hold"]))
     assert set(model.predict(X_test)) == {"ship", "hold"} and model.predict_proba(X_test).shape == (len(X_test), 3)
+
+
+def test_fit_takes_a_matrix_for_every_row():
+    X, y, full, rows = amounts(300)
+    a, b = (MinRiskClassifier(random_state=0, n_estimators=10).fit(X, y, cost=cost) for cost in (rows, full))
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+    c, d = (minrisk.REBELClassifier(n_estimators=5).fit(X, y, cost=cost) for cost in (rows, full.tolist()))
+    np.testing.assert_array_equal(c.decision_function(X), d.decision_function(X))
+    with pytest.raises(ValueError, match=r"expected shape \(300, 3, D\)"):
+        MinRiskClassifier().fit(X, y, cost=full[:, :2])
 
 
 def test_costs_given_to_predict(wine):

@@ -127,7 +127,8 @@ class MinRiskClassifier(BoostedClassifier):
     n_iter_ : int
         Rounds kept; a kind of members that needs fewer stands still afterwards.
     cost_regression_ : CostRegression or None
-        What was learnt from costs per row; its `means` (K, D) are what each decision costs a class's rows in the mean.
+        What was learnt from costs per row; its `unit * means` (K, D) are the avoidable costs of each decision for a
+        class's rows in the mean.
     surrogate_ : str
         The surrogate chosen.
     selection_ : list of dict

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._typing import FloatArray
+from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.labels import Labels, as_labels, listed, match_labels, named_beside, refer_labels
 from minrisk.costs.matrix import CostMatrix, of_checked
 from minrisk.costs.tables import as_numbers, check_cells, column_names, is_frame, is_labelled, parse, unnamed
@@ -298,6 +298,17 @@ def positions_hint(cost: Any, matrix: CostMatrix) -> str:
     if is_frame(cost) and matrix.classes == tuple(range(matrix.shape[0])):
         return ", or pass cost.to_numpy() if its rows are in the order of the classes"
     return ""
+
+
+def own_rows(cost: Any, codes: IntArray, n_classes: int) -> Any:
+    """Return the rows of the true classes, (n, D), of a matrix for every sample, (n, K, D); any other cost as it is."""
+    if cost is None or is_labelled(cost) or isinstance(cost, CostMatrix):
+        return cost
+    try:
+        cube = np.ndim(cost) == 3
+    except ValueError:  # rows of different lengths: for as_cost to refuse
+        return cost
+    return row_matrices(cost, len(codes), n_classes, n_classes)[np.arange(len(codes)), codes] if cube else cost
 
 
 def row_matrices(cost: Any, n_samples: int, n_classes: int, n_decisions: int) -> FloatArray:

@@ -66,7 +66,7 @@ SMOOTH = {
     "smooth_center": (np.float64, 1), "smooth_scale": (np.float64, 1), "landmarks": (np.float64, 2),
     "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
 }  # fmt: skip
-REGRESSION = {"means": (np.float64, 2), "vectors": (np.float64, 2), "bounds": (np.int64, 1)}
+REGRESSION = {"unit": (np.float64, 1), "means": (np.float64, 2), "vectors": (np.float64, 2), "bounds": (np.int64, 1)}
 COSTS = {f"costs_{name}": kind for name, kind in (TREE_ARRAYS | REGRESSION).items()}  # learnt from costs per row
 LEAVES = {"value": (np.float64, 1), "slope": (np.float64, 1), "origin": (np.float64, 1)}
 COSTS_STATED = {"cost": (np.float64, 2), "stated": (np.float64, 2)}
@@ -194,7 +194,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
         arrays |= dict(zip(SMOOTH, parts, strict=True))
     if (regression := getattr(estimator, "cost_regression_", None)) is not None:
-        arrays |= {f"costs_{name}": getattr(regression, name) for name in REGRESSION}
+        arrays |= {f"costs_{name}": np.atleast_1d(getattr(regression, name)) for name in REGRESSION}
         arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREE_ARRAYS}
     arrays["train_loss"] = estimator.train_loss_
     arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
@@ -343,15 +343,15 @@ def _restore_regression(arrays: Arrays, estimator: Any) -> CostRegression | None
         raise ModelFileError("there must be a cost matrix, or what was learnt from costs per row.")
     packed = PackedTrees(value=None, **{name: arrays[f"costs_{name}"] for name in TREE_ARRAYS})
     packed.check(model.n_features)
-    means, vectors, bounds = (arrays[f"costs_{name}"] for name in REGRESSION)
+    unit, means, vectors, bounds = (arrays[f"costs_{name}"] for name in REGRESSION)
     if means.shape != (len(estimator.classes_), D) or vectors.shape != (packed.vector_offsets[-1], D):
         raise ModelFileError("costs per class, and the vectors of their trees, need one entry per decision.")
-    if not np.all(np.isfinite(means)) or not np.all(np.isfinite(vectors)):
+    if unit.shape != (1,) or not all(np.all(np.isfinite(part)) for part in (unit, means, vectors)):
         raise ModelFileError("a cost is not finite.")
     within = bounds.shape == (len(means) + 1,) and bounds[0] == 0 and bounds[-1] == len(packed)
     if not within or np.any(bounds[1:] < bounds[:-1]):
         raise ModelFileError("each class must have a range of the trees that say its costs.")
-    return CostRegression(means, packed, vectors, bounds)
+    return CostRegression(float(unit[0]), means, packed, vectors, bounds)
 
 
 def _restore_vectors(arrays: Arrays) -> FloatArray | RoundedVectors:
