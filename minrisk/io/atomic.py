@@ -1,35 +1,178 @@
-"""Write beside, then rename: a file is either the old one or the whole new one."""
+"""Files written as a whole: a regular file is replaced by a rename, all else is written through.
+
+A regular file is either the old one or the whole new one, and keeps its mode, owner and extended attributes. A
+symbolic link stays and what it leads to is written. Devices, FIFOs and open descriptors (``/dev/stdout``,
+``/dev/fd/N``) get the bytes. A file that a rename would take something from (a second name, an owner that only it
+can keep, a mount) is overwritten in place; where that fails, its old content is put back.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+STREAM = "-"  # the name of standard input and output, as other commands have it
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/(?P<process>\d+)(?:/task/\d+)?)/fd/(?P<number>\d+)")
+_NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+_MOST_LINKS = 40  # as in Linux
 
-@contextmanager
-def write_beside(path: str | Path) -> Iterator[Path]:
-    """A path in the same folder to write to; renamed to `path` at the end, removed on an error.
+
+def descriptor_of(path: str | Path) -> int | None:
+    """The open descriptor that a path such as ``/dev/stdout`` or a link to it names, else None."""
+    name = os.path.abspath(path)
+    for _ in range(_MOST_LINKS):
+        if name in _NAMED:
+            return _NAMED[name]
+        folder, last = os.path.split(name)
+        name = os.path.join(os.path.realpath(folder), last)  # /dev/fd is a link to /proc/self/fd on Linux
+        found = _DESCRIPTOR.fullmatch(name)
+        if found is not None and found["process"] in (None, str(os.getpid())):
+            return int(found["number"])
+        try:
+            name = os.path.normpath(os.path.join(os.path.dirname(name), os.readlink(name)))
+        except OSError:
+            return None
+    return None
+
+
+def is_through(path: str | Path) -> bool:
+    """Whether a path leads to something that is written through: all but a regular file, or none yet."""
+    return descriptor_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path))
+
+
+def check_target(path: str | Path) -> None:
+    """Find out whether `write_beside` may write there, without changing, opening or waiting for anything there.
 
     Raises
     ------
     OSError
-        If the folder does not exist or cannot be written.
+        If not; its text says why.
     """
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
+    descriptor = descriptor_of(path)
+    if descriptor is not None:
+        os.fstat(descriptor)
+        return
+    real = Path(os.path.realpath(path))
+    if os.path.islink(real):
+        raise OSError(errno.ELOOP, "its links lead in a circle")
+    if real.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder; give the name of a file")
+    if not real.parent.is_dir():
+        what = "is no folder" if real.parent.exists() else "does not exist"
+        raise FileNotFoundError(errno.ENOENT, f"the folder {real.parent} {what}")
+    if real.exists():
+        if not os.access(real, os.W_OK):
+            raise PermissionError(errno.EACCES, "the file is write-protected")
+        if not _may_rename(real):
+            return
+    with tempfile.TemporaryFile(dir=real.parent):
+        pass
+
+
+@contextmanager
+def write_beside(path: str | Path) -> Iterator[Path]:
+    """A path to write to, whose content goes to `path` at the end; on an error `path` stays as it was.
+
+    Raises
+    ------
+    OSError
+        If the folder does not exist, or `path` cannot be written.
+    """
+    descriptor = descriptor_of(path)
+    real = Path(os.path.realpath(path))  # a rename to the name of a link would replace the link
+    whole = descriptor is None and _may_rename(real)
+    folder = real.parent if whole else None  # else where temporary files are
+    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{real.name[:100]}.", suffix=real.suffix[-20:])
     beside = Path(name)
     try:
+        os.close(handle)
         yield beside
-        with open(beside, "rb+") as file:
-            os.fsync(file.fileno())
+        if descriptor is not None:
+            _pour(beside, os.dup(descriptor))
+        elif not whole and real.exists() and not real.is_file():
+            _pour(beside, os.open(path, os.O_WRONLY))
+        elif not whole or not _replace(beside, real):
+            _overwrite(real, beside.read_bytes())
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _may_rename(real: Path) -> bool:
+    """Whether a rename may put another file there: a new one, or a regular one with no other name."""
+    try:
+        found = os.lstat(real)
+    except FileNotFoundError:
+        return True
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and os.access(real.parent, os.W_OK | os.X_OK)
+
+
+def _replace(beside: Path, real: Path) -> bool:
+    """Rename, with the mode and owner of the old file; False where that is not possible."""
+    with open(beside, "rb+") as file:
+        os.fsync(file.fileno())
+    if real.exists():
+        if not _dress_as(beside, real):
+            return False
+    else:
         umask = os.umask(0)
         os.umask(umask)
         beside.chmod(0o666 & ~umask)  # mkstemp makes private files
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
+    try:
+        os.replace(beside, real)
+    except OSError as error:
+        if error.errno in (errno.EBUSY, errno.EXDEV):  # a file that is a mount, as containers have them
+            return False
         raise
+    return True
+
+
+def _dress_as(beside: Path, real: Path) -> bool:
+    """Give a file the owner, mode and extended attributes of another; False where the owner cannot be had."""
+    old, new = os.stat(real), os.stat(beside)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        try:
+            os.chown(beside, old.st_uid, old.st_gid)
+        except OSError:
+            return False
+    beside.chmod(stat.S_IMODE(old.st_mode))
+    if hasattr(os, "listxattr"):  # access lists among them
+        with suppress(OSError):
+            for name in os.listxattr(real):
+                with suppress(OSError):
+                    os.setxattr(beside, name, os.getxattr(real, name))
+    return True
+
+
+def _pour(source: Path, descriptor: int) -> None:
+    """Copy a file into an open descriptor, and close that."""
+    with open(source, "rb") as file, open(descriptor, "wb") as sink:
+        shutil.copyfileobj(file, sink)
+
+
+def _overwrite(real: Path, content: bytes) -> None:
+    """Put bytes into a file that is there; its old ones, where that fails."""
+    with open(real, "rb+", buffering=0) as file:
+        old = file.read()
+        try:
+            _fill(file.fileno(), content)
+        except BaseException:
+            with suppress(OSError):
+                _fill(file.fileno(), old)
+            raise
+
+
+def _fill(descriptor: int, content: bytes) -> None:
+    """Make these bytes all that a file holds."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.ftruncate(descriptor, len(content))
+    os.fsync(descriptor)
