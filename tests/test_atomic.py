@@ -154,9 +154,14 @@ def test_a_failed_write_changes_nothing(tmp_path, linked):
     if linked:
         (tmp_path / "other").hardlink_to(path)
     before = names(tmp_path)
-    with pytest.raises(RuntimeError), write_beside(path) as beside:
-        beside.write_bytes(NEW)
-        raise RuntimeError
+
+    def broken():
+        with write_beside(path) as beside:
+            beside.write_bytes(NEW)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
     assert path.read_bytes() == OLD and names(tmp_path) == before
 
 

@@ -107,6 +107,7 @@ def test_fit_equals_the_estimator(folder, tmp_path, given, expected):
     expected.fit(frame[["a", "b"]], frame["grade"].to_numpy(dtype=str))
     text = run("fit", folder / "train.csv", "--target", "grade", "--drop", "id", "--costs", folder / "costs.csv",
                "--n-estimators", 7, "--seed", 3, "--n-jobs", 2, "--out", out, *given)
+    expected.target_name_ = "grade"
     minrisk.save(expected, tmp_path / "expected.minrisk")
     assert out.read_bytes() == (tmp_path / "expected.minrisk").read_bytes()
     assert "90 rows, 2 features" in text and "bad, fair, good" in text and type(expected).__name__ in text
@@ -139,24 +140,24 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     options = [option for option in fit.params if isinstance(option, MethodOption)]
     assert {option.name for option in options} == {
         "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget",
-        "weak_learner"}
+        "weak_learner", "decision", "descent"}
     for option in options:
         assert option.default is None  # what is not given is left to the estimator
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
     assert {option.name: option.default for option in fit.params}["n_jobs"] == -1  # all cores; no part of the model
     words = " ".join(run("fit", "--help").split())
-    for told in ("[default: minrisk] --n", "[default: minrisk 200, rebel 200, stagewise 500, multiboost 100; x>=1]",
-                 "[default: minrisk none, rebel 4, stagewise 3, multiboost 3; 1<=x<=64]",
-                 "[default: minrisk 0.5, rebel 1.0, stagewise 0.5; x>0]", "Only with --method minrisk. [default: auto]",
-                 "Only with --method rebel or stagewise or multiboost. [default: rebel exponential,"):
+    for told in ("[default: minrisk] --n", "[default: minrisk 200, rebel 200, stagewise 500, multiboost 100, mcboost 100; x>=1]",
+                 "[default: minrisk none, rebel 4, stagewise 3, multiboost 3, mcboost 3; 1<=x<=64]",
+                 "[default: minrisk 0.5, rebel 1.0, stagewise 0.5, mcboost 1.0; x>0]", "Only with --method minrisk. [default: auto]",
+                 "Only with --method rebel or stagewise or multiboost or mcboost. [default: rebel exponential,"):
         assert told in words
 
 
 def test_choices_are_those_of_the_estimators():
     rules = {method: getattr(minrisk, name)._rules for method, name in METHODS.items()}
-    for name in ("surrogate", "loss", "offset", "weak_learner"):
+    for name in ("surrogate", "loss", "offset", "weak_learner", "decision", "descent"):
         option = next(option for option in fit.params if option.name == name)
-        assert set(option.type.choices) == set(rules[next(iter(option.defaults))][name].options)
+        assert set(option.type.choices) == {choice for method in option.defaults for choice in rules[method][name].options}
 
 
 @pytest.mark.parametrize(("costs", "table"), [
@@ -252,7 +253,8 @@ def test_predict_says_what_a_model_cannot_do(folder, tmp_path, options, words):
 
 def test_predict_leaves_other_columns_alone_and_says_so(folder):
     result = invoke("predict", folder / "grade.minrisk", folder / "test.parquet")
-    assert result.exit_code == 0 and "columns" in result.stderr and "'id', 'grade'" in result.stderr
+    assert result.exit_code == 0 and result.stderr.count("\n") == 1
+    assert result.stderr.endswith("column of " + str(folder / "test.parquet") + " not used: 'id'\n")  # not the target
     assert result.stdout == run("predict", folder / "grade.minrisk", folder / "new.csv")
     assert len(run("predict", folder / "bare.minrisk", folder / "new.csv").splitlines()) == 61
 
@@ -420,7 +422,7 @@ REFUSED = {
     "loss": (fit_with("--loss", "hinge"), "'hinge' is not one of"),
     "method": (fit_with("--method", "forest"), "'forest' is not one of 'minrisk', 'rebel'"),
     "loss of minrisk": (fit_with("--loss", "logistic"),
-                        "--loss applies to --method rebel or stagewise or multiboost only: leave it out, or train with --method rebel"),
+                        "--loss applies to --method rebel or stagewise or multiboost or mcboost only: leave it out, or train with"),
     "offset of minrisk": (fit_with("--offset", "paper"), "--offset applies to --method rebel only"),
     "stopping of minrisk": (fit_with("--method", "minrisk", "--early-stopping"), "--early-stopping applies to --method rebel"),
     "surrogate of rebel": (fit_with("--surrogate", "gll", "--method", "rebel"),
@@ -434,12 +436,25 @@ REFUSED = {
     "seed": (fit_with("--seed", "-1"), "'--seed': -1 is not in the range"),
     "jobs": (fit_with("--n-jobs", "0"), "'--n-jobs': must be a number of threads"),
     "no data": (fit_with(data="gone.csv"), "there is no file .*gone.csv"),
-    "folder as data": (fit_with(data=""), "must be a table whose name ends in"),
+    "folder as data": (fit_with(data=""), "must be a file, but is a folder"),
     "spreadsheet": (fit_with(data="train.xlsx"), "must be a table whose name ends in .csv, .csv.gz or .parquet"),
     "empty data": (fit_with(data="empty.csv"), "empty.csv is empty"),
     "no rows": (fit_with(data="header.csv"), "holds column names but no rows"),
     "target missing": (fit_with(target="Grade"), r"no column 'Grade', named by --target; its columns are \['id', 'a'"),
-    "semicolons": (fit_with(data="semicolons.csv"), "cells must be separated by commas"),
+    "semicolons": (fit_with("--delimiter", ",", data="semicolons.csv"), "say by --delimiter what separates them"),
+    "delimiter": (fit_with("--delimiter", "ab"), "'--delimiter': must be one character, or tab; got 'ab'"),
+    "decimal": (fit_with("--decimal", ";"), "'--decimal': ';' is not one of"),
+    "encoding": (fit_with("--encoding", "klingon"), "must be an encoding such as utf-8, cp1252 or utf-16; got 'klingon'"),
+    "no text encoding": (fit_with("--encoding", "base64"), "must be an encoding such as"),
+    "wrong encoding": (fit_with("--encoding", "utf-8", data="latin.csv"), "is not text in utf-8, as --encoding says"),
+    "spreadsheet as csv": (fit_with(data="sheet.csv"), "holds a spreadsheet or an archive and not text: save the table"),
+    "two streams": (["predict", "-", "-"], "standard input .* can be read for one thing only"),
+    "depth of mcboost": (fit_with("--method", "mcboost", "--max-depth", "20"),
+                         "--max-depth with --method mcboost must be a whole number at least 1 and at most 16, got 20"),
+    "loss of another": (fit_with("--method", "rebel", "--loss", "gll"),
+                        "--loss with --method rebel must be one of 'exponential', 'logistic', 'squared', got 'gll'"),
+    "dates": (fit_with(data="dates.csv"), "holds 30 texts in 30 rows: they are dates such as '2020-01-01', make numbers"),
+    "percent": (fit_with(data="percent.csv"), r"holds text \('12%' in row 3\): .*percentages, remove the sign %"),
     "drop missing": (fit_with("--drop", "x"), "no column 'x', named by --drop"),
     "two drops missing": (fit_with("--drop", "x", "--drop", "y"), r"no columns \['x', 'y'\], named by --drop"),
     "target dropped": (fit_with("--drop", "grade"), "would leave out the target"),
@@ -454,9 +469,9 @@ REFUSED = {
     "numbers as target": (fit_with(target="a"), "must hold class labels, but row 1 holds the number"),
     "costs missing": (fit_with("--costs", "gone"), "--costs must be a CSV file, 'uniform'.*got 'gone', which is no file"),
     "costs label": (fit_with("--costs", "{}/label.csv"), "have a row for 'poor', but column 'grade' holds only"),
-    "costs incomplete": (fit_with("--costs", "{}/short.csv"), "cost must have a row for every class, got none for"),
+    "costs incomplete": (fit_with("--costs", "{}/short.csv"), "must have a row for every class of column 'grade', got none for"),
     "costs misspelt": (fit_with("--costs", "{}/slip.csv"), "'goood'"),
-    "costs negative": (fit_with("--costs", "{}/negative.csv"), r"cost\['bad', 'fair'\] must be zero or more"),
+    "costs negative": (fit_with("--costs", "{}/negative.csv"), r"the cost of deciding 'fair' where 'bad' is true, .* must be zero or more"),
     "costs diagonal": (fit_with("--costs", "{}/diagonal.csv"), "is the cost of a correct decision and must be 0"),
     "costs word": (fit_with("--costs", "{}/word.csv"), "must be a number, got 'x'"),
     "costs empty": (fit_with("--costs", "{}/empty.csv"), "must have a header"),
@@ -467,7 +482,7 @@ REFUSED = {
     "out folder": (fit_with(out="gone/m"), "cannot be written: the folder .*gone does not exist"),
     "out in file": (fit_with(out="train.csv/m"), "cannot be written: the folder .*train.csv is no folder"),
     "out is folder": (fit_with(out=""), "cannot be written: it is a folder"),
-    "out is data": (fit_with(out="train.csv"), "would overwrite the data"),
+    "out is data": (fit_with(out="train.csv"), "would overwrite .*train.csv"),
     "no model": (["predict", "{}/gone", "{}/new.csv"], "the model .*gone does not exist"),
     "model is folder": (["show", "{}"], "the model .* is a folder"),
     "model is table": (["show", "{}/train.csv"], "is not a minrisk model file"),
@@ -480,8 +495,11 @@ REFUSED = {
     "predict to": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/d.txt"], "name ends in .csv, .csv.gz or"),
     "predict nowhere": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/x/d.csv"], "x does not exist"),
     "predict over": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/new.csv"], "would overwrite"),
-    "which target": (["evaluate", "{}/grade.minrisk", "{}/test.csv"], r"does not know, \['id', 'grade'\]: choose .*--target"),
-    "no truth": (["evaluate", "{}/grade.minrisk", "{}/new.csv"], "no column besides the features"),
+    "which target": (["evaluate", "{}/refer.minrisk", "{}/test.csv"], r"does not know, \['id', 'grade'\]: choose .*--target"),
+    "no truth": (["evaluate", "{}/refer.minrisk", "{}/new.csv"], "no column besides the features"),
+    "target lost": (["evaluate", "{}/grade.minrisk", "{}/new.csv"], "no column 'grade', the target of the model"),
+    "keep": (["predict", "{}/grade.minrisk", "{}/new.csv", "--keep", "a,id"], "no column 'id', named by --keep"),
+    "keep decision": (["predict", "{}/grade.minrisk", "{}/decision.csv", "--keep", "decision"], "two columns of that name"),
     "bare target": (["evaluate", "{}/bare.minrisk", "{}/plain.csv"], "trained without column names"),
     "feature as target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "a"], "is a feature of the model"),
     "evaluate target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "x"], "no column 'x', named by"),
@@ -505,6 +523,9 @@ def bad(folder):
         "text.csv": "a,colour,grade\n1,3,bad\n2,red,good\n3,4,bad\n",
         "names.csv": "a,name,grade\n" + "".join(f"{k},n{k},{'good' if k % 3 else 'bad'}\n" for k in range(30)), "holes.csv": "a,grade\n1,bad\n2,\n3,good\n",
         "same.csv": "a,grade\n1,bad\n2,bad\n", "b.csv": "b\n1\n", "words.csv": "a,b\n1,2\n3,three\n",
+        "latin.csv": "a,grade\n1,gut\n2,mäßig\n".encode("latin-1"), "sheet.csv": b"PK\x03\x04 and more",
+        "dates.csv": "a,day,grade\n" + "".join(f"{k},2020-01-{k + 1:02},{'good' if k % 3 else 'bad'}\n" for k in range(30)),
+        "percent.csv": "a,rate,grade\n1,1,bad\n2,2,good\n3,12%,bad\n", "decision.csv": "a,b,decision\n1,2,3\n",
         "class.csv": "a,b,grade\n1,2,awful\n",
         "label.csv": table + "poor,1,1,1\n", "short.csv": table.replace("good,2,1,0\n", ""),
         "slip.csv": table.replace("fair,good", "fair,goood"), "negative.csv": table.replace("4", "-4"),
@@ -525,7 +546,7 @@ def test_bad_input_is_one_line(bad, case):
 
 
 def test_an_unwritable_output_is_told_before_any_work(folder, monkeypatch):
-    monkeypatch.setattr("minrisk.io.tables.read_table", lambda *args, **more: pytest.fail("the data were read"))
+    monkeypatch.setattr("minrisk.io.tables.open_table", lambda *args, **more: pytest.fail("the data were read"))
     assert "cannot be written" in refused(*(arg.replace("{}", str(folder)) for arg in fit_with(out="gone/m")))
 
 
@@ -551,8 +572,8 @@ def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch)
 
     monkeypatch.setattr(report, "print_fit", broken)
     out = tmp_path / "m.minrisk"
-    assert "Input/output error" in refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2,
-                                           "--out", out)
+    result = invoke("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", out)
+    assert result.exit_code == 0 and "Input/output error" in result.stderr and result.stderr.count("\n") == 1
     assert minrisk.load(out).n_iter_ == 2
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minrisk.io.tables import TableError, column_names, kind_of, read_table, take_features, take_labels, write_table
+from minrisk.io.tables import TableError, kind_of, open_table, take_features, take_labels, write_table
 
 
 @pytest.fixture
@@ -20,8 +20,9 @@ def frame():
 def test_tables_survive_a_round_trip_bit_for_bit(tmp_path, frame, name):
     path = tmp_path / name
     write_table(frame, path)
-    assert column_names(path) == list(frame.columns)
-    back = read_table(path, labels="kind")
+    table = open_table(path)
+    assert table.names == list(frame.columns)
+    back = table.frame(labels="kind")
     assert np.array_equal(take_features(back.drop(columns="kind"), path), take_features(frame.iloc[:, :3], path))
     assert take_labels(back["kind"], path).tolist() == ["a", "b", "a"]
     assert sorted(tmp_path.iterdir()) == [path]  # nothing left beside it
@@ -35,7 +36,7 @@ def test_gzipped_tables_do_not_depend_on_the_clock(tmp_path, frame):
 def test_missing_cells_of_features_and_of_labels(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\ufeffx,country\n1,NA\nNA,None\n,DE\n", encoding="utf-8")
-    table = read_table(path, labels="country")
+    table = open_table(path).frame(labels="country")
     assert take_labels(table["country"], path).tolist() == ["NA", "None", "DE"]
     assert np.isnan(take_features(table[["x"]], path)["x"]).tolist() == [False, True, True]
 
@@ -98,7 +99,9 @@ def corrupt(path):
     yield "twice.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'"
     yield "long.csv", b"a,b\n1,2,3\n", "more cells than its header"
     yield "longer.csv", b"a,b\n1,2\n1,2,3\n", "not a table that can be read|more cells than its header"
-    yield "latin.csv", "ä,b\n1,2\n".encode("latin-1"), "must be text in UTF-8"
+    yield "sheet.csv", b"PK\x03\x04 and more", "holds a spreadsheet or an archive and not text"
+    yield "bytes.csv", b"a,b\n1,\x00\x01\n", "holds bytes that are no text"
+    yield "cut16.csv", "ä,b\n1,2\n".encode("utf-16")[:-1], "is not whole text in utf-16"
     yield "plain.csv.gz", b"a,b\n1,2\n", "not packed by gzip"
     yield "cut.csv.gz", whole[:-20], "cut short"
     yield "hurt.csv.gz", whole[:30] + b"\xff\x00\xff" + whole[33:], "damaged"
@@ -113,7 +116,7 @@ def test_files_that_cannot_be_read(tmp_path, case):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(TableError, match=message) as caught:
-        read_table(path)
+        open_table(path).frame()
     assert "\n" not in str(caught.value) and name in str(caught.value)
 
 
@@ -122,15 +125,15 @@ def test_cut_parquet(tmp_path, frame):
     write_table(frame, path)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(TableError, match="not a table that can be read"):
-        read_table(path)
+        open_table(path).frame()
 
 
 def test_paths_that_are_no_tables(tmp_path):
     with pytest.raises(TableError, match="there is no file .*gone.csv"):
-        read_table(tmp_path / "gone.csv")
+        open_table(tmp_path / "gone.csv")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(TableError, match="is a folder"):
-        read_table(tmp_path / "folder.csv")
+        open_table(tmp_path / "folder.csv")
     with pytest.raises(TableError, match="name ends in .csv, .csv.gz or .parquet"):
         kind_of("data.xlsx")
     with pytest.raises(TableError, match="name ends in"):

@@ -16,5 +16,7 @@ def main() -> None:
         sys.stderr.write(f"minrisk: the command line needs {what}, not installed here: pip install 'minrisk[cli]'\n")
         sys.exit(2)
     from minrisk.cli.app import app
+    from minrisk.cli.streams import prepare
 
+    prepare()
     app(prog_name="minrisk")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
@@ -14,9 +15,11 @@ from minrisk.cli.evaluate import evaluate
 from minrisk.cli.fit import fit
 from minrisk.cli.predict import predict
 from minrisk.cli.show import show
+from minrisk.cli.streams import drop, flush, say
 from minrisk.cli.warmup import warmup
 
 BAD_INPUT, INTERRUPTED = 2, 130  # 130 is what shells report for Ctrl-C
+TRACEBACK = "MINRISK_TRACEBACK"
 
 
 class OneLineErrors(click.Group):
@@ -25,9 +28,10 @@ class OneLineErrors(click.Group):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run, and leave with the exit code."""
         extra["standalone_mode"] = False
+        code: Any = BAD_INPUT
         try:
             code = super().main(*args, **extra)
-            sys.stdout.flush()
+            flush()
         except click.UsageError as error:
             command = "minrisk" if error.ctx is None else error.ctx.command_path
             fail(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
@@ -36,7 +40,7 @@ class OneLineErrors(click.Group):
         except click.Abort:
             fail("stopped.", INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has left, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            drop()
             sys.exit(1)  # as click does where it notices first
         except OSError as error:
             name = f"{error.filename}: " if error.filename else ""
@@ -45,12 +49,20 @@ class OneLineErrors(click.Group):
             fail("there is not enough memory for this.")
         except ValueError as error:  # what the package raises on bad input, in clear words
             fail(str(error))
+        except Exception as error:
+            if os.environ.get(TRACEBACK):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            fail(f"this should not have happened ({what}): please report it, with what is said under {TRACEBACK}=1.")
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     """Say in one line what is wrong, and leave."""
-    click.echo("minrisk: " + " ".join(message.split()), err=True)
+    with suppress(OSError, ValueError):  # nobody is there to be told
+        say("minrisk: " + " ".join(message.split()), err=True)
+    with suppress(OSError, ValueError):
+        flush()
     sys.exit(code)
 
 
@@ -64,8 +76,9 @@ def app(context: click.Context) -> None:
     """Multi-class boosting for the decision of least expected cost.
 
     \b
-    A table is a .csv, .csv.gz or .parquet file with one row per case.
+    A table is a .csv, .csv.gz or .parquet file with one row per case; - is standard input.
     A costs file is a CSV: rows are the true classes, columns the decisions.
+    CSV as Excel writes it in any country is found out, or stated (--delimiter, --decimal, --encoding).
 
     \b
       minrisk demo

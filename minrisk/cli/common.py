@@ -1,27 +1,73 @@
-"""What several commands do: models and costs read, tables matched to a model, output checked ahead."""
+"""What several commands do: models read, tables opened and matched to a model, output checked ahead, things said."""
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
+import codecs
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from minrisk.cli.streams import note
+
 if TYPE_CHECKING:
     import pandas as pd
 
-    from minrisk._typing import Labels
-    from minrisk.costs import CostMatrix
+    from minrisk.io.tables import Table
 
 COSTS_HELP = (
     "What each mistake costs: a CSV file (rows true classes, columns decisions), 'uniform', "
     "'ordinal' or 'ordinal:P' (classes are numbers, a mistake costs its distance to the power of P)."
 )
+FILE = click.Path(path_type=Path)
+DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
+# -- options that say how a text table is written ---------------------------------------------------------------------
+def _delimiter(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    value = DELIMITER_NAMES.get((value or "").lower(), value)
+    if value is not None and (len(value) != 1 or value in '"\r\n\0'):
+        raise click.BadParameter(f"must be one character, or tab; got {value!r}")
+    return value
+
+
+def _encoding(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        try:
+            known = codecs.lookup(value)._is_text_encoding
+        except (LookupError, ValueError):
+            known = False
+        if not known:
+            raise click.BadParameter(f"must be an encoding such as utf-8, cp1252 or utf-16; got {value!r}")
+    return value
+
+
+OPTIONS = (
+    click.option("--delimiter", metavar="MARK", callback=_delimiter,
+                 help="What separates the cells of CSV files: one character, or tab. Default: found out."),
+    click.option("--decimal", type=click.Choice([".", ","]),
+                 help="The decimal mark of CSV files. Default: a point; a comma where cells are separated by ';' or "
+                      "tabs and are such numbers."),
+    click.option("--encoding", metavar="NAME", callback=_encoding,
+                 help="Of CSV files, such as utf-8 or cp1252. Default: found out."),
+)  # fmt: skip
+
+
+def dialect_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options above."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_stdin(*names: Path | str | None) -> None:
+    """Refuse to read standard input twice."""
+    if sum(str(name) == "-" for name in names if name is not None) > 1:
+        raise click.ClickException("standard input (-) can be read for one thing only: give the others as files.")
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
 def check_writable(path: Path) -> None:
     """Make sure that a file can be written there, before any work.
 
@@ -30,96 +76,57 @@ def check_writable(path: Path) -> None:
     click.ClickException
         If the folder is missing or cannot be written to, or the path is a folder.
     """
-    if path.is_dir():
-        raise click.ClickException(f"{path} cannot be written: it is a folder; give the name of a file.")
-    folder = path.parent
-    if not folder.is_dir():
-        what = "is no folder" if folder.exists() else "does not exist"
-        raise click.ClickException(f"{path} cannot be written: the folder {folder} {what}.")
+    from minrisk.io.atomic import check_target
+
+    if str(path) == "-":
+        return
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        if path.exists() and not os.access(path, os.W_OK):
-            raise PermissionError(None, "the file is write-protected")
+        check_target(path)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
+def check_not_over(out: Path, *sources: Path | str | None) -> None:
+    """Refuse to write over what is read; devices and streams may be both."""
+    from minrisk.io.atomic import is_through
+
+    if str(out) == "-" or is_through(out) or not out.exists():
+        return
+    for source in sources:
+        if source is not None and Path(source).exists() and out.samefile(source):
+            raise click.ClickException(f"--out {out} would overwrite {source}: give another name.")
+
+
 def load_model(path: Path) -> Any:
-    """A model, ready to predict on all cores.
+    """A model, ready to predict on all cores; "-" is standard input.
 
     Raises
     ------
     click.ClickException
         If there is no such file, or it cannot be read; ModelFileError if it is no whole model.
     """
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
+    source = Path("/dev/stdin") if str(path) == "-" else path
+    if source.is_dir() or not source.exists():
+        what = "is a folder" if source.is_dir() else "does not exist"
         raise click.ClickException(f"the model {path} {what}: give a file made by 'minrisk fit'.")
     from minrisk import load
 
     try:
-        return load(path).set_params(n_jobs=-1)
+        return load(source).set_params(n_jobs=-1)
     except OSError as error:
         raise click.ClickException(f"the model {path} cannot be read: {error.strerror or error}.") from None
 
 
-def read_costs(given: str | None, classes: Labels, source: str) -> CostMatrix | None:
-    """The costs of --costs, in the order of the classes; None when none were given.
+def tell_dialect(table: Table) -> None:
+    """Say what was found out about how a table is written."""
+    from minrisk.io.tables import shown
 
-    Parameters
-    ----------
-    given : str or None
-        A file, "uniform", "ordinal" or "ordinal:P".
-    classes : array of K labels
-    source : str
-        Where the classes came from, for messages.
-
-    Raises
-    ------
-    ValueError
-        If the costs cannot be read, name a class that does not occur, or lack one that does.
-    """
-    if given is None:
-        return None
-    from minrisk.costs import as_cost, ordinal, read_cost, uniform
-    from minrisk.costs.labels import listed, match_labels
-
-    labels = classes.tolist()
-    word, _, power = given.partition(":")
-    if given == "uniform":
-        return uniform(labels)
-    if word == "ordinal" and not Path(given).is_file():
-        if classes.dtype.kind not in "biuf":
-            raise ValueError(
-                f"--costs {given} needs classes that are numbers, but {source} holds {listed(labels)}, whose order "
-                "nobody said: give a CSV file of costs."
-            )
-        try:
-            return ordinal(labels, float(power) if power else 1.0)
-        except ValueError:
-            raise ValueError(f"--costs {given}: the power must be a number above 0, as in ordinal:2.") from None
-    if not Path(given).is_file():
-        raise ValueError(
-            f"--costs must be a CSV file, 'uniform', 'ordinal' or 'ordinal:P', got {given!r}, which is no file."
-        )
-    try:
-        table = read_cost(given)
-    except OSError as error:
-        raise ValueError(f"{given} cannot be read: {error.strerror or error}.") from None
-    assert table.classes is not None
-    unknown = [row for row, at in zip(table.classes, match_labels(table.classes, labels), strict=True) if at < 0]
-    if unknown:
-        raise ValueError(
-            f"the costs in {given} have a row for {unknown[0]!r}, but {source} holds only {listed(labels)}: "
-            "correct the label, or remove its row and column."
-        )
-    try:
-        return as_cost(Path(given), labels)  # not `table`: a CostMatrix is taken at its word, a file may hold slips
-    except ValueError as error:
-        raise ValueError(f"{given}: {error}") from None
+    if table.found:
+        found = " and ".join(table.found)
+        note(f"{shown(table.path)} is read as a table {found}; --delimiter, --decimal and --encoding say otherwise")
 
 
+# -- models and tables ------------------------------------------------------------------------------------------------
 def feature_names(model: Any) -> list[str] | None:
     """Names of the model's features; None if it was trained on bare arrays."""
     names = getattr(model, "feature_names_in_", None)
@@ -129,8 +136,7 @@ def feature_names(model: Any) -> list[str] | None:
 def text_columns(model: Any, names: list[str]) -> list[str]:
     """Columns of a table, of these names, that hold the model's categories."""
     known = feature_names(model) or names
-    columns = [c for c in model._categories.columns if all(isinstance(value, str) for value in c.values)]
-    return [known[c.position] for c in columns if c.position < len(known)]
+    return [known[c.position] for c in model._categories.columns if c.position < len(known)]
 
 
 def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | Any:
@@ -141,31 +147,33 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
     TableError
         If a column is missing or holds no numbers.
     """
-    from minrisk.costs.labels import listed
-    from minrisk.io.tables import TableError, missing_columns, take_features
+    from minrisk.io.tables import TableError, as_known, missing_columns, shown, take_features
 
-    names, texts = feature_names(model), text_columns(model, [str(name) for name in frame.columns])
-    if names is None:
-        if frame.shape[1] != model.n_features_in_:
-            raise TableError(
-                f"{path} must have the {model.n_features_in_} feature columns of the training, which had no names, "
-                f"got {frame.shape[1]} columns: leave out the others."
-            )
-        frame = take_features(frame, path, texts)
-    else:
+    names = feature_names(model)
+    if names is None and frame.shape[1] != model.n_features_in_:
+        raise TableError(
+            f"{shown(path)} must have the {model.n_features_in_} feature columns of the training, which had no names, "
+            f"got {frame.shape[1]} columns: leave out the others."
+        )
+    if names is not None:
         missing_columns(list(frame.columns), names, path, "which the model was trained on")
-        frame = take_features(frame[names], path, texts)
+        frame = frame[names]
+    categories = {}
     for column in model._categories.columns:
-        if unknown := column.unknown(frame.iloc[:, column.position]):
-            note(f"column {column.name!r} of {path} holds what training did not: {listed(unknown)}, taken as missing")
-    return frame if names is not None or model._categories.columns else frame.to_numpy()
+        name = frame.columns[column.position]
+        categories[name], unknown = as_known(frame[name], column.values)
+        if unknown:
+            where = f"column {column.name!r} of {shown(path)}"
+            note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing")
+    numbers = [name for name in frame.columns if name not in categories]
+    numeric = take_features(frame[numbers], path) if numbers else frame[numbers]
+    if not categories:
+        return numeric if names is not None else numeric.to_numpy()
+    return numeric.assign(**{name: cells.astype("category") for name, cells in categories.items()})[list(frame.columns)]
 
 
-def note(message: str) -> None:
-    """A remark on stderr that is no error."""
-    click.echo(f"minrisk: note: {message}", err=True)
+def quoted(labels: Sequence[Any]) -> str:
+    """Labels as messages show them: in quotes, numbers too, so that they differ from the numbers of rows."""
+    from minrisk.costs.labels import listed
 
-
-def print_json(data: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
-    click.echo(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False))
+    return listed([str(label) for label in labels])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk.cli.common import note
+from minrisk.cli.streams import note
 
 if TYPE_CHECKING:
     from minrisk.demo import Study

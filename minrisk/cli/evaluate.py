@@ -10,13 +10,18 @@ import numpy as np
 
 from minrisk.cli.common import (
     COSTS_HELP,
+    FILE,
+    check_stdin,
+    dialect_options,
     feature_names,
     features_for,
     load_model,
-    print_json,
-    read_costs,
+    quoted,
+    tell_dialect,
     text_columns,
 )
+from minrisk.cli.streams import print_json
+from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -24,35 +29,47 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="What the decisions of a model cost.")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
 @click.option("--target", metavar="COLUMN",
-              help="The column that holds the class; may be left out when it is the only one the model does not know.")
+              help="The column that holds the class. Default: that of the training; or the only one the model does not "
+                   "know.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: the costs the model was trained on.")
+@dialect_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def evaluate(model: Path, data: Path, target: str | None, costs: str | None, as_json: bool) -> None:
-    """Report mean cost, error and the costliest confusions of MODEL on the table DATA."""
-    from minrisk.io.tables import column_names, missing_columns, read_table, take_labels
+def evaluate(model: Path, data: Path, target: str | None, costs: str | None, delimiter: str | None,
+             decimal: str | None, encoding: str | None, as_json: bool) -> None:  # fmt: skip
+    """Report mean cost, error and the costliest confusions of MODEL on the table DATA.
 
+    MODEL or DATA may be - for standard input.
+    """
+    from minrisk.io.tables import missing_columns, open_table, take_labels
+
+    check_stdin(model, data, costs)
     estimator = load_model(model)
-    names = column_names(data)
-    target = _target(estimator, names, data) if target is None else target
-    missing_columns(names, [target], data, "named by --target")
-    known = feature_names(estimator)
+    stated = Dialect(delimiter, decimal, encoding)
+    table = open_table(data, stated)
+    names, known = table.names, feature_names(estimator)
+    why = "named by --target"
+    if target is None:
+        target = getattr(estimator, "target_name_", None)
+        why = "the target of the model (--target names another)"
+    target = _only_other(known, names, table.path) if target is None else target
+    missing_columns(names, [target], data, why)
     if known is not None:
         if target in known:
             raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
         missing_columns(names, known, data, "which the model was trained on")
-    cost = _costs(estimator, costs, model)
+    cost, told = _costs(estimator, costs, model, stated)
     others = [name for name in names if name != target]
-    frame = read_table(data, labels=target, texts=text_columns(estimator, others))
-    y = _as_classes(take_labels(frame[target], data), estimator.classes_, target, data)
+    frame = table.frame(labels=target, texts=text_columns(estimator, others))
+    tell_dialect(table)
+    y = _as_classes(take_labels(frame[target], data, table.written), estimator.classes_, target, data)
     decided = estimator.predict(features_for(estimator, frame.drop(columns=target), data))
 
     from minrisk.cli.report import describe_evaluation, print_evaluation
 
-    facts: dict[str, Any] = {"model": str(model), "data": str(data), "target": target}
-    facts["costs"] = costs if costs is not None else "0/1" if estimator.cost is None else "the model's"
+    facts: dict[str, Any] = {"model": str(model), "data": str(data), "target": target, "costs": told}
     facts |= describe_evaluation(y, decided, cost)
     if as_json:
         print_json(facts)
@@ -60,52 +77,58 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, as_
         print_evaluation(facts)
 
 
-def _target(estimator: Any, names: list[str], data: Path) -> str:
+def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
     """The one column that is no feature."""
-    known = feature_names(estimator)
+    from minrisk.io.tables import NAMELESS, shown
+
     if known is None:
         raise click.ClickException("the model was trained without column names: say by --target which is the class.")
-    others = [name for name in names if name not in set(known)]
+    others = [name for name in names if name not in {*known, *NAMELESS}]
     if len(others) == 1:
         return others[0]
     if not others:
-        raise click.ClickException(f"{data} has no column besides the features, so the true classes are unknown.")
-    from minrisk.costs.labels import listed
-
+        raise click.ClickException(
+            f"{shown(data)} has no column besides the features, so the true classes are unknown."
+        )
     raise click.ClickException(
-        f"{data} has several columns that the model does not know, {listed(others)}: choose the true class by --target."
+        f"{shown(data)} has several columns that the model does not know, {quoted(others)}: choose the true class by "
+        "--target."
     )
 
 
-def _costs(estimator: Any, given: str | None, model: Path) -> CostMatrix:
-    """Costs to judge by; they must know every decision of the model."""
-    cost: CostMatrix | None = read_costs(given, estimator.classes_, f"the model {model}")
+def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> tuple[CostMatrix, str]:
+    """Costs to judge by, and what they are called; they must know every decision of the model."""
+    from minrisk.cli.costs import read_costs
+    from minrisk.costs import uniform
+
+    cost: CostMatrix | None = read_costs(given, estimator.classes_, f"the model {model}", stated)
     if cost is None:
         cost = estimator.cost_
     if cost is None:
         raise click.ClickException("the model was trained with costs per row: give costs to judge by with --costs.")
-    from minrisk.costs.labels import listed, match_labels
+    from minrisk.io.tables import matched
 
     assert cost.decisions is not None
     decisions = estimator.decisions_.tolist()
-    unknown = [label for label, at in zip(decisions, match_labels(decisions, cost.decisions), strict=True) if at < 0]
+    unknown = [label for label, at in zip(decisions, matched(decisions, cost.decisions), strict=True) if at < 0]
     if unknown:
         raise click.ClickException(
-            f"--costs {given} says nothing about the decision {unknown[0]!r} of the model, only about "
-            f"{listed(cost.decisions)}: add the column."
+            f"--costs {given} says nothing about the decision {str(unknown[0])!r} of the model, only about "
+            f"{quoted(cost.decisions)}: add the column."
         )
-    return cost
+    blind = cost == uniform(estimator.classes_.tolist())
+    return cost, given if given is not None else "0/1" if blind else "the model's"
 
 
 def _as_classes(y: Labels, classes: Labels, target: str, data: Path) -> Labels:
     """The labels of the data as the model writes them, (n,)."""
-    from minrisk.costs.labels import listed, match_labels
+    from minrisk.io.tables import matched, shown
 
     found, codes = np.unique(y, return_inverse=True)
-    at = np.array(match_labels(found.tolist(), classes.tolist()))
+    at = np.array(matched(found.tolist(), classes.tolist()))
     if (at < 0).any():
         raise click.ClickException(
-            f"column {target!r} of {data} holds {found[at < 0][0].item()!r}, which is no class of the model: it knows "
-            f"{listed(classes.tolist())}."
+            f"column {target!r} of {shown(data)} holds {str(found[at < 0][0])!r}, which is no class of the model: it "
+            f"knows {quoted(classes.tolist())}."
         )
     return np.asarray(classes[at[codes]])

@@ -5,13 +5,26 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk.cli.common import COSTS_HELP, check_writable, print_json, read_costs
-from minrisk.cli.methods import METHODS, method_options
+from minrisk.cli.common import (
+    COSTS_HELP,
+    FILE,
+    check_not_over,
+    check_stdin,
+    check_writable,
+    dialect_options,
+    quoted,
+    tell_dialect,
+)
+from minrisk.cli.methods import METHODS, check_given, method_options
+from minrisk.cli.streams import drop as drop_output
+from minrisk.cli.streams import flush, note, print_json
+from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,61 +39,77 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 
 
 @click.command(short_help="Train on a table and write a model.")
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=FILE)
 @click.option("--target", required=True, metavar="COLUMN", help="The column that holds the class.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="Model file to write.")
+@click.option("--out", required=True, type=FILE, metavar="MODEL",
+              help="Model file to write; - is standard output, the summary then goes to standard error.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave this column out; may be given several times.")
 @click.option("--category", multiple=True, metavar="COLUMN",
               help="This column holds categories, as columns of words do; may be given several times.")
+@dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, callback=_not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], category: tuple[str, ...],
-        method: str, seed: int, n_jobs: int, as_json: bool, **options: Any) -> None:  # fmt: skip
-    """Train on the table DATA and write the model to a file."""
+        delimiter: str | None, decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int,
+        as_json: bool, **options: Any) -> None:  # fmt: skip
+    """Train on the table DATA and write the model to a file.
+
+    The model keeps the name of the target. DATA may be - for standard input.
+    """
+    check_stdin(data, costs)
     check_writable(out)
-    if out.exists() and data.exists() and out.samefile(data):
-        raise click.ClickException(f"--out {out} would overwrite the data: give another name.")
-    X, y = _training_data(data, target, drop, category)
+    check_not_over(out, data, costs)
+    if str(out) == "-" and sys.stdout.isatty():
+        raise click.ClickException("--out - would write a model to the terminal: send it to a file or a command.")
+    given = {name: value for name, value in options.items() if value is not None}
+    check_given(method, given)
+    stated = Dialect(delimiter, decimal, encoding)
+    X, y = _training_data(data, target, drop, category, stated)
     classes = _classes(y, target, data)
-    cost = read_costs(costs, classes, f"column {target!r}")
+    from minrisk.cli.costs import read_costs
+
+    cost = read_costs(costs, classes, f"column {target!r}", stated)
 
     from minrisk import algorithms
 
-    given = {name: value for name, value in options.items() if value is not None}
     estimator = getattr(algorithms, METHODS[method])
     model = estimator(cost, n_jobs=n_jobs, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
     start = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - start
-    _keep(model, out)
+    model.target_name_ = target
+    written = _keep(model, out)
 
-    from minrisk.cli.report import describe_fit, print_fit
+    try:  # the model is kept: nothing that is said of it may make this a failure
+        from minrisk.cli.report import describe_fit, print_fit
 
-    facts = describe_fit(model, X, y, seconds, data, target, costs, out)
-    if as_json:
-        print_json(facts)
-    else:
-        print_fit(facts)
+        facts = describe_fit(model, X, y, seconds, data, target, costs, out, written)
+        with redirect_stdout(sys.stderr if str(out) == "-" else sys.stdout):
+            if as_json:
+                print_json(facts)
+            else:
+                print_fit(facts)
+            flush()
+    except BrokenPipeError:
+        drop_output()
+    except (OSError, ValueError) as error:
+        drop_output()
+        reason = getattr(error, "strerror", None) or error
+        note(f"the model was written ({out}), but not what it is like ({reason}): see minrisk show")
 
 
 def _training_data(
-    data: Path, target: str, drop: tuple[str, ...], category: tuple[str, ...]
+    data: Path, target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect
 ) -> tuple[pd.DataFrame, Labels]:
     """Features and labels of the table."""
-    from minrisk.io.tables import (
-        column_names,
-        columns_of_words,
-        missing_columns,
-        read_table,
-        take_features,
-        take_labels,
-    )
+    from minrisk.io.tables import columns_of_words, missing_columns, open_table, row_numbers, take_features, take_labels
 
-    names = column_names(data)
+    table = open_table(data, stated)
+    names = table.names
     missing_columns(names, [target], data, "named by --target")
     missing_columns(names, drop, data, "named by --drop")
     if target in drop:
@@ -88,48 +117,88 @@ def _training_data(
     missing_columns(names, category, data, "named by --category")
     if target in category:
         raise click.ClickException(f"--category {target} names the target: its labels are classes as they are.")
-    frame = read_table(data, labels=target, texts=category)
-    y = take_labels(frame[target], data)
+    frame = table.frame(labels=target, texts=category)
+    tell_dialect(table)
+    y = take_labels(frame[target], data, as_written=table.written)
+    _tell_blanks(y, target)
     features = frame.drop(columns=[target, *drop])
-    words = columns_of_words(features)
+    numbers = row_numbers(features)
+    if numbers is not None and numbers not in category:
+        features = features.drop(columns=numbers)
+        note(f"the column {numbers!r}, as pandas and R write the names of rows, is left out: rename it to have it as a "
+             "feature")
+    words = [name for name in columns_of_words(features) if name not in category]
     for name in words:
-        differ, present = features[name].nunique(), features[name].notna().sum()
-        if differ > 20 and differ > present / 2 and name not in category:
-            raise ValueError(
-                f"column {name!r} of {data} holds {differ} texts in {present} rows: it looks like a name; leave it out "
-                "with --drop, or say by --category that it holds categories."
-            )
+        _check_words(features[name], name, data)
     return take_features(features, data, {*category, *words}), y
+
+
+def _tell_blanks(y: Labels, target: str) -> None:
+    """Labels that differ by blanks only are likely a slip."""
+    import numpy as np
+
+    if y.dtype.kind != "U":
+        return
+    labels = np.unique(y).tolist()
+    bare = [label.strip() for label in labels]
+    alike = [label for label, text in zip(labels, bare, strict=True) if bare.count(text) > 1]
+    if alike:
+        note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
+
+
+def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
+    """A column of texts that becomes categories: say so where it is nearly numbers, refuse what looks like a name."""
+    from minrisk.io.tables import MANY, nearly_numbers, shown
+
+    differ, present = column.nunique(), column.notna().sum()
+    nearly = nearly_numbers(column)
+    where = f"column {name!r} of {shown(data)}"
+    if differ > MANY and differ > present / 2:
+        what = "it looks like a name" if nearly is None else f"they are {nearly[0]} such as {nearly[1]!r}, {nearly[2]}"
+        raise ValueError(
+            f"{where} holds {differ} texts in {present} rows: {what}; leave it out "
+            "with --drop, or say by --category that it holds categories."
+        )
+    if nearly is not None:
+        what, example, advice = nearly
+        note(f"{where} holds {what} such as {example!r}, taken for categories: to have numbers, {advice}; or leave it "
+             "out with --drop")
 
 
 def _classes(y: Labels, target: str, data: Path) -> Labels:
     """The distinct labels, sorted; there must be two, and they must not all differ."""
     import numpy as np
 
+    from minrisk.io.tables import MANY, shown
+
     classes = np.unique(y)
     if len(classes) < 2:
-        label = classes[0].item()
         raise ValueError(
-            f"column {target!r} of {data} must hold at least two classes, got only {label!r}: there is nothing to "
-            "learn."
+            f"column {target!r} of {shown(data)} must hold at least two classes, got only {str(classes[0])!r}: there "
+            "is nothing to learn."
         )
-    if len(classes) > 20 and len(classes) > len(y) / 2:
+    if len(classes) > MANY and len(classes) > len(y) / 2:
         raise ValueError(
-            f"column {target!r} of {data} must hold class labels, but {len(classes)} of its {len(y)} rows differ: "
-            "it looks like a name or a measurement; give another --target."
+            f"column {target!r} of {shown(data)} must hold class labels, but {len(classes)} of its {len(y)} rows "
+            "differ: it looks like a name or a measurement; give another --target."
         )
     return classes
 
 
-def _keep(model: Any, out: Path) -> None:
-    """Write the model; where that fails after all, to the folder for temporary files."""
+def _keep(model: Any, out: Path) -> int | None:
+    """Write the model; where that fails after all, to the folder for temporary files. Its size, if it is known."""
     from minrisk import save
+    from minrisk.io.atomic import is_through
 
+    target = Path("/dev/stdout") if str(out) == "-" else out
     try:
-        save(model, out)
+        save(model, target)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        rescue = Path(tempfile.mkdtemp(prefix="minrisk-")) / out.name
+        rescue = Path(tempfile.mkdtemp(prefix="minrisk-")) / (out.name if str(out) != "-" else "model.minrisk")
         save(model, rescue)
         raise click.ClickException(
             f"{out} could not be written ({error.strerror or error}): the model was saved as {rescue} instead."
         ) from None
+    return None if is_through(target) else target.stat().st_size

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 METHODS = {  # the first is the default
     "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "stagewise": "StagewiseMCBoostClassifier",
-    "multiboost": "MultiBoostClassifier",
+    "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
 }  # fmt: skip
 
 
@@ -63,15 +63,16 @@ OPTIONS = (
     click.option("--method", type=click.Choice(list(METHODS)), default=next(iter(METHODS)), show_default=True,
                  is_eager=True,
                  help="What is trained: minrisk, the project's own MinRiskClassifier; rebel, the REBELClassifier of "
-                      "Appel et al.; stagewise or multiboost, large-margin boosting by Paisitkriangkrai et al."),
+                      "Appel et al.; stagewise or multiboost, large-margin boosting by Paisitkriangkrai et al.; "
+                      "mcboost, guess-averse boosting by Beijbom et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
-                 defaults={"minrisk": 200, "rebel": 200, "stagewise": 500, "multiboost": 100},
+                 defaults={"minrisk": 200, "rebel": 200, "stagewise": 500, "multiboost": 100, "mcboost": 100},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
-                 defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3},
+                 defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
-                 defaults={"minrisk": 0.5, "rebel": 1.0, "stagewise": 0.5},
+                 defaults={"minrisk": 0.5, "rebel": 1.0, "stagewise": 0.5, "mcboost": 1.0},
                  help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
@@ -80,17 +81,44 @@ OPTIONS = (
     click.option("--time-budget", cls=MethodOption, type=click.FloatRange(0), metavar="SECONDS",
                  defaults={"minrisk": None},
                  help="Time for --surrogate auto to try several; the model then depends on the machine."),
-    click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "similarity"]),
-                 defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump"},
-                 help="What is boosted: trees, stumps, or, with rebel, similarities to training points."),
-    click.option("--loss", cls=MethodOption, type=click.Choice(["exponential", "logistic", "squared"]),
-                 defaults={"rebel": "exponential", "stagewise": "exponential", "multiboost": "logistic"},
-                 help="Loss that is lowered; squared with rebel only."),
+    click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "similarity", "linear"]),
+                 defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump", "mcboost": "linear"},
+                 help="What is boosted: trees, stumps, with rebel similarities to training points, with mcboost lines "
+                      "in one feature."),
+    click.option("--loss", cls=MethodOption,
+                 type=click.Choice(["exponential", "logistic", "squared", "gll", "gel", "mc", "ls", "lt"]),
+                 defaults={"rebel": "exponential", "stagewise": "exponential", "multiboost": "logistic",
+                           "mcboost": "gll"},
+                 help="Loss that is lowered; squared with rebel only, the last five with mcboost only."),
+    click.option("--decision", cls=MethodOption, type=click.Choice(["argmax", "bayes"]),
+                 defaults={"mcboost": "argmax"},
+                 help="Decide for the largest score, or for the least expected cost of the probabilities."),
+    click.option("--descent", cls=MethodOption, type=click.Choice(["coordinate", "gradient"]),
+                 defaults={"mcboost": "coordinate"},
+                 help="One coordinate after the other, each with a step of its own, or all at once: faster."),
     click.option("--offset", cls=MethodOption, type=click.Choice(["tight", "paper"]), defaults={"rebel": "tight"},
                  help="What is subtracted from each row of costs: its minimum, or the paper's offset."),
-    click.option("--early-stopping", cls=MethodOption, is_flag=True, defaults={"rebel": False, "stagewise": False},
+    click.option("--early-stopping", cls=MethodOption, is_flag=True,
+                 defaults={"rebel": False, "stagewise": False, "mcboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
+
+
+def check_given(method: str, given: Mapping[str, Any]) -> None:
+    """Refuse what only another method takes, before any work.
+
+    Raises
+    ------
+    click.ClickException
+        Naming the option and what it may be.
+    """
+    from minrisk import algorithms
+
+    rules = getattr(algorithms, METHODS[method])._rules
+    for name, value in given.items():
+        if not rules[name].accepts(value):
+            option = "--" + name.replace("_", "-")
+            raise click.ClickException(f"{option} with --method {method} must be {rules[name]}, got {value!r}.")
 
 
 def method_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,74 +3,129 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from minrisk.cli.common import (
     COSTS_HELP,
+    FILE,
+    check_not_over,
+    check_stdin,
     check_writable,
+    dialect_options,
     feature_names,
     features_for,
     load_model,
-    note,
-    read_costs,
+    tell_dialect,
     text_columns,
 )
+from minrisk.cli.streams import note, say, written_on
+from minrisk.io.dialect import Dialect
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from minrisk.io.tables import Table
 
 
 @click.command(short_help="Decide for every row of a table.")
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write here (.csv, .csv.gz or .parquet); without it CSV goes to standard output.")
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@click.option("--out", type=FILE, metavar="FILE",
+              help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
+                   "standard output.")
+@click.option("--keep", multiple=True, metavar="COLUMN,...",
+              help="Copy these columns of DATA, as they are, to the front of the output; may be given several times.")
 @click.option("--costs", metavar="COSTS",
               help=COSTS_HELP + " Decide by these, without a new fit. Default: those the model was trained on.")
-@click.option("--probabilities", is_flag=True, help="Add a column of probabilities for each class.")
-def predict(model: Path, data: Path, out: Path | None, costs: str | None, probabilities: bool) -> None:
+@click.option("--probabilities", "--proba", is_flag=True, help="Add a column of probabilities for each class.")
+@dialect_options
+def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], costs: str | None, probabilities: bool,
+            delimiter: str | None, decimal: str | None, encoding: str | None) -> None:  # fmt: skip
     """Decide for every row of DATA: a table with the column 'decision', in the order of the rows.
 
-    Columns are found by name; those the model does not know are left alone.
+    Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
     """
-    from minrisk.io.tables import column_names, kind_of, missing_columns, read_table, write_table
+    from minrisk.io.tables import kind_of, missing_columns, open_table, shown, write_table
 
+    check_stdin(model, data, costs)
     if out is not None:
-        kind_of(out)
+        kind_of(out, to_write=True)
         check_writable(out)
-        if out.exists() and any(path.exists() and out.samefile(path) for path in (data, model)):
-            raise click.ClickException(f"--out {out} would overwrite the model or the data: give another name.")
+        check_not_over(out, data, model, costs)
     estimator = load_model(model)
-    names, known = column_names(data), feature_names(estimator)
+    stated = Dialect(delimiter, decimal, encoding)
+    table = open_table(data, stated)
+    kept = _kept(keep, table)
+    names, known, target = table.names, feature_names(estimator), getattr(estimator, "target_name_", None)
     if known is not None:
         missing_columns(names, known, data, "which the model was trained on")
-        unused = [name for name in names if name not in set(known)]
+        unused = [name for name in names if name not in {*known, *kept, target, ""}]
         if unused:
             plural = "" if len(unused) == 1 else "s"
-            note(f"column{plural} of {data} not used: {', '.join(map(repr, unused[:8]))}"
+            note(f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
                  + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more"))
 
     import pandas as pd
 
-    X = features_for(estimator, read_table(data, texts=text_columns(estimator, names)), data)
-    frame = pd.DataFrame({"decision": _decisions(estimator, X, costs, model)})
+    others = [name for name in names if known is not None or name != target]
+    frame = table.frame(texts=text_columns(estimator, others))
+    tell_dialect(table)
+    X = features_for(estimator, frame[others], data)
+    result = pd.DataFrame({"decision": _decisions(estimator, X, costs, model, stated)})
     if probabilities:
         columns = [f"probability of {label}" for label in estimator.classes_.tolist()]
-        frame[columns] = _probabilities(estimator, X, model)
+        result[columns] = _probabilities(estimator, X, model)
+    if kept:
+        _check_apart(kept, list(result.columns))
+        result = pd.concat([table.cells(kept), result], axis=1)
     if out is None:
-        click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+        _print_table(result)
     else:
-        write_table(frame, out)
+        write_table(result, out)
 
 
-def _decisions(estimator: Any, X: Any, costs: str | None, model: Path) -> Any:
+def _kept(given: Sequence[str], table: Table) -> list[str]:
+    """The columns named by --keep: each value is the name of one, or several with commas between them."""
+    from minrisk.io.tables import missing_columns
+
+    known = set(table.names)
+    found = [name for value in given for name in ([value] if value in known else map(str.strip, value.split(",")))]
+    missing_columns(table.names, found, table.path, "named by --keep")
+    return list(dict.fromkeys(found))
+
+
+def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
+    both = [name for name in kept if name in columns]
+    if both:
+        raise click.ClickException(
+            f"--keep {both[0]} would give the output two columns of that name: rename it in the data."
+        )
+
+
+def _print_table(frame: pd.DataFrame) -> None:
+    """CSV on standard output, in its encoding."""
+    text = frame.to_csv(index=False, lineterminator="\n")
+    if written_on(text) != text:
+        note(f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
+             "--out - and --out FILE write UTF-8")
+    say(text, end="")
+
+
+def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: Dialect) -> Any:
     if costs is None:
         return estimator.predict(X)
-    cost = read_costs(costs, estimator.classes_, f"the model {model}")
-    if "cost" not in inspect.signature(estimator.predict).parameters:
+    from minrisk.cli.costs import read_costs
+
+    cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)
+    if "cost" not in inspect.signature(estimator.predict).parameters or not hasattr(estimator, "predict_proba"):
         raise click.ClickException(
             f"the model {model} decides by the costs it was trained on: leave out --costs, or fit one with "
-            "--method minrisk, which decides by any."
+            "--method minrisk (and --surrogate auto, softmax or exponential), which decides by any."
         )
     return estimator.predict(X, cost=cost)
 

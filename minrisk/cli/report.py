@@ -15,6 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from minrisk.cli.streams import written_on
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
     from minrisk.demo import Study
 
 CONFUSIONS, FEATURES, MATRIX = 10, 10, 12  # lines shown to people, and the largest matrix
+COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model was trained on"}
 BARS, BLOCKS = "▁▂▃▄▅▆▇█", 20
 
 
 # -- facts ---------------------------------------------------------------------------------------------------------
 def describe_fit(
-    model: Any, X: pd.DataFrame, y: Labels, seconds: float, data: Path, target: str, costs: str | None, out: Path
+    model: Any, X: pd.DataFrame, y: Labels, seconds: float, data: Path, target: str, costs: str | None, out: Path,
+    n_bytes: int | None,
 ) -> dict[str, Any]:
     """What a training was and gave."""
     from minrisk.metrics import best_constant_cost
@@ -38,6 +42,7 @@ def describe_fit(
         "target": target,
         "rows": len(y),
         "features": X.shape[1],
+        "categories": _categories(model),
         "classes": model.classes_.tolist(),
         "costs": costs or "uniform",
         "algorithm": type(model).__name__,
@@ -48,8 +53,13 @@ def describe_fit(
         "best_constant_cost": best_constant_cost(y, model.cost_),
         "seconds": round(seconds, 3),
         "model": str(out),
-        "bytes": out.stat().st_size,
-    }
+        "bytes": n_bytes,
+    }  # fmt: skip
+
+
+def _categories(model: Any) -> dict[str, int]:
+    """Columns that hold categories, and how many values each has."""
+    return {column.name: len(column.values) for column in model._categories.columns}
 
 
 def _validated(model: Any) -> float | None:
@@ -105,13 +115,15 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
     curves = {name: getattr(model, name + "_", None) for name in ("train_risk", "validation_risk", "validation_loss")}
     return {
         "model": str(path),
-        "bytes": path.stat().st_size,
+        "bytes": path.stat().st_size if path.is_file() else None,
+        "target": getattr(model, "target_name_", None),
         "algorithm": type(model).__name__,
         "parameters": {name: value for name, value in model.get_params().items() if name not in hidden},
         "classes": model.classes_.tolist(),
         "decisions": model.decisions_.tolist(),
         "costs": None if model.cost_ is None else model.cost_.values.tolist(),
         "features": model.n_features_in_,
+        "categories": _categories(model),
         "rounds": model.n_iter_,
         "trees": int(np.count_nonzero(model.model_.packed.depth)),  # of those that split anything
         "surrogate": getattr(model, "surrogate_", None),
@@ -131,7 +143,8 @@ def print_fit(facts: dict[str, Any]) -> None:
     """The summary of a training."""
     classes = facts["classes"]
     lines = [
-        ("data", f"{facts['data']}: {facts['rows']} rows, {facts['features']} features"),
+        ("data", f"{_source(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
+        *_category_line(facts),
         ("classes", f"{len(classes)} in {facts['target']!r}: {_listed(classes)}"),
         ("costs", facts["costs"]),
         ("algorithm", _algorithm(facts)),
@@ -146,7 +159,7 @@ def print_fit(facts: dict[str, Any]) -> None:
     lines += [
         *(("" if i else "mean cost", line) for i, line in enumerate(known)),
         ("time", f"{facts['seconds']:.1f} s"),
-        ("model", f"{facts['model']} ({_size(facts['bytes'])})"),
+        ("model", _file(facts)),
     ]
     _section(_console(), "Trained", _facts(lines))
 
@@ -155,18 +168,14 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     """Two tables: the numbers, and where the cost comes from."""
     constant, console = facts["best_constant"], _console()
     risk, best = facts["risk"], constant["cost"]
-    if best > 0:
-        versus = f"{_number(abs(facts['regret']) / best * 100)} % {'less' if facts['regret'] <= 0 else 'more'}"
-    else:
-        versus = "no less" if risk == 0 else "more"
     lines = [
         ("model", facts["model"]),
-        ("data", f"{facts['data']}: {facts['rows']} rows, classes in {facts['target']!r}"),
-        ("costs", facts["costs"]),
+        ("data", f"{_source(facts['data'])}: {facts['rows']} rows, classes in {facts['target']!r}"),
+        ("costs", COSTS.get(facts["costs"], facts["costs"])),
         ("mean cost", _number(risk)),
         ("error", f"{100 * facts['error']:.2f} %"),
-        ("best constant", f"{_number(best)}, by deciding {constant['decision']!r} always"),
-        ("regret", f"{facts['regret']:+.4g} ({versus} than the best constant)"),
+        ("best constant", f"{_number(best)}, by always deciding {str(constant['decision'])!r}"),
+        ("regret", f"{facts['regret']:+.4g}: {_regret_in_words(risk, best)}"),
     ]
     _section(console, "Evaluation", _facts(lines))
     confusions = facts["confusions"]
@@ -188,6 +197,17 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     _section(console, "Costliest confusions", table)
 
 
+def _regret_in_words(risk: float, best: float) -> str:
+    """What the mean cost is beside that of the best constant decision; less is good, and the regret then negative."""
+    if risk == best:
+        return "the decisions cost no less than the best constant one, which looks at no row"
+    share = f" ({_number(abs(risk - best) / best * 100)} %)" if best > 0 else ""
+    apart = f"{_number(abs(risk - best))}{share}"
+    if risk < best:
+        return f"negative is good, the decisions cost {apart} less a row than the best constant one"
+    return f"the decisions cost {apart} more a row than the best constant one, which looks at no row"
+
+
 def print_model(facts: dict[str, Any]) -> None:
     """What a model is, its costs and its features."""
     console = _console()
@@ -196,12 +216,14 @@ def print_model(facts: dict[str, Any]) -> None:
     smooth = f"kernels around {facts['landmarks']} rows" if facts["landmarks"] else "none"
     parameters = (f"{name} {value}" for name, value in facts["parameters"].items() if value is not None)
     lines = [
-        ("model", f"{facts['model']} ({_size(facts['bytes'])})"),
+        ("model", _file(facts)),
         ("algorithm", _algorithm(facts)),
         ("parameters", ", ".join(parameters)),
+        *([] if facts["target"] is None else [("target", facts["target"])]),
         ("classes", f"{len(facts['classes'])}: {_listed(facts['classes'])}"),
         *([("more decisions", _listed(extra))] if extra else []),
         ("features", f"{facts['features']}, of which {len(facts['importance'])} are used"),
+        *_category_line(facts),
         *([] if facts["selection"] is None else [("linear features", linear), ("smooth scores", smooth)]),
         ("rounds", f"{facts['rounds']}, {facts['trees']} trees"),
         *_courses(facts),
@@ -270,7 +292,7 @@ def _print_costs(console: Console, facts: dict[str, Any]) -> None:
         table = _table(("", "left"), *((str(decision), "right") for decision in decisions))
         for label, row in zip(facts["classes"], costs, strict=True):
             cells = (Text("·", style="dim") if cost == 0 else f"{cost:g}" for cost in row)
-            table.add_row(Text(str(label), style="cyan"), *cells)
+            table.add_row(_text(label, "cyan"), *cells)
         _section(console, "Costs (row: the truth, column: the decision)", table)
 
 
@@ -318,8 +340,15 @@ def progress(what: str, steps: int) -> Iterator[Callable[[], None]]:
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
+class _Console(Console):
+    """A console whose reader may leave: that is for the command to hear of."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console() -> Console:
-    return Console(highlight=False)
+    return _Console(highlight=False)
 
 
 def _section(console: Console, title: str, table: Table) -> None:
@@ -334,19 +363,20 @@ def _facts(lines: Sequence[tuple[str, str]]) -> Table:
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in lines:
-        table.add_row(name, Text(value))  # Text: names of files and labels may hold brackets, rich's markup
+        table.add_row(name, _text(value))  # Text: names of files and labels may hold brackets, rich's markup
     return table
 
 
 def _table(*columns: tuple[str, Any]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, padding=(0, 1, 0, 1))
     for name, justify in columns:
-        table.add_column(Text(name), justify=justify, no_wrap=justify == "right")
+        table.add_column(_text(name), justify=justify, no_wrap=justify == "right")
     return table
 
 
-def _text(label: Any) -> Text:
-    return Text(str(label))
+def _text(label: Any, style: str = "") -> Text:
+    """A label or name as it will stand on the stream."""
+    return Text(written_on(" ".join(str(label).split("\n"))), style=style)
 
 
 def _number(value: float) -> str:
@@ -370,6 +400,22 @@ def _spark(values: Sequence[float] | FloatArray, width: int = 30) -> str:
 def _listed(labels: Sequence[Any], most: int = 12) -> str:
     shown = ", ".join(str(label) for label in labels[:most])
     return shown if len(labels) <= most else f"{shown}, … ({len(labels)} in all)"
+
+
+def _source(data: str) -> str:
+    return "standard input" if data == "-" else data
+
+
+def _file(facts: dict[str, Any]) -> str:
+    """The model's file and its size, where it has one."""
+    return facts["model"] if facts["bytes"] is None else f"{facts['model']} ({_size(facts['bytes'])})"
+
+
+def _category_line(facts: dict[str, Any], most: int = 8) -> list[tuple[str, str]]:
+    """Which features are categories."""
+    told = [f"{name} ({count})" for name, count in facts["categories"].items()]
+    rest = [f"… ({len(told)} in all)"] if len(told) > most else []
+    return [("categories", ", ".join([*told[:most], *rest]))] if told else []
 
 
 def _size(n_bytes: int) -> str:

@@ -219,6 +219,8 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     }
     if (own := estimator._column_names) and all(isinstance(name, Integral) for name in own):
         header["feature_numbers"] = [int(name) for name in own]
+    if (target := getattr(estimator, "target_name_", None)) is not None:
+        header["target"] = str(target)
     if columns := estimator._categories.columns:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
@@ -265,6 +267,8 @@ def _restore(arrays: io_arrays.Unpacked) -> Any:
             raise ModelFileError("there is not one name per feature.")
         estimator._column_names = tuple(names)
     estimator._began_with = estimator._lasting_parameters()
+    if "target" in header:
+        estimator.target_name_ = str(header["target"])
     estimator.n_iter_ = len(estimator.model_)
     for name in ("train_loss", *CURVES):
         curve = arrays.get(name)

@@ -1,0 +1,222 @@
+"""The costs of --costs: a name, or a file, whose labels are those of the data as they are written there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import numpy as np
+
+from minrisk.cli.common import quoted
+from minrisk.cli.streams import note
+from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
+from minrisk.io.tables import matched, read_bytes, shown
+
+if TYPE_CHECKING:
+    from minrisk._typing import Labels
+    from minrisk.costs import CostMatrix
+
+
+class _CostTable(NamedTuple):
+    """A file of costs."""
+
+    name: str  # of the file, for messages
+    classes: list[str]
+    decisions: list[str]
+    values: np.ndarray
+
+
+def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect) -> CostMatrix | None:
+    """The costs of --costs, in the order of the classes; None when none were given.
+
+    Parameters
+    ----------
+    given : str or None
+        A file, "uniform", "ordinal" or "ordinal:P".
+    classes : array of K labels
+    source : str
+        Where the classes came from, for messages.
+    stated : Dialect
+        How the table of data is written, as far as that was stated; the file of costs may be so too.
+
+    Raises
+    ------
+    click.ClickException
+        If the costs cannot be read, name a class that does not occur, or lack one that does.
+    """
+    if given is None:
+        return None
+    from minrisk.costs import as_cost, uniform
+
+    path = Path(given)
+    a_file = given == "-" or (path.exists() and not path.is_dir())
+    word, _, power = given.partition(":")
+    if given == "uniform":
+        return uniform(classes.tolist())
+    if word == "ordinal" and not a_file:
+        return _ordinal(given, power, classes, source)
+    if not a_file:
+        raise click.ClickException(
+            f"--costs must be a CSV file, 'uniform', 'ordinal' or 'ordinal:P', got {given!r}, which is no file."
+        )
+    table = _read(path, stated)
+    labels = classes.tolist()
+    _check_labels(table, labels, source)
+    _check_values(table)
+    import pandas as pd
+
+    frame = pd.DataFrame(table.values, index=_known(table.classes, labels), columns=_known(table.decisions, labels))
+    try:
+        return as_cost(frame, labels)
+    except ValueError as error:
+        raise click.ClickException(f"{table.name}: {error}") from None
+
+
+def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix:
+    """A mistake costs its distance."""
+    from minrisk.costs import CostMatrix, ordinal
+
+    try:
+        numbers = [float(label) for label in classes.tolist()]
+    except ValueError:
+        numbers = [math.nan]
+    if not np.isfinite(numbers).all() or len(set(numbers)) < len(numbers):
+        raise click.ClickException(
+            f"--costs {given} needs classes that are numbers, but {source} holds {quoted(classes.tolist())}, "
+            "whose order nobody said: give a CSV file of costs."
+        )
+    try:
+        return CostMatrix(ordinal(numbers, float(power) if power else 1.0).values, classes.tolist())
+    except ValueError:
+        raise click.ClickException(f"--costs {given}: the power must be a number above 0, as in ordinal:2.") from None
+
+
+def _read(path: Path, stated: Dialect) -> _CostTable:
+    """Labels and numbers of a file."""
+    try:
+        data = read_bytes(path)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be read: {error.strerror or error}.") from None
+    text = _text(data, path, stated)
+    reader = csv.reader(io.StringIO(text.content, newline=""), delimiter=text.delimiter)
+    try:
+        lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+    except csv.Error as error:
+        raise click.ClickException(f"{shown(path)} is no table of costs ({error}): correct the file.") from None
+    lines = [(number, cells) for number, cells in lines if any(cells)]
+    while lines and all(cells and cells[-1] == "" for _, cells in lines):
+        lines = [(number, cells[:-1]) for number, cells in lines]  # each line ends with a delimiter
+    if len(lines) < 2 or len(lines[0][1]) < 2:
+        found = f"the first line {','.join(lines[0][1])!r}" if lines else "an empty file"
+        raise click.ClickException(
+            f"{shown(path)} must have a header 'true,<decision>,<decision>,...' and one line '<class>,<cost>,...' "
+            f"per true class, got {found} and {max(len(lines) - 1, 0)} lines below it: correct the file."
+        )
+    (_, header), below = lines[0], lines[1:]
+    values = np.empty((len(below), len(header) - 1))
+    commas = False
+    for i, (number, cells) in enumerate(below):
+        if len(cells) != len(header):
+            raise click.ClickException(
+                f"line {number} of {shown(path)} must have {len(header)} cells like its header, got {len(cells)}: "
+                "correct the line."
+            )
+        for j, cell in enumerate(cells[1:]):
+            with_comma = COMMA_NUMBER.fullmatch(cell) is not None and (text.delimiter != "," or stated.decimal == ",")
+            commas |= with_comma
+            try:
+                values[i, j] = float(cell.replace(",", ".") if with_comma else cell)
+            except ValueError:
+                what = _cost(cells[0], header[j + 1], shown(path))
+                raise click.ClickException(f"{what} must be a number, got {cell!r}: correct the file.") from None
+    if text.found or (commas and stated.decimal is None):
+        ways = [*text.found, *(["with decimal commas"] if commas else [])]
+        note(f"{shown(path)} is read as costs {' and '.join(ways)}")
+    table = _CostTable(shown(path), [cells[0] for _, cells in below], header[1:], values)
+    for labels, what in ((table.classes, "rows"), (table.decisions, "columns")):
+        twice = next((label for label in labels if labels.count(label) > 1), None)
+        if twice is not None:
+            raise click.ClickException(f"the costs in {table.name} have two {what} for {twice!r}: remove one of them.")
+    return table
+
+
+def _text(data: bytes, path: Path, stated: Dialect) -> Text:
+    """As it was stated of the data, if the costs are written so; else as it is found out."""
+    try:
+        text = read_text(data, stated)
+        if text.head and len(text.head[0]) > 1:
+            return text
+    except DialectError:
+        pass
+    try:
+        return read_text(data)
+    except DialectError as error:
+        raise click.ClickException(f"{shown(path)} {error}.") from None
+
+
+def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None:
+    """Each class has a row, each row is a class, and no column is a slip of the pen."""
+    unknown = [row for row, at in zip(table.classes, matched(table.classes, labels), strict=True) if at < 0]
+    if unknown:
+        raise click.ClickException(
+            f"the costs in {table.name} have a row for {unknown[0]!r}, but {source} holds only {quoted(labels)}: "
+            "correct the label, or remove its row and column."
+        )
+    lacking = [label for label, at in zip(labels, matched(labels, table.classes), strict=True) if at < 0]
+    if lacking:
+        raise click.ClickException(
+            f"the costs in {table.name} must have a row for every class of {source}, got none for {quoted(lacking)}: "
+            f"add the row{'' if len(lacking) == 1 else 's'}."
+        )
+    without = [label for label, at in zip(labels, matched(labels, table.decisions), strict=True) if at < 0]
+    extra = [column for column, at in zip(table.decisions, matched(table.decisions, labels), strict=True) if at < 0]
+    if extra and 0 < len(without) < len(labels):
+        raise click.ClickException(
+            f"the costs in {table.name} name {quoted(extra)} as a decision, but have no column for the class "
+            f"{quoted(without)}: correct the name, or add the column (large costs, if that is never to be decided)."
+        )
+    if len(table.decisions) < 2:
+        raise click.ClickException(
+            f"the costs in {table.name} must have two decisions or more, got only {table.decisions[0]!r}: there must "
+            "be something to decide."
+        )
+
+
+def _check_values(table: _CostTable) -> None:
+    """Costs are finite and zero or more, correct decisions cost nothing, and each class has a mistake that costs."""
+    own = matched(table.classes, table.decisions)
+    for i, j in np.ndindex(table.values.shape):
+        value, what = table.values[i, j], _cost(table.classes[i], table.decisions[j], table.name)
+        if not math.isfinite(value):
+            raise click.ClickException(
+                f"{what} must be a finite number, got {value}: a decision never to be taken gets a large finite cost."
+            )
+        if value < 0:
+            raise click.ClickException(
+                f"{what} must be zero or more, got {value:g}: write a gain as a smaller cost, by adding the same to "
+                "all costs of the row."
+            )
+        if own[i] == j and value != 0:
+            raise click.ClickException(
+                f"{what} is the cost of a correct decision and must be 0, got {value:g}: subtract it from all costs "
+                "of the row, which changes no decision."
+            )
+    for label, row in zip(table.classes, table.values, strict=True):
+        if not row.any():
+            raise click.ClickException(
+                f"the costs in {table.name} are all zero for the class {label!r}: give its mistakes a cost."
+            )
+
+
+def _cost(truth: str, decision: str, name: str) -> str:
+    return f"the cost of deciding {decision!r} where {truth!r} is true, in {name},"
+
+
+def _known(written: Sequence[str], labels: Sequence[Any]) -> list[Any]:
+    """Labels of the file as those of the data, where they are that."""
+    return [text if at < 0 else labels[at] for text, at in zip(written, matched(written, labels), strict=True)]

@@ -1,0 +1,152 @@
+"""How a text table is written: its encoding, what separates its cells, its decimal mark. Found out, or stated."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["COMMA_NUMBER", "DELIMITERS", "Dialect", "DialectError", "Text", "read_text"]
+
+DELIMITERS = (",", ";", "\t", "|")
+NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SAMPLE_CHARACTERS, SAMPLE_ROWS = 2**18, 200  # looked at to find out
+BOMS = (  # the longer ones first: that of UTF-32 begins as that of UTF-16
+    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+OTHER_KINDS = (
+    (b"PK\x03\x04", "a spreadsheet or an archive"), (b"\xd0\xcf\x11\xe0", "a spreadsheet"), (b"PAR1", "a Parquet file"),
+)  # fmt: skip
+COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")  # 1,5
+
+
+class DialectError(ValueError):
+    """A text that cannot be read as stated, or at all; the message lacks the name of the file."""
+
+
+class Dialect(NamedTuple):
+    """What was stated of a text table; None is to be found out."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+
+class Text(NamedTuple):
+    """A table as text, how its cells are separated, and its first rows."""
+
+    content: str  # from the header on
+    delimiter: str
+    encoding: str
+    head: list[list[str]]  # the header and up to SAMPLE_ROWS more, without blank lines
+    found: list[str]  # what was found out and is not usual
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the head is not all."""
+        return len(self.head) > SAMPLE_ROWS
+
+
+def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (a tuple cannot change)
+    r"""Decode a table and find out what separates its cells.
+
+    Commas and UTF-8 are usual. Others are taken where commas make no table and they do, and where the bytes are
+    no UTF-8. A first line ``sep=;``, as Excel writes and reads it, is taken at its word.
+
+    Examples
+    --------
+    >>> text = read_text("Größe;Preis\n1,5;3\n".encode("cp1252"))
+    >>> text.delimiter, text.head[0], text.found
+    (';', ['Größe', 'Preis'], ['separated by semicolons', 'in the encoding cp1252'])
+    """
+    content, encoding, found = _decoded(data, stated.encoding)
+    content = content.lstrip("\r\n")
+    delimiter = stated.delimiter
+    said = re.match(r'"?sep=(.)"?[ \t]*\r?\n', content, re.IGNORECASE)
+    if said is not None:
+        content = content[said.end() :]
+        delimiter = delimiter or said.group(1)
+    if delimiter is None:
+        delimiter = _delimiter(content)
+        if delimiter != ",":
+            found.insert(0, f"separated by {NAMES[delimiter]}")
+    return Text(content, delimiter, encoding, _rows(content, delimiter), found)
+
+
+def _decoded(data: bytes, stated: str | None) -> tuple[str, str, list[str]]:
+    """Text, encoding, and what is unusual about it."""
+    kind = next((kind for mark, kind in OTHER_KINDS if data.startswith(mark)), None)
+    if kind is not None:
+        raise DialectError(f"holds {kind} and not text: save the table as CSV (UTF-8)")
+    if stated is not None:
+        try:
+            return data.decode(stated).removeprefix("\ufeff"), stated, []
+        except (UnicodeError, ValueError):
+            raise DialectError(f"is not text in {stated}, as --encoding says: give the one it was saved in") from None
+    encoding = next((name for mark, name in BOMS if data.startswith(mark)), None) or _wide(data) or "utf-8"
+    try:
+        text = data.decode(encoding)
+        unusual = encoding not in ("utf-8", "utf-8-sig")
+    except UnicodeError:
+        if encoding not in ("utf-8", "utf-8-sig"):
+            raise DialectError(f"is not whole text in {encoding}: save the table as CSV (UTF-8)") from None
+        try:
+            text, encoding = data.decode("cp1252"), "cp1252"
+        except UnicodeError:
+            text, encoding = data.decode("latin-1"), "latin-1"
+        unusual = True
+    if "\0" in text[:SAMPLE_CHARACTERS]:
+        raise DialectError("holds bytes that are no text: save the table as CSV (UTF-8)")
+    return text, encoding, [f"in the encoding {encoding}"] if unusual else []
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of Latin letters and digits is 0."""
+    head = data[: 2 * (min(len(data), 2000) // 2)]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if odd > 0.4 * len(head) / 2 and even == 0:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.4 * len(head) / 2 and odd == 0 else None
+
+
+def _rows(content: str, delimiter: str) -> list[list[str]]:
+    """The first rows that are not blank."""
+    rows: list[list[str]] = []
+    try:
+        for cells in csv.reader(io.StringIO(content[:SAMPLE_CHARACTERS], newline=""), delimiter=delimiter):
+            if cells:
+                rows.append(cells)
+            if len(rows) > SAMPLE_ROWS:
+                return rows
+    except csv.Error:  # such as a cell of more than 128 kB: the reader of the whole table says what is wrong
+        pass
+    if len(content) > SAMPLE_CHARACTERS and len(rows) > 1:
+        rows.pop()  # it may be cut
+    return rows
+
+
+def _delimiter(content: str) -> str:
+    """The one that divides most rows as it divides the header, commas where none does.
+
+    Of several that do so alike commas are the last: decimal commas may divide every row alike ("Size, cm;Weight, kg"
+    above "1,5;2,5"), while a mark that stands in the header of a table with commas hardly stands in each row too.
+    """
+    best, most = ",", 0.5
+    for delimiter in (*DELIMITERS[1:], ","):
+        share = _agreement(_rows(content, delimiter))
+        if share > most:
+            best, most = delimiter, share
+    return best
+
+
+def _agreement(rows: Sequence[Sequence[str]]) -> float:
+    """Share of the rows with as many cells as the header, 0 where that has one; an empty one at the end counts not."""
+    if not rows or len(rows[0]) < 2:
+        return 0.0
+    width, below = len(rows[0]), rows[1:]
+    fits = [len(cells) == width or (len(cells) == width + 1 and cells[-1] == "") for cells in below]
+    return sum(fits) / len(fits) if fits else 0.75  # a header alone: any row would say more
