@@ -43,8 +43,7 @@ class OneLineErrors(click.Group):
             drop()
             sys.exit(1)  # as click does where it notices first
         except OSError as error:
-            name = f"{error.filename}: " if error.filename else ""
-            fail(f"{name}{error.strerror or error}")
+            fail(f"{error.filename or 'standard output'}: {error.strerror or error}.")
         except MemoryError:
             fail("there is not enough memory for this.")
         except ValueError as error:  # what the package raises on bad input, in clear words

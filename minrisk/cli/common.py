@@ -122,7 +122,7 @@ def tell_dialect(table: Table) -> None:
     from minrisk.io.tables import shown
 
     if table.found:
-        found = " and ".join(table.found)
+        found = ", ".join(table.found)
         note(f"{shown(table.path)} is read as a table {found}; --delimiter, --decimal and --encoding say otherwise")
 
 

@@ -136,7 +136,7 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
                 raise click.ClickException(f"{what} must be a number, got {cell!r}: correct the file.") from None
     if text.found or (commas and stated.decimal is None):
         ways = [*text.found, *(["with decimal commas"] if commas else [])]
-        note(f"{shown(path)} is read as costs {' and '.join(ways)}")
+        note(f"{shown(path)} is read as costs {', '.join(ways)}")
     table = _CostTable(shown(path), [cells[0] for _, cells in below], header[1:], values)
     for labels, what in ((table.classes, "rows"), (table.decisions, "columns")):
         twice = next((label for label in labels if labels.count(label) > 1), None)

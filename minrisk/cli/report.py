@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from minrisk.cli.streams import written_on
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from minrisk.demo import Study
 
 CONFUSIONS, FEATURES, MATRIX = 10, 10, 12  # lines shown to people, and the largest matrix
+SHORT, ROOM = 12, 20  # characters: labels are folded to no less, values beside their names have no less
 COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model was trained on"}
 BARS, BLOCKS = "▁▂▃▄▅▆▇█", 20
 
@@ -161,7 +164,7 @@ def print_fit(facts: dict[str, Any]) -> None:
         ("time", f"{facts['seconds']:.1f} s"),
         ("model", _file(facts)),
     ]
-    _section(_console(), "Trained", _facts(lines))
+    _print_facts(_console(), "Trained", lines)
 
 
 def print_evaluation(facts: dict[str, Any]) -> None:
@@ -177,7 +180,7 @@ def print_evaluation(facts: dict[str, Any]) -> None:
         ("best constant", f"{_number(best)}, by always deciding {str(constant['decision'])!r}"),
         ("regret", f"{facts['regret']:+.4g}: {_regret_in_words(risk, best)}"),
     ]
-    _section(console, "Evaluation", _facts(lines))
+    _print_facts(console, "Evaluation", lines)
     confusions = facts["confusions"]
     if not confusions:
         console.print("\nNo decision cost anything.")
@@ -228,7 +231,7 @@ def print_model(facts: dict[str, Any]) -> None:
         ("rounds", f"{facts['rounds']}, {facts['trees']} trees"),
         *_courses(facts),
     ]
-    _section(console, "Model", _facts(lines))
+    _print_facts(console, "Model", lines)
     if facts["selection"] is not None:
         _print_selection(console, facts)
     _print_costs(console, facts)
@@ -352,25 +355,60 @@ def _console() -> Console:
 
 
 def _section(console: Console, title: str, table: Table) -> None:
-    """A blank line, a title and a table."""
+    """A blank line, a title and a table, as wide as it must be: no label or number of it is cut."""
     console.print()
     console.print(Text(title, style="bold"))
-    console.print(table)
+    width = console.width
+    try:
+        console.width = max(width, _fitted(table, width))
+        console.print(table)
+    finally:
+        console.width = width
 
 
-def _facts(lines: Sequence[tuple[str, str]]) -> Table:
+def _fitted(table: Table, width: int) -> int:
+    """Make a table narrower where it is wider than the console: no bars, then labels folded; returns its width."""
+    if _total(table) > width and table.columns[-1].header == Text(""):
+        table.columns.pop()
+    for column in sorted(table.columns, key=_width, reverse=True):
+        excess = _total(table) - width
+        if excess > 0 and not column.no_wrap:
+            column.width = max(min(_width(column), SHORT), _width(column) - excess)
+    return _total(table)
+
+
+def _total(table: Table) -> int:
+    """Width of a table: of its columns, a blank on each side of them, and a blank between them."""
+    return sum(_width(column) + 3 for column in table.columns) - 1
+
+
+def _width(column: Column) -> int:
+    """Width of a column; of what it holds, if it was given none."""
+    return max(map(cell_len, map(str, (column.header, *column.cells)))) if column.width is None else column.width
+
+
+def _print_facts(console: Console, title: str, lines: Sequence[tuple[str, str]]) -> None:
+    """A blank line, a title, and names with values beside them, or below them where there is no room."""
+    console.print()
+    console.print(Text(title, style="bold"))
+    name_width = max(cell_len(name) for name, _ in lines) + 4
+    if console.width < name_width + ROOM:
+        for name, value in lines:
+            console.print(Text(" " + name if name else "", style="cyan"))
+            console.print(Padding(_text(value), (0, 0, 0, 3)), overflow="fold")
+        return
     table = Table(show_header=False, box=None, padding=(0, 1, 0, 1))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in lines:
         table.add_row(name, _text(value))  # Text: names of files and labels may hold brackets, rich's markup
-    return table
+    console.print(table)
 
 
 def _table(*columns: tuple[str, Any]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, padding=(0, 1, 0, 1))
     for name, justify in columns:
-        table.add_column(_text(name), justify=justify, no_wrap=justify == "right")
+        table.add_column(_text(name), justify=justify, no_wrap=justify == "right", overflow="fold")
     return table
 
 

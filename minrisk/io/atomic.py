@@ -100,6 +100,9 @@ def write_beside(path: str | Path) -> Iterator[Path]:
             _pour(beside, os.open(path, os.O_WRONLY))
         elif not whole or not _replace(beside, real):
             _overwrite(real, beside.read_bytes())
+    except OSError as error:
+        error.filename = error.filename if error.filename not in (None, name) else str(path)
+        raise
     finally:
         beside.unlink(missing_ok=True)
 
