@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 COSTS_HELP = (
     "What each mistake costs: a CSV file (rows true classes, columns decisions), 'uniform', "
-    "'ordinal' or 'ordinal:P' (classes are numbers, a mistake costs its distance to the power of P)."
+    "'ordinal' or 'ordinal:P' (classes are numbers, a mistake costs its distance in their order, to the power of P)."
 )
 FILE = click.Path(path_type=Path)
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -52,6 +53,16 @@ OPTIONS = (
     click.option("--encoding", metavar="NAME", callback=_encoding,
                  help="Of CSV files, such as utf-8 or cp1252. Default: found out."),
 )  # fmt: skip
+
+
+def as_column(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Names of columns from the command line as UTF-8, which it is whatever the locale says; tuples of them, too."""
+    if isinstance(value, tuple):
+        return tuple(as_column(context, option, name) for name in value)
+    try:
+        return value if value is None else os.fsencode(value).decode()
+    except UnicodeError:
+        return value
 
 
 def dialect_options(command: Callable[..., Any]) -> Callable[..., Any]:

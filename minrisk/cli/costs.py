@@ -90,8 +90,10 @@ def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix
             f"--costs {given} needs classes that are numbers, but {source} holds {quoted(classes.tolist())}, "
             "whose order nobody said: give a CSV file of costs."
         )
+    rank = np.argsort(np.argsort(numbers))  # "10.0" stands before "2.0" among texts
     try:
-        return CostMatrix(ordinal(numbers, float(power) if power else 1.0).values, classes.tolist())
+        distance = ordinal(len(rank), float(power) if power else 1.0).values[np.ix_(rank, rank)]
+        return CostMatrix(distance, classes.tolist())
     except ValueError:
         raise click.ClickException(f"--costs {given}: the power must be a number above 0, as in ordinal:2.") from None
 

@@ -11,6 +11,7 @@ import numpy as np
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
+    as_column,
     check_stdin,
     dialect_options,
     feature_names,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.command(short_help="What the decisions of a model cost.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE)
-@click.option("--target", metavar="COLUMN",
+@click.option("--target", metavar="COLUMN", callback=as_column,
               help="The column that holds the class. Default: that of the training; or the only one the model does not "
                    "know.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: the costs the model was trained on.")

@@ -14,6 +14,7 @@ import click
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
+    as_column,
     check_not_over,
     check_stdin,
     check_writable,
@@ -40,12 +41,13 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 
 @click.command(short_help="Train on a table and write a model.")
 @click.argument("data", type=FILE)
-@click.option("--target", required=True, metavar="COLUMN", help="The column that holds the class.")
+@click.option("--target", required=True, metavar="COLUMN", callback=as_column, help="The column that holds the class.")
 @click.option("--out", required=True, type=FILE, metavar="MODEL",
               help="Model file to write; - is standard output, the summary then goes to standard error.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave this column out; may be given several times.")
-@click.option("--category", multiple=True, metavar="COLUMN",
+@click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
+              help="Leave this column out; may be given several times.")
+@click.option("--category", multiple=True, metavar="COLUMN", callback=as_column,
               help="This column holds categories, as columns of words do; may be given several times.")
 @dialect_options
 @method_options

@@ -13,6 +13,7 @@ import click
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
+    as_column,
     check_not_over,
     check_stdin,
     check_writable,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=FILE, metavar="FILE",
               help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
                    "standard output.")
-@click.option("--keep", multiple=True, metavar="COLUMN,...",
+@click.option("--keep", multiple=True, metavar="COLUMN,...", callback=as_column,
               help="Copy these columns of DATA, as they are, to the front of the output; may be given several times.")
 @click.option("--costs", metavar="COSTS",
               help=COSTS_HELP + " Decide by these, without a new fit. Default: those the model was trained on.")

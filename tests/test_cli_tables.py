@@ -1,0 +1,489 @@
+"""The command line on tables and streams as people have them."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import minrisk
+from minrisk.cli import streams as streams_of_app
+from minrisk.cli.app import app
+
+ROOT = Path(__file__).parent.parent
+FEW = ("--method", "rebel", "--n-estimators", 5)
+
+
+def invoke(*args, input=None):
+    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "100"}, input=input)
+
+
+def run(*args, input=None):
+    """What was said on both streams by a run that must succeed."""
+    result = invoke(*args, input=input)
+    assert result.exit_code == 0, result.output
+    return result.stdout, result.stderr
+
+
+def refused(*args):
+    result = invoke(*args)
+    assert result.exit_code == 2 and result.stdout == "" and result.stderr.count("\n") == 1, result.output
+    return result.stderr
+
+
+def process(*args, env=None, **more):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", **(env or {})}
+    command = [sys.executable, "-m", "minrisk", *map(str, args)]
+    return subprocess.run(command, env=environment, timeout=120, **{"capture_output": True, **more})
+
+
+def shell(line, cwd):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "minrisk": f"{sys.executable} -m minrisk"}
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment, cwd=cwd, timeout=120)
+
+
+def shapes(labels, n=90):
+    """A feature that tells the classes, a name for each row, a colour, and the labels."""
+    k = np.arange(n) % len(labels)
+    x = np.round(k + np.random.default_rng(0).normal(size=n) / 9, 3)
+    return pd.DataFrame({"id": [f"{i:04}" for i in range(n)], "x": x, "farbe": np.array(["rot", "grün"])[k % 2],
+                         "y": np.array(labels)[k]})  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table, in several ways, and models of it."""
+    place = tmp_path_factory.mktemp("tables")
+    frame = shapes(["01", "1", "007"])
+    frame.to_csv(place / "t.csv", index=False)
+    frame.to_csv(place / "de.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    frame.to_csv(place / "excel.txt", index=False, sep="\t", decimal=",", encoding="utf-16", lineterminator="\r\n")
+    frame.to_csv(place / "index.csv")
+    frame.to_parquet(place / "t.parquet", index=False)
+    run("fit", place / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", place / "m")
+    return place
+
+
+# -- labels and categories -------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("labels", [
+    ["01", "1", "007"], ["3", "1", "2"], ["True", "False"], ["true", "True", "TRUE"], ["1.0", "1"], ["NA", "None", "nan"],
+    [" a", "a"], ["2020-01-01", "2020-01-02"], ["1,5", "2,5"], ["+1", "-1"], ["1e3", "1000"], ["-0", "0"], ["0.5", "1.5"],
+    ["12345678901234567890", "12345678901234567891"], ["a;b", 'c "d"'], ["9", "10"], ["é", "日本"],
+])  # fmt: skip
+def test_labels_come_back_as_they_were(tmp_path, labels):
+    shapes(labels).to_csv(tmp_path / "t.csv", index=False)
+    facts = json.loads(run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m",
+                           "--json")[0])  # fmt: skip
+    assert len(facts["classes"]) == len(labels)
+    decided = run("predict", tmp_path / "m", tmp_path / "t.csv", "--keep", "y")[0]
+    table = pd.read_csv(io.StringIO(decided), dtype=str, keep_default_na=False)
+    assert set(table["decision"]) == set(labels) and (table["decision"] == table["y"]).mean() > 0.9
+    assert json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json")[0])["error"] < 0.1
+
+
+def test_labels_that_differ_by_blanks_are_told(tmp_path):
+    shapes(["a", "a ", "b"]).to_csv(tmp_path / "t.csv", index=False)
+    said = run("fit", tmp_path / "t.csv", "--target", "y", *FEW, "--out", tmp_path / "m")[1]
+    assert "the labels ['a', 'a '] of column 'y' differ by blanks only" in said
+
+
+def test_costs_match_labels_as_written(folder, tmp_path):
+    (tmp_path / "c.csv").write_text("true,1,01,007,ask\n007,5,4,0,1\n01,3,0,2,1\n1,0,6,7,1\n")
+    run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    cost = minrisk.load(tmp_path / "m").cost_
+    assert cost.classes == ("007", "01", "1") and cost.decisions == ("007", "01", "1", "ask")
+    assert cost.values.tolist() == [[0, 4, 5, 1], [2, 0, 3, 1], [7, 6, 0, 1]]
+    (tmp_path / "c.csv").write_text("true,1,2,007\n007,5,4,0\n2,3,0,2\n1,0,6,7\n")
+    message = refused("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n")
+    assert "have a row for '2', but column 'y' holds only ['007', '01', '1']" in message
+
+
+def test_costs_as_excel_writes_them(folder, tmp_path):
+    (tmp_path / "c.csv").write_bytes("sep=;\r\nwähr;007;01;1;\r\n007;0;4,5;5;\r\n01;2;0;3;\r\n1;7;6;0;\r\n;;;;\r\n".encode("cp1252"))
+    said = run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")[1]
+    assert minrisk.load(tmp_path / "m").cost_.values.tolist() == [[0, 4.5, 5], [2, 0, 3], [7, 6, 0]]
+    assert "c.csv is read as costs in the encoding cp1252, with decimal commas" in said
+    for options in (["--delimiter", ",", "--decimal", "."], ["--encoding", "utf-8"]):  # said of the data, not of the costs
+        run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *options, *FEW, "--out", tmp_path / "n")
+        assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_ordinal_costs_of_numbers_written_in_any_way(tmp_path):
+    shapes(["2.0", "10.0", "01"]).to_csv(tmp_path / "t.csv", index=False)
+    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", "ordinal", *FEW, "--out", tmp_path / "m")
+    cost = minrisk.load(tmp_path / "m").cost_
+    assert cost.classes == ("01", "10.0", "2.0") and cost.values.tolist() == [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
+
+
+KINDS = ("csv", "csv of floats", "int64", "Int64", "float64", "string", "category", "decimal")
+
+
+def put(frame, column, kind, place):
+    """Write a table whose column of whole numbers is of one of these kinds."""
+    import decimal
+
+    values = frame[column]
+    made = {
+        "float64": lambda: values.astype("float64"), "csv of floats": lambda: values.astype("float64"),
+        "string": lambda: values.map(str, na_action="ignore"), "category": lambda: values.astype("category"),
+        "decimal": lambda: values.map(lambda value: decimal.Decimal(int(value)), na_action="ignore").astype(object),
+        "int64": lambda: values.astype("int64") if values.notna().all() else values,
+    }.get(kind, lambda: values)()
+    path = place / ("t.csv" if "csv" in kind else "t.parquet")
+    write = frame.assign(**{column: made})
+    if "csv" in kind:
+        write.to_csv(path, index=False)
+    else:
+        write.to_parquet(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("trained", KINDS)
+@pytest.mark.parametrize("codes", [[100, 103, 104], [2**53, 2**53 + 4, 2**53 + 16]], ids=["small", "beyond 2**53"])
+def test_categories_of_whole_numbers_stay_themselves(tmp_path, trained, codes):
+    k = np.arange(60) % 3
+    frame = pd.DataFrame({"code": pd.array(np.array(codes)[k], dtype="Int64"), "t": np.array(["a", "b", "c"])[k]})
+    path = put(frame, "code", trained, tmp_path)
+    run("fit", path, "--target", "t", "--category", "code", *FEW, "--out", tmp_path / "m")
+    frame.loc[0, "code"] = pd.NA
+    for kind in KINDS:
+        text, said = run("evaluate", tmp_path / "m", put(frame, "code", kind, tmp_path), "--json")
+        assert json.loads(text)["error"] <= 1 / 60 and said == "", kind
+
+
+def test_categories_of_a_model_from_python(tmp_path):
+    k = np.arange(60) % 3
+    frame = pd.DataFrame({"code": pd.Categorical(np.array([7, 8, 9])[k]), "sold": pd.Categorical(k > 0)})
+    minrisk.save(minrisk.REBELClassifier(n_estimators=5).fit(frame, k), tmp_path / "m")
+    frame.assign(t=k).to_csv(tmp_path / "t.csv", index=False)
+    assert json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json")[0])["error"] == 0
+    (tmp_path / "new.csv").write_text("code,sold\n7.0,False\nten,True\n")
+    text, said = run("predict", tmp_path / "m", tmp_path / "new.csv")
+    assert text.splitlines()[1] == "0" and "column 'code' of" in said and "['ten'], taken as missing" in said
+
+
+@pytest.mark.parametrize("trained", KINDS)
+def test_labels_of_one_file_are_those_of_another(tmp_path, trained):
+    k = np.arange(60) % 3
+    frame = pd.DataFrame({"x": k + 0.0, "t": pd.array(k + 1, dtype="Int64")})
+    run("fit", put(frame, "t", trained, tmp_path), "--target", "t", *FEW, "--out", tmp_path / "m")
+    assert minrisk.load(tmp_path / "m").classes_.dtype.kind == ("U" if trained in ("csv of floats", "string", "decimal") else "i")
+    for kind in KINDS:
+        path = put(frame, "t", kind, tmp_path)
+        assert json.loads(run("evaluate", tmp_path / "m", path, "--json")[0])["error"] == 0, kind
+
+
+# -- tables of any country ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["de.csv", "excel.txt", "index.csv", "t.parquet"])
+def test_the_same_table_makes_the_same_model(folder, tmp_path, name):
+    drop = ["--drop", "id"]
+    said = run("fit", folder / name, "--target", "y", *drop, *FEW, "--out", tmp_path / "m")[1]
+    assert (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
+    expected = {"de.csv": "separated by semicolons, in the encoding cp1252, with decimal commas",
+                "excel.txt": "separated by tabs, in the encoding utf-16, with decimal commas",
+                "index.csv": "the column '', as pandas and R write the names of rows, is left out", "t.parquet": ""}[name]  # fmt: skip
+    assert expected in said and (said == "") == (expected == "")
+    decided = run("predict", folder / "m", folder / name)[0]
+    assert decided == run("predict", folder / "m", folder / "t.csv")[0]
+    same = [json.loads(run("evaluate", folder / "m", folder / file, "--json")[0])["confusions"] for file in (name, "t.csv")]
+    assert same[0] == same[1]
+
+
+def test_what_was_stated_is_not_told(folder, tmp_path):
+    stated = ("--delimiter", ";", "--decimal", ",", "--encoding", "cp1252")
+    said = run("fit", folder / "de.csv", "--target", "y", "--drop", "id", *stated, *FEW, "--out", tmp_path / "m")[1]
+    assert said == "" and (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
+    assert run("predict", folder / "m", folder / "de.csv", "--keep", "id", *stated)[1] == ""
+    assert run("evaluate", folder / "m", folder / "excel.txt", "--delimiter", "tab", "--decimal", ",", "--encoding", "utf-16")[1] == ""
+
+
+def test_texts_that_are_nearly_numbers_are_told(tmp_path):
+    frame = shapes(["a", "b"]).assign(rate=["12%", "3%", "5%"] * 30, day=["2020-01-01", "2020-02-01"] * 45, price=["€5", "€1,000"] * 45)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said = run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[1]
+    for words in ("'rate' of {} holds percentages such as '12%', taken for categories: to have numbers, remove the sign %",
+                  "'day' of {} holds dates such as '2020-01-01'", "'price' of {} holds amounts of money such as '€5'"):
+        assert words.format(tmp_path / "t.csv") in said
+    assert said.count("\n") == 3
+
+
+def test_columns_of_categories_are_listed(folder, tmp_path):
+    text = run("fit", folder / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[0]
+    assert re.search(r"categories +farbe \(2\)", text) and re.search(r"categories +farbe \(2\)", run("show", folder / "m")[0])
+    assert json.loads(run("show", folder / "m", "--json")[0])["categories"] == {"farbe": 2}
+
+
+# -- the target, columns kept ----------------------------------------------------------------------------------------
+def test_a_model_knows_its_target(folder, tmp_path):
+    assert minrisk.load(folder / "m").target_name_ == "y"
+    assert re.search(r"target +y\n", "\n".join(line.rstrip() for line in run("show", folder / "m")[0].splitlines()))
+    facts = json.loads(run("evaluate", folder / "m", folder / "t.csv", "--json")[0])
+    assert facts["target"] == "y" and facts["error"] < 0.1  # though 'id' is a column that it does not know, either
+    minrisk.save(minrisk.load(folder / "m"), tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (folder / "m").read_bytes()
+    X = np.arange(20.0)[:, None]
+    again = minrisk.load(folder / "m").fit(X, np.arange(20) % 2)
+    assert not hasattr(again, "target_name_")  # another fit, of which nobody said it
+    again.target_name_ = "y"
+    minrisk.save(again, tmp_path / "bare")
+    pd.DataFrame({"y": np.arange(20) % 2, "anything": X[:, 0]}).to_csv(tmp_path / "t.csv", index=False)
+    assert len(run("predict", tmp_path / "bare", tmp_path / "t.csv")[0].splitlines()) == 21
+
+
+@pytest.mark.parametrize("name", ["t.csv", "de.csv", "t.parquet"])
+def test_columns_are_kept_as_they_are(folder, tmp_path, name):
+    text = run("predict", folder / "m", folder / name, "--keep", "y,id", "--keep", "x", "--proba")[0]
+    table = pd.read_csv(io.StringIO(text), dtype=str)
+    assert list(table) == ["y", "id", "x", "decision", "probability of 007", "probability of 01", "probability of 1"]
+    expected = shapes(["01", "1", "007"])
+    assert table["id"].tolist() == expected["id"].tolist() and table["y"].tolist() == expected["y"].tolist()
+    assert text == run("predict", folder / "m", folder / name, "--keep", "y", "--keep", "id, x", "--probabilities")[0]
+    run("predict", folder / "m", folder / name, "--keep", "id", "--out", tmp_path / "d.parquet")
+    assert pd.read_parquet(tmp_path / "d.parquet")["id"].tolist() == expected["id"].tolist()
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+def test_standard_input_and_output(folder):
+    line = ("$minrisk fit - --target y --drop id --method rebel --n-estimators 5 --out - < t.csv 2> summary | $minrisk predict - "
+            "t.parquet --keep id --out - > d.csv; $minrisk evaluate m - --json < excel.txt > e.json; cat d.csv")  # fmt: skip
+    done = shell(line, folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == run("predict", folder / "m", folder / "t.csv", "--keep", "id")[0]
+    assert "standard input: 90 rows" in (folder / "summary").read_text()
+    assert json.loads((folder / "e.json").read_text())["data"] == "-"
+
+
+def test_process_substitution_fifos_and_devices(folder, tmp_path):
+    line = ("$minrisk predict m <(cat de.csv) --out >(cat > got.csv); $minrisk predict m t.csv --out /dev/stdout;"
+            "$minrisk predict m t.csv --out /dev/null; $minrisk fit t.csv --target y --drop id --method rebel --n-estimators 5 "
+            "--costs <(printf 'true,007,01,1\\n007,0,1,1\\n01,1,0,1\\n1,1,1,0\\n') --out /dev/fd/3 3> third > summary; sleep 1")  # fmt: skip
+    done = shell(line, folder)
+    expected = run("predict", folder / "m", folder / "t.csv")[0]
+    assert done.stdout == expected == (folder / "got.csv").read_text()
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert minrisk.load(folder / "third").cost_ == minrisk.load(folder / "m").cost_
+    os.mkfifo(tmp_path / "pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    run("predict", folder / "m", folder / "t.csv", "--out", tmp_path / "pipe")
+    reader.join(20)
+    assert got == [expected]
+
+
+def test_out_writes_what_a_link_leads_to(folder, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "m").symlink_to("models/today")
+    for _ in range(2):  # a link to nothing yet, then one to a model
+        run("fit", folder / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")
+        assert (tmp_path / "m").is_symlink() and (tmp_path / "models" / "today").read_bytes() == (folder / "m").read_bytes()
+    (tmp_path / "models" / "today").chmod(0o640)
+    run("fit", folder / "t.csv", "--target", "y", *FEW, "--out", tmp_path / "m")
+    assert stat.S_IMODE((tmp_path / "models" / "today").stat().st_mode) == 0o640
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory):
+    """A table and a model whose labels and names no single-byte encoding holds, and a table with mistakes."""
+    place = tmp_path_factory.mktemp("foreign")
+    frame = shapes(["日本", "ż"]).rename(columns={"x": "größe"})
+    frame.to_csv(place / "t.csv", index=False)
+    run("fit", place / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", place / "m")
+    frame.assign(y=frame["y"].to_numpy()[::-1]).to_csv(place / "wrong.csv", index=False)
+    return place
+
+
+def inside(*args, encoding="utf-8", out=None, err=None, columns=100):
+    """Run in this process with its own standard streams; gives the exit code and what they got."""
+    streams = out or io.BytesIO(), err or io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        patch.setattr(warnings, "showwarning", warnings.showwarning)
+        for name, stream in zip(("stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, None if stream == "closed" else io.TextIOWrapper(stream, encoding=encoding))
+        streams_of_app.prepare()
+        with pytest.raises(SystemExit) as leave:
+            app([str(arg) for arg in args])
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        told = [stream.getvalue() if isinstance(stream, io.BytesIO) else b"" for stream in streams]
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.detach()
+    return leave.value.code, *told
+
+
+@pytest.mark.parametrize("codec", ["cp1252", "ascii", "latin-1", "cp437", "shift-jis", "utf-16"])
+def test_any_encoding_of_the_output(foreign, tmp_path, codec):
+    held = codec in ("utf-16", "shift-jis")  # whether it has the letters
+    label = "日本" if held else r"\u65e5\u672c"
+
+    def text(*args):
+        code, out, err = inside(*args, encoding=codec)
+        lines = err.decode(codec).splitlines()
+        assert code == 0 and all("cannot write all" in line or "not used: 'id'" in line for line in lines), lines
+        return out.decode(codec)
+
+    fit = text("fit", foreign / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")
+    assert label in fit and (tmp_path / "m").read_bytes() == (foreign / "m").read_bytes()
+    for command in (["show", foreign / "m"], ["evaluate", foreign / "m", foreign / "wrong.csv"]):
+        told = text(*command)
+        assert label in told and max(map(len, told.splitlines())) <= 100
+        assert json.loads(text(*command, "--json")) == json.loads(inside(*command, "--json")[1])
+    assert label in text("predict", foreign / "m", foreign / "t.csv")
+    for out in ("-", tmp_path / "d.csv"):
+        written = inside("predict", foreign / "m", foreign / "t.csv", "--out", out, encoding=codec)[1]
+        assert set((written or (tmp_path / "d.csv").read_bytes()).decode().split()) == {"decision", "日本", "ż"}
+    code, _, err = inside("fit", foreign / "t.csv", "--target", "日", "--out", tmp_path / "n", encoding=codec)
+    assert code == 2 and ("日" if held else r"\u65e5") in err.decode(codec)
+
+
+def test_a_locale_without_an_encoding(foreign, tmp_path):
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    done = process("fit", foreign / "t.csv", "--target", "y", "--drop", "größe", *FEW, "--out", tmp_path / "m", env=plain)
+    assert done.returncode == 0 and done.stderr == b"" and rb"\u65e5\u672c" in done.stdout  # names are found all the same
+    assert "größe" not in minrisk.load(tmp_path / "m").feature_names_in_
+
+
+class Full(io.BytesIO):
+    """A device on a full disk."""
+
+    def write(self, content):
+        raise OSError(28, "No space left on device")
+
+
+class Left(io.BytesIO):
+    """A pipe whose reader has left."""
+
+    def write(self, content):
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize(("out", "err"), [(Full, None), (Left, None), ("closed", None), (Full, Full), ("closed", "closed"), (None, Left)])
+def test_a_summary_that_cannot_be_written_is_no_failure(folder, tmp_path, out, err, options):
+    streams = [stream() if isinstance(stream, type) else stream for stream in (out, err)]
+    code, _, told = inside("fit", folder / "de.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m", *options,
+                           out=streams[0], err=streams[1])  # fmt: skip
+    assert code == 0 and (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
+    assert told.count(b"minrisk: ") == (0 if err else 2 if out is Full else 1) == told.count(b"\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_processes_whose_output_goes_nowhere(folder):
+    fit = "$minrisk fit t.csv --target y --drop id --method rebel --n-estimators 5 --out other"
+    for where in (">&- 2>&-", "> /dev/full", "| true; exit ${PIPESTATUS[0]}"):
+        (folder / "other").unlink(missing_ok=True)
+        done = shell(f"{fit} {where}", folder)
+        assert done.returncode == 0 and "Traceback" not in done.stderr and "Exception" not in done.stderr, where
+        assert (folder / "other").read_bytes() == (folder / "m").read_bytes(), where
+    done = shell("$minrisk predict m t.csv > /dev/full", folder)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1] == "minrisk: standard output: No space left on device."
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+
+
+ANSWERS = ("predict m t.csv", "show m", "show m --json", "evaluate m t.csv", "evaluate m t.csv --json")
+
+
+@pytest.mark.parametrize("command", ANSWERS)
+def test_answers_that_cannot_be_written_are_one_line(folder, command, monkeypatch):
+    monkeypatch.chdir(folder)
+    code, _, told = inside(*command.split(), out=Full())
+    assert code == 2 and told.splitlines()[-1] == b"minrisk: standard output: No space left on device."
+    code, _, told = inside(*command.split(), out=Left())
+    assert code in (0, 1) and all(b"note" in line for line in told.splitlines())
+    assert inside(*command.split(), out="closed", err="closed")[0] == 0
+
+
+def test_names_of_files_that_are_no_text(folder, tmp_path, monkeypatch):
+    name, out = os.fsdecode(b"\xff.csv"), os.fsdecode(b"\xfe")
+    monkeypatch.chdir(tmp_path)
+    try:
+        Path(name).write_bytes((folder / "t.csv").read_bytes())
+    except OSError:
+        pytest.skip("such names cannot be had here")
+    code, told, _ = inside("fit", name, "--target", "y", "--drop", "id", *FEW, "--out", out)
+    assert code == 0 and rb"\udcff.csv" in told
+    assert json.loads(inside("show", out, "--json")[1])["model"] == out
+    assert inside("evaluate", out, name)[0] == 0
+    code, _, told = inside("fit", name, "--target", os.fsdecode(b"\xfd"), "--out", out)
+    assert code == 2 and rb"no column '\udcfd'" in told
+
+
+@pytest.mark.parametrize("columns", [1, 12, 30, 60, 100])
+def test_nothing_is_cut_in_a_narrow_terminal(folder, tmp_path, columns):
+    (tmp_path / "c.csv").write_text("true,007,01,1,somebody else decides\n007,0,1234,1,1\n01,1000,0,1,1\n1,1,1,0,1\n")
+    out = tmp_path / "m"
+    run("fit", folder / "t.csv", "--target", "y", "--drop", "id", "--n-estimators", 5, "--costs", tmp_path / "c.csv", "--out", out)
+    for command in (["show", out], ["evaluate", out, folder / "t.csv"]):
+        text = inside(*command, columns=columns)[1].decode()
+        assert "…" not in text
+        words = ["007", "1234", "share"] if command[0] == "show" else ["share", "007"]
+        assert all(word in text for word in words if columns > 1)
+
+
+# -- what evaluate says ------------------------------------------------------------------------------------------------
+def test_evaluate_names_the_costs_it_judges_by(folder, tmp_path):
+    frame, table = shapes(["01", "1", "007"]), [[0, 1, 4], [2, 0, 1], [10, 3, 0]]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    X, y = frame[["x"]], frame["y"].to_numpy(dtype=str)
+    told = {}
+    for name, model in {
+        "given to fit": minrisk.MinRiskClassifier(n_estimators=3, random_state=0).fit(X, y, cost=table),
+        "given": minrisk.REBELClassifier(table, n_estimators=3).fit(X, y), "none": minrisk.REBELClassifier(n_estimators=3).fit(X, y),
+        "uniform": minrisk.REBELClassifier(1 - np.eye(3), n_estimators=3).fit(X, y),
+    }.items():  # fmt: skip
+        minrisk.save(model, tmp_path / "m")
+        told[name] = json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y", "--json")[0])["costs"]
+        text = run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y")[0]
+        assert ("every mistake costs 1" in text) == (name in ("none", "uniform")), name
+    assert told == {"given to fit": "the model's", "given": "the model's", "none": "0/1", "uniform": "0/1"}
+
+
+@pytest.mark.parametrize(("risk", "best", "words"), [
+    (0.5, 2.0, "negative is good, the decisions cost 1.5 (75 %) less a row"), (3.0, 2.0, "cost 1 (50 %) more a row"),
+    (2.0, 2.0, "no less than the best constant one"), (1.0, 0.0, "cost 1 more a row"),
+])  # fmt: skip
+def test_regret_in_words(risk, best, words):
+    from minrisk.cli.report import _regret_in_words
+
+    assert words in _regret_in_words(risk, best)
+
+
+PYTHON = re.compile(r"CostMatrix|DataFrame|allow_diagonal|to_numpy|astype|warm_start|labels=|classes=|cost\[|pass |index_col|\bX\b|None|True")
+
+
+@pytest.mark.parametrize("costs", [
+    "true,01,1\n01,0,1\n1,1,0\n", "true,01,1,007\n01,0,1,2\n1,1,0,2\n007,1,1,3\n", "true,01,1,07\n01,0,1,2\n1,1,0,2\n007,1,1,3\n",
+    "true,01,1,007\n01,0,-1,2\n1,1,0,2\n007,1,1,0\n", "true,01,1,007\n01,0,nan,2\n1,1,0,2\n007,1,1,0\n",
+    "true,01,1,007\n01,0,0,0\n1,1,0,2\n007,1,1,0\n", "true,01,01,007\n01,0,1,2\n1,1,0,2\n007,1,1,0\n",
+    "true,01,1,007\n01,0,1,2\n01,1,0,2\n007,1,1,0\n", "true,01,1,007\n01,0,1\n1,1,0,2\n007,1,1,0\n", "true\n01\n", "", "true,refer\n01,1\n1,1\n007,1\n",
+    "true,01,1,007\n01,0,x,2\n1,1,0,2\n007,1,1,0\n", "0,1\n1,0\n",
+])  # fmt: skip
+def test_what_is_wrong_with_costs_is_said_in_terms_of_the_file(folder, tmp_path, costs):
+    (tmp_path / "c.csv").write_text(costs)
+    message = refused("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    assert PYTHON.search(message.replace(str(tmp_path), "")) is None and "c.csv" in message
+    assert message.count(". ") == 0  # one sentence
+
+
+def test_what_nobody_foresaw_is_one_line(folder, monkeypatch):
+    def broken(*args):
+        raise RuntimeError("no idea")
+
+    monkeypatch.setattr("minrisk.cli.common.text_columns", broken)
+    monkeypatch.setattr("minrisk.cli.predict.text_columns", broken)
+    (folder / "x.csv").write_text("x,farbe\n1,rot\n")
+    assert "this should not have happened (RuntimeError: no idea)" in refused("predict", folder / "m", folder / "x.csv")
