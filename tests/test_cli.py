@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import minrisk
 from minrisk import cli
-from minrisk.cli import report
+from minrisk.cli import layout, report
 from minrisk.cli.app import app
 from minrisk.cli.fit import fit
 from minrisk.cli.methods import METHODS, MethodOption
@@ -364,8 +364,8 @@ def test_show_of_the_flagship(folder):
     assert re.search(f"smooth scores +{f'kernels around {landmarks} rows' if landmarks else 'none'}", text)
     for row in model.selection_:
         share = f"{100 * row['share']:.1f} %" if row["share"] else "–"
-        cells = (row["variant"], share, str(row["n_rounds"]), report._number(row["temperature"]),
-                 report._number(row["risk"]))
+        cells = (row["variant"], share, str(row["n_rounds"]), layout.number(row["temperature"]),
+                 layout.number(row["risk"]))
         assert re.search(" +".join(map(re.escape, cells)), text), cells
     assert ("without a share" in text) == any(row["share"] == 0 for row in model.selection_)
     assert "training cost" not in text and "surrogate   " not in text.partition("Candidates")[2]
@@ -390,7 +390,7 @@ def test_candidates_in_a_table(monkeypatch, capsys, columns):
     rows = [selected("softmax", "plain", 0.75), selected("softmax", "linear", 0.25), selected("softmax", "small", 0.0),
             selected("exponential", "plain", 1.0, None)]
     facts = {"selection": rows, "surrogate": "softmax", "rounds": 30, "temperature": 1.5}
-    report._print_selection(report._console(), facts)
+    report._print_selection(layout.new_console(), facts)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[2] == "surrogate candidate share rounds temperature mean cost"
     assert lines[4:9] == [
@@ -601,9 +601,9 @@ def test_missing_extras_are_one_line(monkeypatch, capsys, name):
 
 
 def test_numbers_and_courses_are_readable():
-    assert [report._number(x) for x in (0, 0.25, 1234.56, 12345.6, -1e-7, 1e12)] == [
+    assert [layout.number(x) for x in (0, 0.25, 1234.56, 12345.6, -1e-7, 1e12)] == [
         "0", "0.25", "1235", "12,346", "-1e-07", "1e+12"]
-    assert report._spark([3.0, 2.0, 1.0]) == "█▅▁" and report._spark([1.0]) == "▁"
+    assert layout.spark([3.0, 2.0, 1.0]) == "█▅▁" and layout.spark([1.0]) == "▁"
 
 
 # -- real processes ------------------------------------------------------------------------------------------------

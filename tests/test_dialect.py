@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from minrisk.io.dialect import Dialect, DialectError, read_text
-from minrisk.io.tables import TableError, matched, nearly_numbers, open_table, row_numbers, take_features, take_labels
+from minrisk.io.tables import open_table
+from minrisk.io.values import TableError, matched, nearly_numbers, row_numbers, take_features, take_labels
 
 ROWS = [["größe", "preis", "farbe", "note"], ["1,5", "3", "rot", "01"], ["-2,25", "4", "blau; hell", "1"],
         ["", "1234567", 'ein "Zoll"', "007"]]  # fmt: skip

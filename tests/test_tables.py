@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minrisk.io.tables import TableError, kind_of, open_table, take_features, take_labels, write_table
+from minrisk.io.tables import kind_of, open_table, write_table
+from minrisk.io.values import TableError, take_features, take_labels
 
 
 @pytest.fixture

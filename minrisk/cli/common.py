@@ -130,7 +130,7 @@ def load_model(path: Path) -> Any:
 
 def tell_dialect(table: Table) -> None:
     """Say what was found out about how a table is written."""
-    from minrisk.io.tables import shown
+    from minrisk.io.values import shown
 
     if table.found:
         found = ", ".join(table.found)
@@ -158,7 +158,8 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
     TableError
         If a column is missing or holds no numbers.
     """
-    from minrisk.io.tables import TableError, as_known, missing_columns, shown, take_features
+    from minrisk.io.tables import missing_columns
+    from minrisk.io.values import TableError, as_known, shown, take_features
 
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:

@@ -15,7 +15,8 @@ import numpy as np
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
-from minrisk.io.tables import matched, read_bytes, shown
+from minrisk.io.tables import read_bytes
+from minrisk.io.values import matched, shown
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels

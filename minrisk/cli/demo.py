@@ -25,7 +25,8 @@ def demo(out: Path, costs: str) -> None:
     """
     _check_folder(out)
     from minrisk import demo as study_of
-    from minrisk.cli.report import print_demo, progress
+    from minrisk.cli.layout import progress
+    from minrisk.cli.report import print_demo
 
     X, y = study_of.load_cheques()
     splits, rounds = study_of.SPLITS, study_of.ROUNDS

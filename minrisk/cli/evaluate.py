@@ -44,7 +44,8 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, del
 
     MODEL or DATA may be - for standard input.
     """
-    from minrisk.io.tables import missing_columns, open_table, take_labels
+    from minrisk.io.tables import missing_columns, open_table
+    from minrisk.io.values import take_labels
 
     check_stdin(model, data, costs)
     estimator = load_model(model)
@@ -80,7 +81,7 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, del
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
     """The one column that is no feature."""
-    from minrisk.io.tables import NAMELESS, shown
+    from minrisk.io.values import NAMELESS, shown
 
     if known is None:
         raise click.ClickException("the model was trained without column names: say by --target which is the class.")
@@ -107,7 +108,7 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
         cost = estimator.cost_
     if cost is None:
         raise click.ClickException("the model was trained with costs per row: give costs to judge by with --costs.")
-    from minrisk.io.tables import matched
+    from minrisk.io.values import matched
 
     assert cost.decisions is not None
     decisions = estimator.decisions_.tolist()
@@ -123,7 +124,7 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
 
 def _as_classes(y: Labels, classes: Labels, target: str, data: Path) -> Labels:
     """The labels of the data as the model writes them, (n,)."""
-    from minrisk.io.tables import matched, shown
+    from minrisk.io.values import matched, shown
 
     found, codes = np.unique(y, return_inverse=True)
     at = np.array(matched(found.tolist(), classes.tolist()))

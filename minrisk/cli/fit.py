@@ -108,7 +108,8 @@ def _training_data(
     data: Path, target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect
 ) -> tuple[pd.DataFrame, Labels]:
     """Features and labels of the table."""
-    from minrisk.io.tables import columns_of_words, missing_columns, open_table, row_numbers, take_features, take_labels
+    from minrisk.io.tables import missing_columns, open_table
+    from minrisk.io.values import columns_of_words, row_numbers, take_features, take_labels
 
     table = open_table(data, stated)
     names = table.names
@@ -150,7 +151,7 @@ def _tell_blanks(y: Labels, target: str) -> None:
 
 def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
     """A column of texts that becomes categories: say so where it is nearly numbers, refuse what looks like a name."""
-    from minrisk.io.tables import MANY, nearly_numbers, shown
+    from minrisk.io.values import MANY, nearly_numbers, shown
 
     differ, present = column.nunique(), column.notna().sum()
     nearly = nearly_numbers(column)
@@ -171,7 +172,7 @@ def _classes(y: Labels, target: str, data: Path) -> Labels:
     """The distinct labels, sorted; there must be two, and they must not all differ."""
     import numpy as np
 
-    from minrisk.io.tables import MANY, shown
+    from minrisk.io.values import MANY, shown
 
     classes = np.unique(y)
     if len(classes) < 2:

@@ -51,7 +51,8 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
 
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
     """
-    from minrisk.io.tables import kind_of, missing_columns, open_table, shown, write_table
+    from minrisk.io.tables import kind_of, missing_columns, open_table, write_table
+    from minrisk.io.values import shown
 
     check_stdin(model, data, costs)
     if out is not None:

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
 from rich.text import Text
 
-from minrisk.cli.streams import written_on
+from minrisk.cli.layout import (
+    as_text,
+    bar,
+    listed,
+    new_console,
+    new_table,
+    number,
+    print_facts,
+    print_section,
+    size,
+    spark,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from minrisk._typing import FloatArray, Labels
+    from minrisk._typing import Labels
     from minrisk.costs import CostMatrix
     from minrisk.demo import Study
 
 CONFUSIONS, FEATURES, MATRIX = 10, 10, 12  # lines shown to people, and the largest matrix
-SHORT, ROOM = 12, 20  # characters: labels are folded to no less, values beside their names have no less
 COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model was trained on"}
-BARS, BLOCKS = "▁▂▃▄▅▆▇█", 20
 
 
 # -- facts ---------------------------------------------------------------------------------------------------------
@@ -148,7 +150,7 @@ def print_fit(facts: dict[str, Any]) -> None:
     lines = [
         ("data", f"{_source(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
         *_category_line(facts),
-        ("classes", f"{len(classes)} in {facts['target']!r}: {_listed(classes)}"),
+        ("classes", f"{len(classes)} in {facts['target']!r}: {listed(classes)}"),
         ("costs", facts["costs"]),
         ("algorithm", _algorithm(facts)),
         ("rounds", str(facts["rounds"])),
@@ -158,54 +160,54 @@ def print_fit(facts: dict[str, Any]) -> None:
         (facts["validation_risk"], "on the rows set apart" if facts["surrogate"] is None else "on the rows left out"),
         (facts["best_constant_cost"], "for the best constant decision"),
     ]
-    known = [f"{_number(risk)} {where}" for risk, where in risks if risk is not None]
+    known = [f"{number(risk)} {where}" for risk, where in risks if risk is not None]
     lines += [
         *(("" if i else "mean cost", line) for i, line in enumerate(known)),
         ("time", f"{facts['seconds']:.1f} s"),
         ("model", _file(facts)),
     ]
-    _print_facts(_console(), "Trained", lines)
+    print_facts(new_console(), "Trained", lines)
 
 
 def print_evaluation(facts: dict[str, Any]) -> None:
     """Two tables: the numbers, and where the cost comes from."""
-    constant, console = facts["best_constant"], _console()
+    constant, console = facts["best_constant"], new_console()
     risk, best = facts["risk"], constant["cost"]
     lines = [
         ("model", facts["model"]),
         ("data", f"{_source(facts['data'])}: {facts['rows']} rows, classes in {facts['target']!r}"),
         ("costs", COSTS.get(facts["costs"], facts["costs"])),
-        ("mean cost", _number(risk)),
+        ("mean cost", number(risk)),
         ("error", f"{100 * facts['error']:.2f} %"),
-        ("best constant", f"{_number(best)}, by always deciding {str(constant['decision'])!r}"),
+        ("best constant", f"{number(best)}, by always deciding {str(constant['decision'])!r}"),
         ("regret", f"{facts['regret']:+.4g}: {_regret_in_words(risk, best)}"),
     ]
-    _print_facts(console, "Evaluation", lines)
+    print_facts(console, "Evaluation", lines)
     confusions = facts["confusions"]
     if not confusions:
         console.print("\nNo decision cost anything.")
         return
-    table = _table(("true", "left"), ("decided", "left"), ("count", "right"), ("cost each", "right"),
+    table = new_table(("true", "left"), ("decided", "left"), ("count", "right"), ("cost each", "right"),
                    ("cost", "right"), ("share", "right"), ("", "left"))
     for row in confusions[:CONFUSIONS]:
         table.add_row(
-            _text(row["true"]), _text(row["decided"]), str(row["count"]), _number(row["cost_each"]),
-            _number(row["cost"]), f"{100 * row['share']:.1f} %", _bar(row["share"], confusions[0]["share"]),
+            as_text(row["true"]), as_text(row["decided"]), str(row["count"]), number(row["cost_each"]),
+            number(row["cost"]), f"{100 * row['share']:.1f} %", bar(row["share"], confusions[0]["share"]),
         )  # fmt: skip
     rest = confusions[CONFUSIONS:]
     if rest:
         cost, share = sum(row["cost"] for row in rest), sum(row["share"] for row in rest)
         table.add_row(Text(f"{len(rest)} more", style="dim"), "", str(sum(row["count"] for row in rest)), "",
-                      _number(cost), f"{100 * share:.1f} %", "")
-    _section(console, "Costliest confusions", table)
+                      number(cost), f"{100 * share:.1f} %", "")
+    print_section(console, "Costliest confusions", table)
 
 
 def _regret_in_words(risk: float, best: float) -> str:
     """What the mean cost is beside that of the best constant decision; less is good, and the regret then negative."""
     if risk == best:
         return "the decisions cost no less than the best constant one, which looks at no row"
-    share = f" ({_number(abs(risk - best) / best * 100)} %)" if best > 0 else ""
-    apart = f"{_number(abs(risk - best))}{share}"
+    share = f" ({number(abs(risk - best) / best * 100)} %)" if best > 0 else ""
+    apart = f"{number(abs(risk - best))}{share}"
     if risk < best:
         return f"negative is good, the decisions cost {apart} less a row than the best constant one"
     return f"the decisions cost {apart} more a row than the best constant one, which looks at no row"
@@ -213,7 +215,7 @@ def _regret_in_words(risk: float, best: float) -> str:
 
 def print_model(facts: dict[str, Any]) -> None:
     """What a model is, its costs and its features."""
-    console = _console()
+    console = new_console()
     extra = facts["decisions"][len(facts["classes"]):]
     linear = f"{facts['linear_features']} combinations of them are used" if facts["linear_features"] else "none"
     smooth = f"kernels around {facts['landmarks']} rows" if facts["landmarks"] else "none"
@@ -223,24 +225,24 @@ def print_model(facts: dict[str, Any]) -> None:
         ("algorithm", _algorithm(facts)),
         ("parameters", ", ".join(parameters)),
         *([] if facts["target"] is None else [("target", facts["target"])]),
-        ("classes", f"{len(facts['classes'])}: {_listed(facts['classes'])}"),
-        *([("more decisions", _listed(extra))] if extra else []),
+        ("classes", f"{len(facts['classes'])}: {listed(facts['classes'])}"),
+        *([("more decisions", listed(extra))] if extra else []),
         ("features", f"{facts['features']}, of which {len(facts['importance'])} are used"),
         *_category_line(facts),
         *([] if facts["selection"] is None else [("linear features", linear), ("smooth scores", smooth)]),
         ("rounds", f"{facts['rounds']}, {facts['trees']} trees"),
         *_courses(facts),
     ]
-    _print_facts(console, "Model", lines)
+    print_facts(console, "Model", lines)
     if facts["selection"] is not None:
         _print_selection(console, facts)
     _print_costs(console, facts)
     if facts["importance"]:
-        table = _table(("feature", "left"), ("share", "right"), ("", "left"))
+        table = new_table(("feature", "left"), ("share", "right"), ("", "left"))
         top = facts["importance"][0]["share"]
         for row in facts["importance"][:FEATURES]:
-            table.add_row(_text(row["feature"]), f"{100 * row['share']:.1f} %", _bar(row["share"], top))
-        _section(console, "Most important features", table)
+            table.add_row(as_text(row["feature"]), f"{100 * row['share']:.1f} %", bar(row["share"], top))
+        print_section(console, "Most important features", table)
 
 
 def _algorithm(facts: dict[str, Any]) -> str:
@@ -252,14 +254,14 @@ def _algorithm(facts: dict[str, Any]) -> str:
 def _courses(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Lines for what was followed over the rounds, as far as the algorithm follows it."""
     lines = [
-        (name, f"{_spark(course)}  {_number(course[0])} → {_number(course[-1])}")
+        (name, f"{spark(course)}  {number(course[0])} → {number(course[-1])}")
         for name, course in (("loss", facts["train_loss"]), ("training cost", facts["train_risk"])) if course
     ]  # fmt: skip
     left_out = [value for _, value in facts["validation_loss"] or []]
     judged = ("validated loss" if facts["link"] else "validated cost", left_out)
     for name, course in (("validated cost", facts["validation_risk"]), judged):
         if course:
-            lines.append((name, f"{_spark(course)}  {_number(course[0])} → {_number(min(course))}"))
+            lines.append((name, f"{spark(course)}  {number(course[0])} → {number(min(course))}"))
     return lines
 
 
@@ -267,7 +269,7 @@ def _print_selection(console: Console, facts: dict[str, Any]) -> None:
     """What was tried, which share of the model it became, and what they are together."""
     tried = facts["selection"]
     several = len({row["surrogate"] for row in tried}) > 1
-    table = _table(*([("surrogate", "left")] if several else []), ("candidate", "left"), ("share", "right"),
+    table = new_table(*([("surrogate", "left")] if several else []), ("candidate", "left"), ("share", "right"),
                    ("rounds", "right"), ("temperature", "right"), ("mean cost", "right"))
     kept = [row for row in tried if row["surrogate"] == facts["surrogate"] and row["share"] > 0]
     whole = {"surrogate": facts["surrogate"], "variant": "together", "share": 1.0, "n_rounds": facts["rounds"],
@@ -276,10 +278,10 @@ def _print_selection(console: Console, facts: dict[str, Any]) -> None:
         used = row in kept or row is whole
         cells = [
             *([row["surrogate"]] if several else []), row["variant"], f"{100 * row['share']:.1f} %" if used else "–",
-            str(row["n_rounds"]), _number(row["temperature"]), "–" if row["risk"] is None else _number(row["risk"]),
+            str(row["n_rounds"]), number(row["temperature"]), "–" if row["risk"] is None else number(row["risk"]),
         ]  # fmt: skip
-        table.add_row(*map(_text, cells), style="bold" if row is whole else "" if used else "dim")
-    _section(console, "Candidates, judged by the rows left out", table)
+        table.add_row(*map(as_text, cells), style="bold" if row is whole else "" if used else "dim")
+    print_section(console, "Candidates, judged by the rows left out", table)
     if len(kept) < len(tried):
         told = "A candidate without a share is not in the model, and may have been judged by one fold only."
         console.print(Text(told, style="dim"))
@@ -292,18 +294,18 @@ def _print_costs(console: Console, facts: dict[str, Any]) -> None:
     elif len(costs) > MATRIX or len(decisions) > MATRIX:
         console.print(f"\nCosts: {len(costs)} true classes x {len(decisions)} decisions; --json shows them.")
     else:
-        table = _table(("", "left"), *((str(decision), "right") for decision in decisions))
+        table = new_table(("", "left"), *((str(decision), "right") for decision in decisions))
         for label, row in zip(facts["classes"], costs, strict=True):
             cells = (Text("·", style="dim") if cost == 0 else f"{cost:g}" for cost in row)
-            table.add_row(_text(label, "cyan"), *cells)
-        _section(console, "Costs (row: the truth, column: the decision)", table)
+            table.add_row(as_text(label, "cyan"), *cells)
+        print_section(console, "Costs (row: the truth, column: the decision)", table)
 
 
 def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
     """The table of methods, what it says, and where the files are: each with the method that it is of."""
     from minrisk.demo import MISREAD, TOO_HIGH, conclusion
 
-    console, handed = _console(), story == "clerk"
+    console, handed = new_console(), story == "clerk"
     told = {
         "clerk": f"a misread digit costs {MISREAD:g}, handing the digit to a clerk costs 1.",
         "too-high": "a mistake costs the difference of the digits, "
@@ -312,7 +314,7 @@ def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
     console.print(f"\nA machine reads the digits of amounts on cheques: {told[story]}")
     best = min(study.results, key=lambda result: float(result.cost.mean()))
     names = ("misread", *(("to clerk",) if handed else ()), "mean cost", "seconds")
-    table = _table(("method", "left"), *((name, "right") for name in names))
+    table = new_table(("method", "left"), *((name, "right") for name in names))
     for result in study.results:
         shares = (result.error, result.referred) if handed else (result.error,)
         cells = [f"{100 * share.mean():.1f} %" for share in shares]
@@ -320,7 +322,7 @@ def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
         table.add_row(result.method, *cells, style="bold green" if result is best else "")
     splits = len(best.cost)
     title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {splits} splits"
-    _section(console, title, table)
+    print_section(console, title, table)
     console.print("\n" + conclusion(study.results))
     if handed:
         other = "Whether training on the costs helps depends on them: see minrisk demo --costs too-high."
@@ -330,123 +332,14 @@ def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
         console.print(Text("saved ", style="dim") + Text(str(file)) + Text(f" ({method})", style="dim"), soft_wrap=True)
 
 
-@contextmanager
-def progress(what: str, steps: int) -> Iterator[Callable[[], None]]:
-    """A bar on stderr where that is a terminal; the value is to be called after every step."""
-    bar = Progress(
-        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty(),
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task(what, total=steps)
-        yield lambda: bar.advance(task)
-
-
 # -- parts ---------------------------------------------------------------------------------------------------------
-class _Console(Console):
-    """A console whose reader may leave: that is for the command to hear of."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
-def _console() -> Console:
-    return _Console(highlight=False)
-
-
-def _section(console: Console, title: str, table: Table) -> None:
-    """A blank line, a title and a table, as wide as it must be: no label or number of it is cut."""
-    console.print()
-    console.print(Text(title, style="bold"))
-    width = console.width
-    try:
-        console.width = max(width, _fitted(table, width))
-        console.print(table)
-    finally:
-        console.width = width
-
-
-def _fitted(table: Table, width: int) -> int:
-    """Make a table narrower where it is wider than the console: no bars, then labels folded; returns its width."""
-    if _total(table) > width and table.columns[-1].header == Text(""):
-        table.columns.pop()
-    for column in sorted(table.columns, key=_width, reverse=True):
-        excess = _total(table) - width
-        if excess > 0 and not column.no_wrap:
-            column.width = max(min(_width(column), SHORT), _width(column) - excess)
-    return _total(table)
-
-
-def _total(table: Table) -> int:
-    """Width of a table: of its columns, a blank on each side of them, and a blank between them."""
-    return sum(_width(column) + 3 for column in table.columns) - 1
-
-
-def _width(column: Column) -> int:
-    """Width of a column; of what it holds, if it was given none."""
-    return max(map(cell_len, map(str, (column.header, *column.cells)))) if column.width is None else column.width
-
-
-def _print_facts(console: Console, title: str, lines: Sequence[tuple[str, str]]) -> None:
-    """A blank line, a title, and names with values beside them, or below them where there is no room."""
-    console.print()
-    console.print(Text(title, style="bold"))
-    name_width = max(cell_len(name) for name, _ in lines) + 4
-    if console.width < name_width + ROOM:
-        for name, value in lines:
-            console.print(Text(" " + name if name else "", style="cyan"))
-            console.print(Padding(_text(value), (0, 0, 0, 3)), overflow="fold")
-        return
-    table = Table(show_header=False, box=None, padding=(0, 1, 0, 1))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in lines:
-        table.add_row(name, _text(value))  # Text: names of files and labels may hold brackets, rich's markup
-    console.print(table)
-
-
-def _table(*columns: tuple[str, Any]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, padding=(0, 1, 0, 1))
-    for name, justify in columns:
-        table.add_column(_text(name), justify=justify, no_wrap=justify == "right", overflow="fold")
-    return table
-
-
-def _text(label: Any, style: str = "") -> Text:
-    """A label or name as it will stand on the stream."""
-    return Text(written_on(" ".join(str(label).split("\n"))), style=style)
-
-
-def _number(value: float) -> str:
-    """Four digits; large numbers whole, with an exponent only where nobody would read the digits."""
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
-
-
-def _bar(share: float, largest: float) -> Text:
-    return Text("█" * max(1, round(BLOCKS * share / largest)), style="red")
-
-
-def _spark(values: Sequence[float] | FloatArray, width: int = 30) -> str:
-    """A course as a line of blocks."""
-    at = np.unique(np.linspace(0, len(values) - 1, min(width, len(values))).round().astype(int))
-    chosen = np.asarray(values, dtype=float)[at]
-    low, high = chosen.min(), chosen.max()
-    height = np.zeros(len(chosen)) if high == low else (chosen - low) / (high - low)
-    return "".join(BARS[round(h * (len(BARS) - 1))] for h in height)
-
-
-def _listed(labels: Sequence[Any], most: int = 12) -> str:
-    shown = ", ".join(str(label) for label in labels[:most])
-    return shown if len(labels) <= most else f"{shown}, … ({len(labels)} in all)"
-
-
 def _source(data: str) -> str:
     return "standard input" if data == "-" else data
 
 
 def _file(facts: dict[str, Any]) -> str:
     """The model's file and its size, where it has one."""
-    return facts["model"] if facts["bytes"] is None else f"{facts['model']} ({_size(facts['bytes'])})"
+    return facts["model"] if facts["bytes"] is None else f"{facts['model']} ({size(facts['bytes'])})"
 
 
 def _category_line(facts: dict[str, Any], most: int = 8) -> list[tuple[str, str]]:
@@ -454,7 +347,3 @@ def _category_line(facts: dict[str, Any], most: int = 8) -> list[tuple[str, str]
     told = [f"{name} ({count})" for name, count in facts["categories"].items()]
     rest = [f"… ({len(told)} in all)"] if len(told) > most else []
     return [("categories", ", ".join([*told[:most], *rest]))] if told else []
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

@@ -101,7 +101,8 @@ def write_beside(path: str | Path) -> Iterator[Path]:
         elif not whole or not _replace(beside, real):
             _overwrite(real, beside.read_bytes())
     except OSError as error:
-        error.filename = error.filename if error.filename not in (None, name) else str(path)
+        if error.errno is not None and error.filename in (None, name):
+            error.filename = str(path)
         raise
     finally:
         beside.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Tables on disk: CSV, gzipped CSV and Parquet, read into a frame and taken apart into features and labels.
+"""Tables on disk: CSV, gzipped CSV and Parquet, read into a frame; `values` takes it apart into features and labels.
 
 What cannot be used is a `TableError` that names the file and the column. Rows are counted from 1, the header not
 among them. pandas is imported when a table is read or written, not before.
@@ -13,26 +13,20 @@ import sys
 import warnings
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
 
 from minrisk.costs.labels import listed
 from minrisk.io.atomic import STREAM, is_through, write_beside
 from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
+from minrisk.io.values import TableError, as_floats, short, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from minrisk._typing import Labels
 
-__all__ = [
-    "MANY", "Table", "TableError", "as_known", "columns_of_words", "kind_of", "matched", "missing_columns",
-    "nearly_numbers", "open_table", "read_bytes", "row_numbers", "shown", "take_features", "take_labels", "write_table",
-    "written",
-]  # fmt: skip
+__all__ = ["Table", "kind_of", "missing_columns", "open_table", "read_bytes", "write_table"]
 
 CSV, PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), (".parquet", ".pq")
 WRITTEN = (".csv", ".csv.gz", *PARQUET)
@@ -40,32 +34,7 @@ WRITTEN = (".csv", ".csv.gz", *PARQUET)
 MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
-NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
-INTEGER = re.compile(r"-?[1-9]\d*|0")  # as it is written, and no other way
-FLOATED = re.compile(r"(-?[1-9]\d*|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
-EXACT = 2**53  # above it, several whole numbers are one float
-MANY = 20  # so many different labels or words, if they are also more than half of the rows, are names or measurements
-TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do about it
-    ("percentages", re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%"), "remove the sign %"),
-    ("amounts of money", re.compile(r"[+-]?\s?[€$£¥]\s?[+-]?[\d.,' ]*\d|[+-]?\d[\d.,' ]*\s?(?:[€$£¥]|EUR|USD|CHF|GBP)"),
-     "remove the currency"),
-    ("dates", re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{4}/\d\d?/\d\d?(?: .*)?|\d\d?[./-]\d\d?[./-]\d{2,4}(?: .*)?"),
-     "make numbers of them, such as days since the first"),
-    ("numbers with thousands separators", re.compile(r"[+-]?\d{1,3}(?:[,.'\u2019\u00a0\u202f ]\d{3})+(?:[.,]\d+)?"),
-     "remove the separators (if the mark is a decimal comma, say --decimal ,)"),
-    ("numbers with decimal commas", COMMA_NUMBER, "say --decimal ,"),
-)  # fmt: skip
-
 Result = TypeVar("Result")
-
-
-class TableError(ValueError):
-    """A table that cannot be read, or does not hold what was asked of it."""
-
-
-def shown(path: str | Path) -> str:
-    """Name of a file in messages."""
-    return "standard input" if str(path) == STREAM else str(path)
 
 
 def kind_of(path: str | Path, to_write: bool = False) -> str:
@@ -209,8 +178,8 @@ class _CsvTable(Table):
         for name, cells in commas.items():
             column = frame[name].astype(object)
             column[cells] = column[cells].map(lambda cell: float(cell.replace(",", ".")))
-            numbers = cells | ~_texts(column)
-            frame[name] = _as_floats(column) if numbers.all() else column
+            numbers = cells | ~texts_in(column)
+            frame[name] = as_floats(column) if numbers.all() else column
         return frame
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
@@ -304,243 +273,6 @@ def _nullable(kind: Any) -> Any:
     return pd.api.types.pandas_dtype(str(kind).replace("int", "Int") if signed else str(kind).replace("uint", "UInt"))
 
 
-# -- values ----------------------------------------------------------------------------------------------------------
-def written(value: Any) -> str:
-    """How a value is written; a whole float without a fraction, as far as that is exact.
-
-    Examples
-    --------
-    >>> written(103.0), written("01"), written(True), written(2.0**60)
-    ('103', '01', 'True', '1.152921504606847e+18')
-    """
-    whole = isinstance(value, (float, np.floating)) and abs(float(value)) < EXACT and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
-
-
-def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
-    """Position among known values of each of some cells, -1 where there is none.
-
-    A cell is the value that is written the same; else the one that differs from it by blanks around it; else the
-    same whole number, "103" and "103.0". "01" is not "1".
-
-    Examples
-    --------
-    >>> matched(["01", "1", "103.0", 103.0, " red", "1e3"], ["red", "1", 103, "01"])
-    [3, 1, 2, 2, 0, -1]
-    """
-    texts = [written(value) for value in known]
-    same = {text: i for i, text in reversed(list(enumerate(texts)))}
-    bare = _unique((text.strip(), i) for i, text in enumerate(texts))
-    whole = {int(text): i for text, i in same.items() if INTEGER.fullmatch(text)}
-    floated = _unique((float(text), i) for text, i in same.items() if FLOATED.fullmatch(text))
-    as_float = _unique((_float(number), i) for number, i in whole.items())
-
-    def position(cell: Any) -> int:
-        text = written(cell)
-        found = same.get(text, bare.get(text.strip()))
-        if found is None and INTEGER.fullmatch(text.strip()):
-            number = int(text)
-            found = whole.get(number, floated.get(_float(number)))
-        elif found is None and FLOATED.fullmatch(text.strip()):
-            found = floated.get(float(text), as_float.get(float(text)))
-        return -1 if found is None else found
-
-    return [position(cell) for cell in wanted]
-
-
-def _unique(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
-    """The positions of what occurs once."""
-    found: dict[Any, int] = {}
-    twice = set()
-    for key, i in pairs:
-        if key in found:
-            twice.add(key)
-        found[key] = i
-    return {key: i for key, i in found.items() if key not in twice}
-
-
-def _float(number: int) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf")
-
-
-def columns_of_words(frame: pd.DataFrame) -> list[str]:
-    """Names of columns that hold categories: by their dtype, or since more than half of the cells are no numbers.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> columns_of_words(pd.DataFrame({"doors": ["2", "4", "?"], "colour": ["red", "blue", None]}))
-    ['colour']
-    """
-    import pandas as pd
-
-    found = []
-    for name, column in frame.items():
-        words = column[_texts(column)]
-        if isinstance(column.dtype, pd.CategoricalDtype) or len(words) > 0.5 * column.notna().sum():
-            found.append(str(name))
-    return found
-
-
-def row_numbers(frame: pd.DataFrame) -> str | None:
-    """The column of row names or numbers that pandas and R write, without a name; None if there is none."""
-    for name in frame.columns:
-        if name in NAMELESS and len(frame) > 1 and frame[name].notna().all() and frame[name].is_unique:
-            return str(name)
-    return None
-
-
-def nearly_numbers(column: pd.Series[Any]) -> tuple[str, str, str] | None:
-    """What the texts of a column are that are nearly numbers, an example, and what to do; None for words."""
-    words = column[_texts(column)].astype(str).str.strip().drop_duplicates()
-    for what, pattern, advice in TEXTS_OF_NUMBERS:
-        fits = words.map(lambda word, pattern=pattern: pattern.fullmatch(word) is not None)
-        if len(words) and fits.mean() > 0.5:
-            return what, str(words[fits].iloc[0]), advice
-    return None
-
-
-def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[str] = ()) -> pd.DataFrame:
-    """Check that every other column holds numbers, and give them as float64; missing cells become NaN.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n, d)
-    path : str or Path
-        Where it came from, for messages.
-    categories : collection of str, optional
-        Columns that become categories, named by their text: a whole number has one name, "103.0" beside "103" too.
-
-    Returns
-    -------
-    DataFrame of shape (n, d)
-
-    Raises
-    ------
-    TableError
-        If there is no column, or one holds text, dates or infinite numbers; the message names it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> take_features(pd.DataFrame({"doors": [2, 4], "sold": [True, False]}), "cars.csv").to_numpy()
-    array([[2., 1.],
-           [4., 0.]])
-    """
-    import pandas as pd
-
-    if frame.shape[1] == 0:
-        raise TableError(f"{shown(path)} has no column left to learn from: keep at least one feature.")
-    columns = {
-        name: _named(column).astype("category").array if str(name) in categories else _numbers(column, str(name), path)
-        for name, column in frame.items()
-    }
-    return pd.DataFrame(columns, columns=frame.columns)
-
-
-def as_known(column: pd.Series[Any], known: Sequence[Any]) -> tuple[pd.Series[Any], list[str]]:
-    """A column of categories with the values a model knows, missing where it knows none; and those, as written."""
-    cells = column.astype(object)
-    distinct = list(cells.dropna().unique())
-    at = matched(distinct, known)
-    names = {cell: known[i] for cell, i in zip(distinct, at, strict=True) if i >= 0}
-    unknown = [written(cell) for cell, i in zip(distinct, at, strict=True) if i < 0]
-    return cells.map(names.get).astype(object), unknown
-
-
-def _named(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Categories by their text; a number that went through floats in some rows by that of the others."""
-    cells = column.astype(object)
-    distinct = list(cells.dropna().unique())
-    if column.dtype == np.float32:
-        names = {cell: written(np.float32(cell)) for cell in distinct}
-    else:
-        names = {cell: written(cell) for cell in distinct}
-    plain = [text for text in dict.fromkeys(names.values()) if FLOATED.fullmatch(text) is None]
-    if len(plain) < len(names):
-        at = matched(names.values(), plain)
-        names = {cell: text if i < 0 else plain[i] for (cell, text), i in zip(names.items(), at, strict=True)}
-    return cells.map(names.get)
-
-
-def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = False) -> Labels:
-    """Class labels of a column: whole numbers, truth values or strings, (n,).
-
-    Parameters
-    ----------
-    column : Series
-    path : str or Path
-        Where it came from, for messages.
-    as_written : bool, default=False
-        Whether the cells are text as somebody wrote it. They are labels as they stand, "01" is not "1"; only where
-        each is a whole number, written as usual, are they numbers.
-
-    Raises
-    ------
-    TableError
-        If a label is missing, or the numbers are no labels because they have fractions.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> take_labels(pd.Series([1.0, 2.0], name="grade"), "cars.parquet")
-    array([1, 2])
-    >>> take_labels(pd.Series(["01", "1", "007"], name="grade"), "cars.csv", as_written=True)
-    array(['01', '1', '007'], dtype='<U3')
-    """
-    import pandas as pd
-
-    where = f"column {str(column.name)!r} of {shown(path)}"
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
-    gone = column.isna()
-    if as_written or not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
-        gone |= column.astype(str).str.strip() == ""
-    absent = np.flatnonzero(gone)
-    if len(absent):
-        raise TableError(
-            f"{where} must hold a label in every row, but {len(absent)} of {len(column)} are "
-            f"missing (the first in row {absent[0] + 1}): fill in or remove these rows."
-        )
-    if as_written:
-        return _written_labels(column, where)
-    if pd.api.types.is_bool_dtype(column):
-        return np.asarray(column, dtype=bool)
-    if not pd.api.types.is_numeric_dtype(column):
-        return np.array([str(label) for label in column])
-    if pd.api.types.is_integer_dtype(column):
-        return np.asarray(column.to_numpy())
-    values = np.asarray(column, dtype=np.float64)
-    _refuse_fractions(~np.isfinite(values) | (values != np.round(values)), values, where)
-    return np.asarray(values.astype(np.int64))
-
-
-def _written_labels(column: pd.Series[Any], where: str) -> Labels:
-    """Labels from cells of text."""
-    distinct = column.unique()
-    if all(INTEGER.fullmatch(label) and len(label) < 19 for label in distinct):
-        return np.asarray(column.astype(np.int64))
-    if len(distinct) > MANY:
-        import pandas as pd
-
-        values = np.asarray(pd.to_numeric(column.str.replace(",", "."), errors="coerce"), dtype=np.float64)
-        if np.isfinite(values).all():
-            _refuse_fractions(values != np.round(values), values, where)
-    return np.array(column.tolist(), dtype=str)
-
-
-def _refuse_fractions(broken: np.ndarray, values: np.ndarray, where: str) -> None:
-    rows = np.flatnonzero(broken)
-    if len(rows):
-        raise TableError(
-            f"{where} must hold class labels, but row {rows[0] + 1} holds the number {values[rows[0]]:g}: name another "
-            "target, or divide the numbers into classes."
-        )
-
-
 # -- writing -------------------------------------------------------------------------------------------------------
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a frame as CSV (UTF-8), gzipped CSV or Parquet, as a whole; "-" is standard output.
@@ -571,72 +303,15 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
-def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
-    """One feature as float64, (n,)."""
-    import pandas as pd
-
-    advice = "leave it out with --drop, or encode it as numbers"
-    where = f"column {name!r} of {shown(path)}"
-    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        raise TableError(f"{where} holds dates or times: {advice}.")
-    if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        texts = np.flatnonzero(_texts(column))
-        if len(texts):
-            example, row = str(column.iloc[texts[0]]), texts[0] + 1
-            advice = "leave missing values empty; 'minrisk fit' has --drop to leave columns out, --category for words"
-            nearly = nearly_numbers(column)
-            if nearly is not None:
-                advice = f"these are {nearly[0]}, {nearly[2]}; 'minrisk fit' has --drop to leave columns out"
-            raise TableError(f"{where} holds text ({_short(example)!r} in row {row}): {advice}.")
-        return _finite(_as_floats(column), where)
-    if pd.api.types.is_complex_dtype(column):
-        raise TableError(f"{where} holds complex numbers: {advice}.")
-    return _finite(np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan)), where)
-
-
-def _finite(values: np.ndarray, where: str) -> np.ndarray:
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
-        raise TableError(f"{where} holds an infinite number in row {infinite[0] + 1}: correct it, or leave it empty.")
-    return values
-
-
-def _as_floats(column: pd.Series[Any]) -> np.ndarray:
-    """Cells that are numbers, or texts of numbers, (n,)."""
-    import pandas as pd
-
-    return np.asarray(pd.to_numeric(column.astype(object)).to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-def _texts(column: pd.Series[Any]) -> np.ndarray:
-    """Which cells are text that is no number, (n,)."""
-    import pandas as pd
-
-    kinds = pd.api.types
-    if any(of(column) for of in (kinds.is_numeric_dtype, kinds.is_bool_dtype, kinds.is_datetime64_any_dtype,
-                                 kinds.is_timedelta64_dtype)):  # fmt: skip
-        return np.zeros(len(column), dtype=bool)
-    cells = column.astype(object)
-    try:
-        numbers = pd.to_numeric(cells, errors="coerce")
-    except TypeError:  # lists, structures
-        numbers = pd.to_numeric(cells.map(str, na_action="ignore"), errors="coerce")
-    return np.asarray(numbers.isna() & column.notna())
-
-
 def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Which cells of a column of text are numbers with a decimal comma; None where most cells are no numbers."""
     if column.dtype.kind in "biufcmM":
         return None
-    texts = column[_texts(column)].astype(str)
+    texts = column[texts_in(column)].astype(str)
     commas = texts.map({cell: COMMA_NUMBER.fullmatch(cell) is not None for cell in texts.unique()}).astype(bool)
     if not commas.any() or (~commas).sum() > 0.5 * column.notna().sum():
         return None
     return commas.reindex(column.index, fill_value=False)
-
-
-def _short(text: str, most: int = 30) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _parquet() -> Any:
@@ -668,7 +343,7 @@ def _guarded(path: Path, read: Callable[[], Result]) -> Result:
         raise TableError(f"{name} cannot be read: you have no permission to.") from None
     except (ValueError, OSError) as error:  # pandas' and pyarrow's own kinds are among them
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise TableError(f"{name} is not a table that can be read ({_short(reason, 160)}): correct the file.") from None
+        raise TableError(f"{name} is not a table that can be read ({short(reason, 160)}): correct the file.") from None
 
 
 def missing_columns(names: Sequence[str], wanted: Sequence[str], path: str | Path, why: str) -> None:
