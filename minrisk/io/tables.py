@@ -154,7 +154,7 @@ class _CsvTable(Table):
         missing = {j: [""] if name == labels else list(MISSING) for name, j in at.items()}
         frame = self._read(na_values=missing, dtype=dict.fromkeys(as_text, str))
         frame = frame[self._positions].set_axis(self.names, axis=1)
-        if self._decimal != ".":
+        if self._decimal == "," or (self._decimal is None and self._text.delimiter != ","):
             kept = {name for name, j in at.items() if j in as_text}
             frame = self._with_points(frame, [name for name in self.names if name not in kept])
         return frame
@@ -165,8 +165,6 @@ class _CsvTable(Table):
         if not commas:
             return frame
         if self._decimal is None:
-            if self._text.delimiter == ",":
-                return frame
             points = [name for name in names if frame[name].dtype.kind == "f" and (frame[name] % 1 > 0).any()]
             grouped = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
             distinct = [cell for name, cells in commas.items() for cell in frame[name][cells].unique()]
