@@ -65,12 +65,19 @@ def test_features_of_other_kinds_become_numbers():
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates or times"),
         ([1j, 2j], "holds complex numbers"),
         (["1", "2", "?", "4"], r"\('\?' in row 3\).*leave missing values empty"),
+        ([[1, 2], [3]], "holds lists, structures or bytes: leave it out with --drop"),
+        ([None, {"a": 1}], "holds lists, structures or bytes"),
         (["x" * 200], "holds text \\('x{29}…' in row 1\\)"),
     ],
 )  # fmt: skip
 def test_features_that_are_no_numbers(column, message):
     with pytest.raises(TableError, match=message):
         take_features(pd.DataFrame({"colour": column}), "t.csv")
+
+
+def test_lists_are_no_categories():
+    with pytest.raises(TableError, match="column 'a' of t.parquet holds lists, structures or bytes"):
+        take_features(pd.DataFrame({"a": [[1, 2], [3]]}), "t.parquet", categories=["a"])
 
 
 def test_no_feature_left():
@@ -82,6 +89,7 @@ def test_no_feature_left():
     ("column", "message"),
     [
         (["a", None, None], r"must hold a label in every row, but 2 of 3 are missing \(the first in row 2\)"),
+        ([[1], [2]], "must hold class labels, but holds lists, structures or bytes"),
         ([1.0, 2.5], "must hold class labels, but row 2 holds the number 2.5"),
         ([1.0, np.inf], "row 2 holds the number inf"),
     ],

@@ -126,6 +126,8 @@ def columns_of_words(frame: pd.DataFrame) -> list[str]:
 
     found = []
     for name, column in frame.items():
+        if _is_nested(column):
+            continue
         words = column[texts_in(column)]
         if isinstance(column.dtype, pd.CategoricalDtype) or len(words) > 0.5 * column.notna().sum():
             found.append(str(name))
@@ -182,15 +184,15 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     if frame.shape[1] == 0:
         raise TableError(f"{shown(path)} has no column left to learn from: keep at least one feature.")
     columns = {
-        name: _named(column).astype("category").array if str(name) in categories else _numbers(column, str(name), path)
-        for name, column in frame.items()
+        name: _named(column).astype("category").array if str(name) in categories and not _is_nested(column)
+        else _numbers(column, str(name), path) for name, column in frame.items()
     }
     return pd.DataFrame(columns, columns=frame.columns)
 
 
 def as_known(column: pd.Series[Any], known: Sequence[Any]) -> tuple[pd.Series[Any], list[str]]:
     """A column of categories with the values a model knows, missing where it knows none; and those, as written."""
-    cells = column.astype(object)
+    cells = column.map(str, na_action="ignore") if _is_nested(column) else column.astype(object)
     distinct = list(cells.dropna().unique())
     at = matched(distinct, known)
     names = {cell: known[i] for cell, i in zip(distinct, at, strict=True) if i >= 0}
@@ -243,6 +245,8 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     where = f"column {str(column.name)!r} of {shown(path)}"
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
+    if _is_nested(column):
+        raise TableError(f"{where} must hold class labels, but holds lists, structures or bytes: name another target.")
     gone = column.isna()
     if as_written or not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
         gone |= column.astype(str).str.strip() == ""
@@ -296,6 +300,8 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
     where = f"column {name!r} of {shown(path)}"
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         raise TableError(f"{where} holds dates or times: {advice}.")
+    if _is_nested(column):
+        raise TableError(f"{where} holds lists, structures or bytes: {advice}.")
     if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         texts = np.flatnonzero(texts_in(column))
         if len(texts):
@@ -309,6 +315,12 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
     if pd.api.types.is_complex_dtype(column):
         raise TableError(f"{where} holds complex numbers: {advice}.")
     return _finite(np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan)), where)
+
+
+def _is_nested(column: pd.Series[Any]) -> bool:
+    """Whether cells are no single values, as those of a Parquet file may be."""
+    first = column.first_valid_index() if column.dtype == object else None
+    return first is not None and isinstance(column[first], (list, tuple, dict, np.ndarray, bytes))
 
 
 def _finite(values: np.ndarray, where: str) -> np.ndarray:
@@ -334,10 +346,7 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
                                  kinds.is_timedelta64_dtype)):  # fmt: skip
         return np.zeros(len(column), dtype=bool)
     cells = column.astype(object)
-    try:
-        numbers = pd.to_numeric(cells, errors="coerce")
-    except TypeError:  # lists, structures
-        numbers = pd.to_numeric(cells.map(str, na_action="ignore"), errors="coerce")
+    numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
 
 
