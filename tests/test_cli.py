@@ -449,8 +449,6 @@ REFUSED = {
     "wrong encoding": (fit_with("--encoding", "utf-8", data="latin.csv"), "is not text in utf-8, as --encoding says"),
     "spreadsheet as csv": (fit_with(data="sheet.csv"), "holds a spreadsheet or an archive and not text: save the table"),
     "two streams": (["predict", "-", "-"], "standard input .* can be read for one thing only"),
-    "depth of mcboost": (fit_with("--method", "mcboost", "--max-depth", "20"),
-                         "--max-depth with --method mcboost must be a whole number at least 1 and at most 16, got 20"),
     "loss of another": (fit_with("--method", "rebel", "--loss", "gll"),
                         "--loss with --method rebel must be one of 'exponential', 'logistic', 'squared', got 'gll'"),
     "dates": (fit_with(data="dates.csv"), "holds 30 texts in 30 rows: they are dates such as '2020-01-01', make numbers"),
