@@ -1,4 +1,4 @@
-"""Memory for large arrays that come and go."""
+"""Memory for large arrays that come and go, and views that kernels take."""
 
 from __future__ import annotations
 
@@ -27,6 +27,23 @@ def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
 def zeros(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
     """`numpy.zeros` of the same kind of memory."""
     return _large(shape, dtype) if _size(shape, dtype) >= LARGE else np.zeros(shape, dtype=dtype)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to.
+
+    Arrays that may and may not be written to are different types to Numba, which compiles a kernel for each: what is
+    given to kernels to be read (rows, costs, labels) is given in this way always, also if it came from a memory map.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def points(X: np.ndarray) -> np.ndarray:
+    """Rows of numbers as kernels take them, of one type whatever X is: float64, C-contiguous, aligned, `read_only`."""
+    X = np.asarray(X, dtype=np.float64, order="C")
+    return read_only(X if X.flags.aligned else X.copy())
 
 
 def give_back() -> None:

@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 
+from minrisk._kernels._cache import writable_folder
 from minrisk._kernels._dtypes import EXACT_ROWS
 
 
-def warmup() -> None:
-    """Compile all kernels and leave them in the cache; a minute or less, once per machine and version.
+def warmup() -> Path | None:
+    """Compile all kernels and leave them in the cache; half a minute, once per machine and version.
 
-    Tiny fits that reach every kernel with the dtypes of real ones.
+    Tiny fits that reach every kernel with the types of real ones. Where there is a second processor, another process
+    does the same from the last to the first: what one compiles the other need not.
+
+    Returns
+    -------
+    Path, optional
+        The folder; None: none can be written, so every process has to compile.
 
     Examples
     --------
     >>> from minrisk._warmup import warmup
-    >>> warmup()
+    >>> folder = warmup()
     """
-    _stumps_and_shared_trees()
-    _vector_trees()
-    _directions()
-    _similarities()
-    _pairs()
+    folder = writable_folder()
+    helper = None
+    if folder is not None and n_processors() > 1 and sys.executable:
+        command = [sys.executable, "-c", "from minrisk._warmup import compile_all; compile_all(backwards=True)"]
+        helper = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        compile_all()
+    finally:
+        if helper is not None:
+            helper.terminate()  # nothing is left for it, or the user has interrupted
+            helper.wait()
+    return folder
+
+
+def compile_all(backwards: bool = False) -> None:
+    """All tiny fits, in this process."""
+    parts = (_vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs)
+    for part in reversed(parts) if backwards else parts:
+        part()
+
+
+def n_processors() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _stumps_and_shared_trees() -> None:
@@ -43,6 +74,7 @@ def _vector_trees() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
     from minrisk.rows.growth import LARGE
     from minrisk.smooth import fit_basis
+    from minrisk.whole_round import whole_rounds
 
     X = np.random.default_rng(0).normal(size=(LARGE + 1, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
@@ -54,7 +86,8 @@ def _vector_trees() -> None:
             model.fit(X[few], y[few], cost=_each(y[few]))
         model.set_params(cv=1, subsample=1.0, max_leaf_nodes=4, max_features=1.0).fit(X, y)  # histograms, kept
         model.set_params(search_rows=10).fit(X[few], y[few])
-    MinRiskClassifier(n_estimators=2, cv=2).fit(X[few], y[few])  # whole rounds
+    with whole_rounds():
+        MinRiskClassifier(n_estimators=2, cv=2).fit(X[few], y[few])
     basis = fit_basis(X[few], np.ones(60), 0)  # which two rounds give no share
     if basis is not None:
         basis.scores(np.zeros((len(basis.squares), 3))).add_scores(X[few], np.zeros((60, 3)))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from minrisk._kernels._dtypes import BIN, MAX_BINS
 from minrisk._kernels.binning import bin_column
-from minrisk._memory import empty
+from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 
@@ -51,7 +51,7 @@ class Binner:
         def columns(group: tuple[int, int]) -> None:
             block = _columns(X, rows, *group)
             for c, j in enumerate(range(*group)):
-                bin_column(block[c], self.thresholds[j], binned[j])
+                bin_column(read_only(block[c]), read_only(self.thresholds[j]), binned[j])
 
         (workers or Workers()).map(columns, _groups(n_samples, n_features))
         return binned

@@ -157,7 +157,7 @@ def boost(
         before = RoundInfo(0, n_rounds, (), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
-    whole = progress.whole or _compiled(rows, recipe)
+    whole = progress.whole or _compiled(rows, recipe, n_rounds - len(progress.trees) // recipe.learners_per_round)
     watched = not all(getattr(monitor, "counts_only", False) for monitor in monitors)
     unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[Made]()
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
@@ -200,15 +200,16 @@ def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
     return boost(rows, recipe, 0, 0, start=start)
 
 
-def _compiled(rows: Rows, recipe: Recipe) -> WholeRound | None:
+def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRound | None:
     """The recipe's round as one kernel call, if there is one."""
     directed = any(directions is not None for directions in recipe.directions)
     if directed or recipe.subsample < 1.0 or recipe.max_features is not None:
         return None
     features = _draw(rows, recipe, 0, 0)[1]
     return whole_round(
-        rows, recipe.loss, recipe.family, recipe.solver, features, recipe.smoothing, recipe.learning_rate, STALLED
-    )
+        rows, recipe.loss, recipe.family, recipe.solver, features, recipe.smoothing, recipe.learning_rate, STALLED,
+        n_rounds,
+    )  # fmt: skip
 
 
 def _round(

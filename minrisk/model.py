@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._memory import points
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.learners.coded_trees import CodedTrees
@@ -145,10 +146,10 @@ class AdditiveModel:
         """scores += the answers of trees first..last to X with the linear features, if there are any, beside it."""
         n, whole = len(X), self._whole if last - first == self.n_trees else None  # made once, before threads ask for it
         values: Any = self._values if whole is None else None
-        plain = linear is None and X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
+        plain = linear is None and X.dtype == np.float64 and X.flags.c_contiguous
 
         def converted(rows: np.ndarray) -> np.ndarray:
-            return linear.extend(rows) if linear else np.ascontiguousarray(rows, dtype=np.float64)
+            return points(linear.extend(rows) if linear else rows)
 
         def add_scores(X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
             if whole is not None:
@@ -157,8 +158,9 @@ class AdditiveModel:
                 self.packed.add_scores(X, values, first, last, start, stop, scores)
 
         if n < INLINE_ROWS:
-            add_scores(X if plain else converted(X), 0, n, scores)
+            add_scores(converted(X), 0, n, scores)
             return
+        X = points(X) if plain else X
         parts = 1 if workers is None else min(4 * workers.n, -(-n // 64))
         bounds = [n * p // parts for p in range(parts + 1)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minrisk._kernels.projection import project_rows
-from minrisk._memory import empty
+from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 
@@ -58,20 +58,19 @@ class Projection:
         wide = np.empty((len(X), X.shape[1] + self.n_columns))
         wide[:, : X.shape[1]] = X
         out = np.empty((len(X), self.n_columns), dtype=np.float32)
-        project_rows(wide, self.center, self.weights, out)
+        project_rows(points(wide), read_only(self.center), read_only(self.weights), out)
         wide[:, X.shape[1] :] = out
         return wide
 
     def columns(self, X: np.ndarray, workers: Workers | None = None, part: slice = slice(None)) -> np.ndarray:
         """The columns alone, or some of them, (n, m) float32."""
-        weights = np.ascontiguousarray(self.weights[:, part])
+        center, weights = read_only(self.center), read_only(np.ascontiguousarray(self.weights[:, part]))
         out = empty((len(X), weights.shape[1]), np.float32)
 
         height = max(1, BLOCK_VALUES // X.shape[1])
 
         def fill(start: int) -> None:
-            block = np.ascontiguousarray(X[start : start + height], dtype=np.float64)
-            project_rows(block, self.center, weights, out[start : start + height])
+            project_rows(points(X[start : start + height]), center, weights, out[start : start + height])
 
         (workers or Workers()).map(fill, range(0, len(X), height))
         return out

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from minrisk._kernels import links
-from minrisk._memory import empty
+from minrisk._memory import empty, points
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost, constant
@@ -133,7 +133,7 @@ def half_row(weight: FloatArray) -> float:
 def expected_costs(link: Link, scores: FloatArray, temperature: float, cost: FloatArray) -> FloatArray:
     """Expected cost of each decision, (n, D); `cost` is (K, D), or (n, K, D) with a matrix for every row."""
     kind, slope = LINK_KERNELS[link]
-    costs = np.ascontiguousarray(cost if np.ndim(cost) == 3 else cost[None], dtype=np.float64)
+    costs = points(cost if np.ndim(cost) == 3 else cost[None])
     return np.asarray(links.expected_costs(kind, slope / temperature, scores, costs))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minrisk._kernels.smooth import add_smooth, kernel_matrix
+from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.projection import standardisation, standardised
@@ -43,18 +44,17 @@ class SmoothScores:
     def kernels(self, X: np.ndarray) -> FloatArray:
         """Of every row and landmark, (n, m)."""
         out = np.empty((len(X), self.landmarks.shape[1]))
-        rows = np.ascontiguousarray(X, dtype=np.float64)
-        kernel_matrix(rows, self.center, self.scale, self.landmarks, self.width, out)
+        kernel_matrix(points(X), *map(read_only, (self.center, self.scale, self.landmarks)), self.width, out)
         return out
 
     def add_scores(self, X: np.ndarray, scores: FloatArray, workers: Workers | None = None) -> None:
         """scores (n, D) += those of these rows."""
         height = max(1, BLOCK_VALUES // X.shape[1])
+        center, scale, landmarks, vectors = map(read_only, (self.center, self.scale, self.landmarks, self.vectors))
 
         def add(first: int) -> None:
-            rows = np.ascontiguousarray(X[first : first + height], dtype=np.float64)
-            part = scores[first : first + height]
-            add_smooth(rows, self.center, self.scale, self.landmarks, self.width, self.vectors, part)
+            rows, part = points(X[first : first + height]), scores[first : first + height]
+            add_smooth(rows, center, scale, landmarks, self.width, vectors, part)
 
         (workers or Workers()).map(add, range(0, len(X), height))
 

@@ -2,18 +2,24 @@
 
 On a few hundred rows the kernels take less time than Python takes to call them, and Python's lock lets one thread
 through at a time. `boost` asks here whether the round of its recipe is compiled whole: GLL's (softmax's) is.
+
+To compile it takes as long as all else that a first fit on few rows compiles. Where it is not yet in the cache, rounds
+are made of their parts until those of one process have been so many that it pays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels._jit import is_compiled
 from minrisk._kernels.grow import Growing
 from minrisk._kernels.whole_round import Given, Rule, Space, State, logistic_rounds
+from minrisk._memory import read_only
 from minrisk._typing import IntArray
 from minrisk.learners.base import LearnerFamily, Term
 from minrisk.learners.tree import Tree
@@ -36,12 +42,14 @@ class Made(NamedTuple):
 
 
 WholeRound = Callable[[Totals, Sequence[int]], list[Made]]
+COMPILE_AFTER = 20_000  # rounds of parts: they have then taken longer by what it takes to compile
+_rounds_of_parts = 0  # so far in this process
 AT_ONCE = 1 << 18  # numbers in the leaf vectors of the rounds of one call
 
 
 def whole_round(
     rows: Rows, loss: Loss, family: LearnerFamily, solver: StepSolver, features: IntArray, smoothing: float,
-    learning_rate: float, stalled: float,
+    learning_rate: float, stalled: float, n_rounds: int,
 ) -> WholeRound | None:
     """Rounds in one call; None if they are not of those that are compiled whole.
 
@@ -56,6 +64,8 @@ def whole_round(
     smoothing, learning_rate : float
     stalled : float
         Share of the loss that a step must take away.
+    n_rounds : int
+        That are still to be made.
 
     Returns
     -------
@@ -73,14 +83,15 @@ def whole_round(
     costs, everyone = rows.costs, np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
     mass, value = rows.weigh(None, solver.columns).copy(), np.empty(rows.n_outputs)
     top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), family.sketch + 1
-    X, n_bins, table, row, label, weight = (
-        _read_only(array) for array in (rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight)
-    )
-    given = Given(X, n_bins, table, row, label, weight, rows.in_bag, *rows.left_out, everyone, rows.sum_bits)
+    first, last = rows.left_out
+    given = Given(
+        rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight, rows.in_bag,
+        np.array([[0, first], [last, rows.n_samples]]), everyone, rows.sum_bits,
+    )  # fmt: skip
     state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass)
     growth = family.rule(len(features), rows.n_trained)
     rule = Rule(
-        smoothing, _read_only(features), growth.n_drawn, family.sketch, TRIALS, growth.max_leaves,
+        smoothing, read_only(features), growth.n_drawn, family.sketch, TRIALS, growth.max_leaves,
         growth.max_depth, growth.min_leaf, *family.flat_thresholds, solver.smoothing, LARGEST_NEWTON, stalled,
         learning_rate,
     )  # fmt: skip
@@ -88,15 +99,19 @@ def whole_round(
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
         everyone.copy(), np.empty_like(everyone), Growing.empty(growth.max_leaves, width),
     )  # fmt: skip
+    if not _pays(n_rounds, given, state, rule, space, 0.0, np.zeros(1, dtype=np.int64)):
+        return None
     most = max(1, AT_ONCE // (growth.max_leaves * rows.n_outputs))
 
     def run(totals: Totals, seeds: Sequence[int]) -> list[Made]:
         value[:] = totals.value
-        *columns, depth, vectors, nodes, leaves, values, scales = logistic_rounds(
+        n_made, whole, real, depth, vectors, reached, values, scales = logistic_rounds(
             given, state, rule, space, totals.next_log_scale, np.array(seeds[:most])
         )
-        node, leaf, scale, made = nodes.tolist(), leaves.tolist(), scales.tolist(), []
-        for t, deepest in enumerate(depth.tolist()):
+        feature, bins, left, vector, threshold, response, gain = *whole, *real
+        (node, leaf), scale, made = reached.tolist(), scales.tolist(), []
+        for t, deepest in enumerate(depth[:n_made].tolist()):
+            columns = feature, bins, threshold, left, response, vector, gain
             tree = Tree._make([*[column[node[t] : node[t + 1]] for column in columns], deepest, None, None])
             term = Term(tree, vectors[leaf[t] : leaf[t + 1]])
             made.append(Made((term,), (), Totals(values[t], scale[t], scale[t + 1])))
@@ -105,8 +120,20 @@ def whole_round(
     return run
 
 
-def _read_only(array: np.ndarray) -> np.ndarray:
-    """A view: arrays that may and may not be written to are different types to Numba, each compiled for itself."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+@contextmanager
+def whole_rounds() -> Iterator[None]:
+    """Compile them at once where they are not compiled yet."""
+    global _rounds_of_parts
+    before, _rounds_of_parts = _rounds_of_parts, COMPILE_AFTER + 1
+    yield
+    _rounds_of_parts = before
+
+
+def _pays(n_rounds: int, *arguments: Any) -> bool:
+    """Whether the kernel is compiled, or enough rounds have been made without it."""
+    global _rounds_of_parts
+    if _rounds_of_parts <= COMPILE_AFTER and not is_compiled(logistic_rounds, *arguments):
+        _rounds_of_parts += n_rounds
+        return _rounds_of_parts > COMPILE_AFTER
+    _rounds_of_parts = COMPILE_AFTER + 1  # it is there, and need not be looked for again
+    return True

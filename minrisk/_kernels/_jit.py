@@ -1,11 +1,16 @@
-"""How kernels are compiled: ``kernel`` is ``numba.njit(cache=True, nogil=True)``, cache folder or not.
+"""How kernels are compiled: ``kernel`` is ``numba.njit(nogil=True)`` with a cache of ours, ``part`` is inlined.
 
 Rules for the files beside this one: module-level functions on arrays, scalars and named tuples of them; no jitclass, no
 closures, no function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
 vectorised); no kernel starts threads: it is given a range of rows or features and releases the GIL, so the caller
-decides what runs side by side. Helpers that a kernel calls stand in the same file, because Numba's cache only
-watches the file of the function itself, or in files named by ``kernel(uses=...)`` (the one exception is
-`_exponential`).
+decides what runs side by side. Helpers that a kernel calls stand in the same file, because the cache only watches the
+file of the function itself, or in files named by ``kernel(uses=...)`` (the one exception is `_exponential`).
+
+A first fit waits for the compiler, so: one type for each argument (what is read comes as a C-contiguous view that
+cannot be written to, see `minrisk._memory.read_only`); loops in place of array expressions and of assignments of one
+array to a slice of another, whose checks of the shapes alone take seconds to compile; a helper with one caller, or of
+two or three lines, is a ``part``; a constant handed to another kernel is a variable of ours (to Numba a literal 0 is a
+type of its own).
 """
 
 from __future__ import annotations
@@ -13,16 +18,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numba
 from numba.core import event
 
+from minrisk._kernels import _cache
+
 logger = logging.getLogger("minrisk")
 
 Kernel = Callable[..., Any]
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C code calls them
 
 
 class _FirstCompilation(event.Listener):  # type: ignore[misc]
@@ -36,18 +43,28 @@ class _FirstCompilation(event.Listener):  # type: ignore[misc]
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
         if not self.said and module.startswith("minrisk."):
             self.said = True
-            logger.warning("minrisk: compiling its kernels for this machine (once, it takes some seconds; "
-                           "'minrisk warmup' does it ahead)")
+            logger.warning("minrisk: compiling its kernels for this machine (%s)", _what_becomes_of_them())
 
     def on_end(self, event: event.Event) -> None:
         pass
+
+
+def _what_becomes_of_them() -> str:
+    folder = _cache.writable_folder()
+    if folder is None:
+        return ("some seconds in every process, since no folder can be written where they could be kept; "
+                "set NUMBA_CACHE_DIR to one")
+    if _cache.is_temporary(folder):
+        return (f"some seconds; kept in {folder.parent} since no better folder can be written; "
+                "set NUMBA_CACHE_DIR to one that lasts")
+    return "once, it takes some seconds; 'minrisk warmup' does it ahead"
 
 
 event.register("numba:compile", _FirstCompilation())
 
 
 def kernel(function: Kernel | None = None, *, uses: Sequence[ModuleType] = ()) -> Any:
-    """Compile `function` on first call, with the machine code cached on disk where a cache folder can be written.
+    """Compile `function` on first call, with the machine code kept where a folder can be written: see `_cache`.
 
     Parameters
     ----------
@@ -58,11 +75,20 @@ def kernel(function: Kernel | None = None, *, uses: Sequence[ModuleType] = ()) -
     """
     if function is None:
         return partial(kernel, uses=uses)
-    try:
-        compiled = numba.njit(function, cache=True, nogil=True, error_model="numpy")
-    except RuntimeError:  # no folder for the cache can be written: compile in each process instead
-        return numba.njit(function, nogil=True, error_model="numpy")
-    if uses and hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
-        index = compiled._cache._cache_file  # Numba compares this stamp with the stored one; it has no public name
-        index._source_stamp = (index._source_stamp, *(Path(str(m.__file__)).stat().st_mtime for m in uses))
+    compiled = numba.njit(function, **OPTIONS)
+    if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
+        compiled._cache = _cache.KernelCache(function, [str(module.__file__) for module in uses])
     return compiled
+
+
+def is_compiled(compiled: Kernel, *arguments: Any) -> bool:
+    """Whether a kernel is compiled for arguments of these types: in this process, or in a folder of the cache."""
+    if not hasattr(compiled, "_cache"):  # NUMBA_DISABLE_JIT
+        return True
+    types = tuple(compiled.typeof_pyval(argument) for argument in arguments)  # type: ignore[attr-defined]
+    return types in compiled.overloads or compiled._cache.holds(types, compiled.targetctx)  # type: ignore[attr-defined]
+
+
+def part(function: Kernel) -> Any:
+    """A piece of the kernels that call it, written apart to be read: compiled with each of them, never alone."""
+    return numba.njit(function, inline="always", **OPTIONS)

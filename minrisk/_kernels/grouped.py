@@ -52,8 +52,17 @@ def moved(terms, factor, own, value, step, n, z, d):
 @kernel
 def by_group(group, n_groups):
     """Classes in the order of their groups, and where each group begins."""
-    classes = np.argsort(group, kind="mergesort")
-    return classes, np.searchsorted(group[classes], np.arange(n_groups + 1))
+    K = group.shape[0]
+    classes, first = np.empty(K, dtype=np.int64), np.empty(n_groups + 1, dtype=np.int64)
+    placed = 0
+    for g in range(n_groups):
+        first[g] = placed
+        for k in range(K):
+            if group[k] == g:
+                classes[placed] = k
+                placed += 1
+    first[n_groups] = placed
+    return classes, first
 
 
 @kernel
@@ -63,7 +72,8 @@ def gather_sums(mass, label, group, start, stop, terms):
     for i in range(start, stop):
         for g in range(terms.shape[0]):
             total = 0.0
-            for k in classes[first[g] : first[g + 1]]:
+            for place in range(first[g], first[g + 1]):
+                k = classes[place]
                 total += mass[i, k] if k != label[i] else 0.0
             terms[g, i] = total
 
@@ -103,7 +113,8 @@ def gather_shares(edge, mass, label, weight, log_scale, group, start, stop, term
         inverse = 1.0 / w if w > 1e-290 else 0.0
         for g in range(last):
             total = 0.0
-            for k in classes[first[g] : first[g + 1]]:
+            for place in range(first[g], first[g + 1]):
+                k = classes[place]
                 total -= edge[i, k] if k != y else 0.0
             terms[g, i] = total * inverse
         terms[last, i] = mass[i, y] / edge[i, y] if edge[i, y] > 0.0 else 1.0
@@ -121,7 +132,8 @@ def shares_along(terms, label, weight, log_scale, group, values, factor, step, s
         n, f, w, right = high - low, factor[low:high], weight[low:high], terms[last, low:high]
         value, mean, square = line[0, low:high], line[1, low:high], line[2, low:high]
         own_values(label, group, values, low, high, base)
-        total[:n], mean[:] = right, 0.0
+        for i in range(n):
+            total[i], mean[i] = right[i], 0.0
         for g in range(last):
             moved(terms[g, low:high], f, base, values[g], step, n, z[g], d[g])
             for i in range(n):

@@ -18,7 +18,7 @@ import numpy as np
 
 from minrisk._kernels import node as node_kernels
 from minrisk._kernels._dtypes import COUNT_BITS, FIXED, MAX_BINS
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, gather, is_listed
 
 grow_kernel = kernel(uses=(node_kernels,))
@@ -228,7 +228,7 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
     return best, where
 
 
-@grow_kernel
+@part
 def evaluate_rows(
     X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
     gathered, histogram,
@@ -271,7 +271,7 @@ def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain
     return best, which, where
 
 
-@kernel
+@part
 def partition(column, b, order, start, end, spare):
     """Rows of a node with bins up to b first, in their old order; returns where the others begin."""
     middle, n_right = start, 0
@@ -287,14 +287,15 @@ def partition(column, b, order, start, end, spare):
     return middle
 
 
-@grow_kernel
+@part
 def plant(tree, columns, order, min_leaf, max_depth):
     """All rows of `order` in one leaf, the root."""
     n = order.shape[0]
     tree.start[0], tree.end[0], tree.depth[0], tree.node[0] = 0, n, 0, 0
     tree.feature[0], tree.bin[0], tree.left[0], tree.gain[0] = 0, 255, 0, 0.0
     tree.sizes[0], tree.sizes[1], tree.sizes[2] = 1, 1, 0
-    tree.total[0] = 0
+    for c in range(columns.shape[1]):
+        tree.total[0, c] = 0
     for i in range(n):
         for c in range(columns.shape[1]):
             tree.total[0, c] += columns[order[i], c]
@@ -309,8 +310,9 @@ def grow(
 ):  # fmt: skip
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
-    Then the return value is the leaf that was split (0 before the first split) and its new sibling is the last leaf;
-    both are PENDING unless CLOSED, and the caller fills drop, best_feature, best_bin and status.
+    Where `tree.sizes[0]` is 0 it begins, with all rows of `order` in one leaf. In the second case the return value is
+    the leaf that was split (0 before the first split) and its new sibling is the last leaf; both are PENDING unless
+    CLOSED, and the caller fills drop, best_feature, best_bin and status.
     """
     start, end, depth, total, drop, node, sizes = (
         tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
@@ -320,6 +322,8 @@ def grow(
     drawn = np.empty(features.shape[0], dtype=np.int64)
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
     gathered = np.empty((min(large, order.shape[0]), n_columns), dtype=np.int64)
+    if sizes[0] == 0:
+        plant(tree, columns, order, min_leaf, max_depth)
     if sizes[0] == 1 and status[0] == PENDING and end[0] > large:
         return 0
     split = 0

@@ -10,13 +10,13 @@ import math
 import numpy as np
 
 from minrisk._kernels._exponential import exponentials, logarithm
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 TINY = 1e-290  # weights below this are 0 to the value, as they are in fixed point
 ROWS = 64  # rows whose exponentials are taken in one loop
 
 
-@kernel
+@part
 def all_count(cost, index, label, start, stop):
     """Whether the scores of all classes count in every row: its costs are its class's, and each mistake has one."""
     for i in range(start, stop):
@@ -29,7 +29,7 @@ def all_count(cost, index, label, start, stop):
     return True
 
 
-@kernel
+@part
 def below_highest(cost, index, label, scores, low, high, everyone, x):
     """x[i - low] = S_i less the largest of its scores that count, the true class's and those of a positive cost.
 
@@ -45,7 +45,7 @@ def below_highest(cost, index, label, scores, low, high, everyone, x):
             x[i - low, k] = difference if difference < 0.0 else 0.0
 
 
-@kernel
+@part
 def raise_tops(edge, mass, low, high, top):
     """top[0], top[1] = max(top, columns of |edge| and of mass) over rows low..high."""
     for i in range(low, high):
@@ -79,7 +79,8 @@ def exponential_gradients(cost, index, label, weight, scores, log_scale, start, 
                 top[1, k] = max(top[1, k], v)
             edge[i, y], mass[i, y] = total, total
             top[1, y], top[2, y] = max(top[1, y], total), max(top[2, y], total)
-    top[0] = top[1]
+    for k in range(D):
+        top[0, k] = top[1, k]
     return top
 
 

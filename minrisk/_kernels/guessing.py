@@ -7,8 +7,10 @@ y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`, S = `
 
 import numpy as np
 
+from minrisk._kernels import grouped
 from minrisk._kernels._exponential import exponentials
 from minrisk._kernels._jit import kernel
+from minrisk._kernels.grouped import by_group
 
 ROWS = 64  # rows whose exponentials are taken in one loop
 
@@ -121,19 +123,19 @@ def pair_values(cost, index, label, weight, scores, log_scale, in_bag, factor, s
     return sums
 
 
-@kernel
+@kernel(uses=(grouped,))
 def gather_pairs(cost, index, label, weight, scores, log_scale, group, n_groups, start, stop, terms):
     """Sums over group g of w c_j e^(S_j), then of e^(-S_k), the products of the two times e^-log_scale."""
     D = scores.shape[1]
     up, down, scale = np.empty((ROWS, D)), np.empty((ROWS, D)), np.empty(ROWS)
-    classes = np.argsort(group, kind="mergesort")
-    first = np.searchsorted(group[classes], np.arange(n_groups + 1))
+    classes, first = by_group(group, n_groups)
     for low in range(start, stop, ROWS):
         high = min(low + ROWS, stop)
         pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
         for i in range(low, high):
             for g in range(n_groups):
                 a, b = 0.0, 0.0
-                for k in classes[first[g] : first[g + 1]]:
+                for place in range(first[g], first[g + 1]):
+                    k = classes[place]
                     a, b = a + up[i - low, k], b + down[i - low, k]
                 terms[g, i], terms[n_groups + g, i] = a * scale[i - low], b

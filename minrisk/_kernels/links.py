@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 SIGMOID = 0
 SOFTMAX = 1
 
 
-@kernel
+@part
 def log_of(x, top, sigmoid):
     """Log of 1 / (1 + exp(-x)), or of exp(x - top)."""
     if not sigmoid:

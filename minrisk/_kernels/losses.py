@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from minrisk._kernels._exponential import exponential
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 EXPONENTIAL = 0
 LOGISTIC = 1
@@ -19,7 +19,7 @@ LN2 = math.log(2.0)
 TINY = 1e-13  # c+ below TINY * phi is rounding of an exact zero
 
 
-@kernel
+@part
 def split(cost, beta, phi):
     """c+ = c - beta and c- = phi - c (S.4)."""
     plus = cost - beta

@@ -8,7 +8,7 @@ integers. `member` (n,) int32 is the leaf of each row, -1 outside the tree; with
 
 import numpy as np
 
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 LISTED = 2  # a listed row takes as long as two others: it is asked for its leaf, and read where it stands
 
@@ -65,7 +65,7 @@ def fill_marked(column, order, start, end, gathered, histogram, words):
                 histogram[b, c] += gathered[i, c]
 
 
-@kernel
+@part
 def is_listed(lists, j, n_rows):
     """Whether a node of so many rows is told sooner by the list of feature j."""
     return LISTED * lists[0][j] < n_rows

@@ -7,7 +7,7 @@ side. A missing value compares as not greater, so it goes left.
 import numpy as np
 
 from minrisk._kernels._dtypes import FAR
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 ROWS, VALUES = 1024, 1 << 18  # rows per block and values of theirs: a tree's nodes and vectors stay in cache for them
 TREES = 4  # trees walked before their vectors are added: the row's scores stay in registers meanwhile
@@ -42,10 +42,15 @@ def walk(block, threshold, link, root, n_rows, leaf):
         leaf[i] = a
 
 
-@kernel
+@part
 def adds_nothing(link, value, vector, root, vectors):
     """Whether a tree is one leaf that adds zeros, as those are that keep the place of a member that is done."""
-    return link[root] >> LEFT_BITS == root and not np.any(value[root] * vectors[vector[root]])
+    if link[root] >> LEFT_BITS != root:
+        return False
+    for k in range(vectors.shape[1]):
+        if value[root] * vectors[vector[root], k] != 0.0:
+            return False
+    return True
 
 
 @kernel

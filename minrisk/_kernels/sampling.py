@@ -4,17 +4,20 @@ NeurIPS 2019): a few rows whose weighted sums stand for everybody's.
 
 import numpy as np
 
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 FLOOR = 1e-3  # of the mean size, added to each: every row may be drawn
 MOST_PASSES = 50
 ROUNDING = 1e-9  # of the running sum of shares
 
 
-@kernel
+@part
 def level_of(size, n_drawn):
     """Level of sum_i min(1, size_i / level) = n_drawn, reached from above: more rows are sure to be drawn each time."""
-    level = size.sum() / n_drawn
+    level = 0.0
+    for i in range(size.shape[0]):
+        level += size[i]
+    level /= n_drawn
     for _ in range(MOST_PASSES):
         rest, sure = 0.0, 0
         for i in range(size.shape[0]):

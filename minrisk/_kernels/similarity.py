@@ -10,7 +10,7 @@ are not lost beside large coordinates. Either way a distance depends on its two 
 import numpy as np
 
 from minrisk._kernels._exponential import exponential
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 BLOCK = 256  # rows whose sums are held at a time
 NOTHING = 1e-280  # squared distances below, in units of the data's extent, are 0: their squares could not be held
@@ -67,7 +67,7 @@ def real_distances(X, anchors, start, stop, out):
                 out[c, low + i] = sums[i] if sums[i] > NOTHING else 0.0
 
 
-@kernel
+@part
 def one_point(near, tau, real):
     """f_i: (tau - near) / (tau + near), or its sign."""
     if real:
@@ -75,7 +75,7 @@ def one_point(near, tau, real):
     return 1.0 if near <= tau else -1.0
 
 
-@kernel
+@part
 def two_point(near, far, rate, real):
     """f_ij over its supremum, or its sign; rate = 1 / |d|^2 = 4 / |x_i - x_j|^2.
 
@@ -141,7 +141,7 @@ def binarise(whole, direction, start, stop, side):
         side[i] = 1 if total >= 0.0 else -1
 
 
-@kernel
+@part
 def output_drop(edge, mass, gain):
     """`drop` of one output, whose mass is not 0."""
     r = edge / mass

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 
-@kernel
+@part
 def near_landmarks(x, center, scale, landmarks, width, out):
     """out[c] = exp(-width sum_j ((x[j] - center[j]) / scale[j] - landmarks[j, c])^2); missing values are the center.
 

@@ -5,7 +5,7 @@ A split after bin b sends bins 0..b to f = -1 and the rest to f = +1, so E = tot
 
 import numpy as np
 
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 EXPONENTIAL = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable exponential
 QUADRATIC = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton decrement else
@@ -104,7 +104,7 @@ def bar_alike(X_binned, response, barred):
                 barred[j, high[side] : low[1 - side]] = True
 
 
-@kernel
+@part
 def side_drop(edge, mass):
     """T - sqrt(T^2 - E^2) without cancellation: what the best constant takes away on one side."""
     if mass <= 0.0:

@@ -11,15 +11,16 @@ import numpy as np
 
 from minrisk._kernels import _exponential, fixed, grow, guess_averse, node, scores, steps
 from minrisk._kernels._dtypes import COUNT_BITS, FLOAT_BITS, SUM_BITS
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, unfixed
-from minrisk._kernels.grow import SKETCH, Growing, draw_directions, plant
+from minrisk._kernels.grow import SKETCH, Growing, draw_directions
 from minrisk._kernels.grow import grow as grow_tree
 from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
 from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, tree_columns
 from minrisk._kernels.steps import newton
 
-whole_kernel = kernel(uses=(_exponential, fixed, grow, guess_averse, node, scores, steps))
+FEW_BITS = np.int64(COUNT_BITS)  # of one type with a number from Python, which a constant is not to Numba
+BY_SKETCH = np.int64(SKETCH)
 
 
 class Given(NamedTuple):
@@ -32,9 +33,8 @@ class Given(NamedTuple):
     label: np.ndarray
     weight: np.ndarray
     in_bag: np.ndarray
-    first: int  # rows first..last are left out
-    last: int
-    everyone: np.ndarray  # the others
+    parts: np.ndarray  # (2, 2): the rows before those left out and the rows behind them, from..to
+    everyone: np.ndarray  # of these
     sum_bits: int
 
 
@@ -80,73 +80,83 @@ class Space(NamedTuple):
     tree: Growing
 
 
-@whole_kernel
-def raise_to(top, values):
-    """top = max(top, values), elementwise."""
-    for k in range(top.shape[0]):
-        top[k] = max(top[k], values[k])
-
-
-@whole_kernel
+@part
 def grow_one(given, state, rule, space, ridge, seed):
     """A tree on the sketch of this seed, as `rows.growth` grows it."""
-    first, last, n = given.first, given.last, state.edge.shape[0]
-    tree, columns, sketch, order = space.tree, space.columns, space.sketch, space.order
+    parts, tree, columns, sketch, order, leaf = (
+        given.parts, space.tree, space.columns, space.sketch, space.order, state.leaf
+    )  # fmt: skip
     directions, weight, shared = draw_directions(state.whole_mass, ridge, rule.q, seed)
-    top = project(state.edge, state.mass, directions, weight, 0, first, sketch)
-    raise_to(top, project(state.edge, state.mass, directions, weight, last, n, sketch))
-    factor = fix_sketch(sketch, top, given.sum_bits, COUNT_BITS, 0, first, columns)
-    fix_sketch(sketch, top, given.sum_bits, COUNT_BITS, last, n, columns)
-    order[:] = given.everyone
+    top = np.zeros(rule.q + 1)
+    for p in range(2):
+        some = project(state.edge, state.mass, directions, weight, parts[p, 0], parts[p, 1], sketch)
+        for c in range(rule.q + 1):
+            top[c] = max(top[c], some[c])
+    factor = top
+    for p in range(2):
+        factor = fix_sketch(sketch, top, given.sum_bits, FEW_BITS, parts[p, 0], parts[p, 1], columns)
+    for i in range(order.shape[0]):
+        order[i] = given.everyone[i]
     if space.lists[2].shape[0] > 0:
-        state.leaf[:] = 0
-        state.leaf[first:last] = -1
-    plant(tree, columns, order, rule.min_leaf, rule.max_depth)
+        for i in range(leaf.shape[0]):
+            leaf[i] = -1 if parts[0, 1] <= i < parts[1, 0] else 0
+    tree.sizes[0] = 0
     grow_tree(
-        tree, given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, seed, factor, shared, SKETCH,
-        rule.min_leaf, rule.max_depth, order.shape[0], space.lists, state.leaf, order, space.spare,
+        tree, given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, seed, factor, shared, BY_SKETCH,
+        rule.min_leaf, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
     )  # fmt: skip
 
 
-@whole_kernel
+@part
 def logistic_totals(given, state, log_scale):
     """Gradients of GLL; their maxima, the value and the mass are filled."""
-    first, last, n, bits = given.first, given.last, state.scores.shape[0], given.sum_bits
+    parts, bits, D = given.parts, given.sum_bits, state.scores.shape[1]
     cost, index, label, weight, in_bag = given.cost, given.row, given.label, given.weight, given.in_bag
     scores, edge, mass, top = state.scores, state.edge, state.mass, state.top
-    top[:] = logistic_gradients(cost, index, label, weight, scores, log_scale, 0, first, edge, mass)
-    others = logistic_gradients(cost, index, label, weight, scores, log_scale, last, n, edge, mass)
     for kind in range(3):
-        raise_to(top[kind], others[kind])
-    factor = fixed_factors(top[2], bits)
-    sums = logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, 0, first)
-    sums += logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, last, n)
-    state.value[:] = unfixed(sums, top[2], bits)
-    sums = column_sums(mass, in_bag, top[1], bits, 0, first) + column_sums(mass, in_bag, top[1], bits, last, n)
-    state.whole_mass[:] = unfixed(sums, top[1], bits)
+        for k in range(D):
+            top[kind, k] = 0.0
+    for p in range(2):
+        tops = logistic_gradients(
+            cost, index, label, weight, scores, log_scale, parts[p, 0], parts[p, 1], edge, mass
+        )
+        for kind in range(3):
+            for k in range(D):
+                top[kind, k] = max(top[kind, k], tops[kind, k])
+    factor, values, masses = fixed_factors(top[2], bits), np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64)
+    for p in range(2):
+        start, stop = parts[p, 0], parts[p, 1]
+        some = logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, start, stop)
+        more = column_sums(mass, in_bag, top[1], bits, start, stop)
+        for k in range(D):
+            values[k] += some[k]
+            masses[k] += more[k]
+    value, whole_mass = unfixed(values, top[2], bits), unfixed(masses, top[1], bits)
+    for k in range(D):
+        state.value[k], state.whole_mass[k] = value[k], whole_mass[k]
 
 
-@whole_kernel
+@part
 def logistic_round(given, state, rule, space, next_log_scale, seed):
     """Grow a tree, move the scores along its leaf vectors, and fill the state at the new scores.
 
-    Returns the columns of the tree and its vectors times the learning rate; no node and no change where no split is
-    found or the loss cannot fall.
+    Returns the tree's threshold, value, vector and gain of each node, and its vectors times the learning rate; no node
+    and no change where no split is found or the loss cannot fall. The other columns are in `space.tree`.
     """
     D = state.scores.shape[1]
-    tree = space.tree
-    tree.sizes[:] = 0  # those of the round before
-    total = 0.0
+    tree, sizes = space.tree, space.tree.sizes
+    sizes[0] = sizes[1] = sizes[2] = 0  # those of the round before
+    total, ridge = 0.0, np.empty(D)
     for k in range(D):
         total += state.value[k]
-    ridge = rule.smoothing * state.value
+        ridge[k] = 2.0 * (rule.smoothing * state.value[k])
     for trial in range(rule.trials if total > 0.0 else 0):
-        grow_one(given, state, rule, space, 2.0 * ridge, seed + trial)
-        if tree.sizes[0] > 1:
+        grow_one(given, state, rule, space, ridge, seed + trial)
+        if sizes[0] > 1:
             break
-    n_leaves, n_nodes, deepest = tree.sizes[0], tree.sizes[1], tree.sizes[2]
+    n_leaves, n_nodes = sizes[0], sizes[1]
     start, end = tree.start[:n_leaves], tree.end[:n_leaves]
-    edge_sums, mass_sums = np.empty((2, n_leaves, D))
+    edge_sums, mass_sums = np.empty((n_leaves, D)), np.empty((n_leaves, D))
     vectors, fall = edge_sums, 0.0
     if n_leaves > 1:
         leaf_column_sums(
@@ -159,47 +169,54 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     after = total - fall
     if n_leaves <= 1 or not after < total * (1.0 - rule.stalled):
         n_nodes, n_leaves = 0, 0
-    feature, bins, left = tree.feature[:n_nodes].copy(), tree.bin[:n_nodes].copy(), tree.left[:n_nodes].copy()
     threshold, response, vector, share = tree_columns(
-        feature, bins, left, tree.gain[:n_nodes], tree.node[:n_leaves], rule.first_threshold, rule.thresholds,
-        max(0.0, 1.0 - after / total) if total > 0.0 else 0.0,
+        tree.feature[:n_nodes], tree.bin[:n_nodes], tree.left[:n_nodes], tree.gain[:n_nodes], tree.node[:n_leaves],
+        rule.first_threshold, rule.thresholds, max(0.0, 1.0 - after / total) if total > 0.0 else 0.0,
     )
-    vectors = rule.learning_rate * vectors[:n_leaves]
+    vectors = vectors[:n_leaves]
+    for i in range(n_leaves):
+        for k in range(D):
+            vectors[i, k] = rule.learning_rate * vectors[i, k]
     if n_nodes > 0:
         leaf_numbers(space.order, start, end, state.leaf)
-        add_leaf_vectors(state.scores, state.leaf, vectors, 0, given.first)
-        add_leaf_vectors(state.scores, state.leaf, vectors, given.last, state.scores.shape[0])
+        for p in range(2):
+            add_leaf_vectors(state.scores, state.leaf, vectors, given.parts[p, 0], given.parts[p, 1])
         logistic_totals(given, state, next_log_scale)
-    return feature, bins, threshold, left, response, vector, share, deepest, vectors
+    return threshold, response, vector, share, vectors
 
 
-@whole_kernel
+@kernel(uses=(_exponential, fixed, grow, guess_averse, node, scores, steps))
 def logistic_rounds(given, state, rule, space, next_log_scale, seeds):
     """`logistic_round` of each seed, until one of them makes nothing.
 
-    Returns the columns of the trees, one after another; their depths; their vectors; where the nodes and the vectors of
-    each begin; the value after each round, and the log_scale before the first and after each.
+    Returns how many were made; the columns of their trees, one after another (feature, bin, left and vector, then
+    threshold, response and gain); their depths; their vectors; where the nodes and the vectors of each begin; the value
+    after each round, and the log_scale before the first and after each.
     """
-    n_rounds, D = seeds.shape[0], state.scores.shape[1]
+    n_rounds, D, tree = seeds.shape[0], state.scores.shape[1], space.tree
     most_nodes, most_leaves = n_rounds * 2 * rule.max_leaves, n_rounds * rule.max_leaves
-    feature, bins, left, vector = np.empty((4, most_nodes), dtype=np.int32)
-    threshold, response, share = np.empty((3, most_nodes))
+    whole, real = np.empty((4, most_nodes), dtype=np.int32), np.empty((3, most_nodes))
     depth, vectors = np.empty(n_rounds, dtype=np.int64), np.empty((most_leaves, D))
-    nodes, leaves = np.zeros((2, n_rounds + 1), dtype=np.int64)
-    values, scales = np.empty((n_rounds, D)), np.full(n_rounds + 1, next_log_scale)
+    reached = np.zeros((2, n_rounds + 1), dtype=np.int64)
+    values, scales = np.empty((n_rounds, D)), np.empty(n_rounds + 1)
+    scales[0] = next_log_scale
     made = 0
     for seed in seeds:
-        j, b, above, child, f, number, part, deepest, moved = logistic_round(
-            given, state, rule, space, scales[made], seed
-        )
+        threshold, response, vector, share, moved = logistic_round(given, state, rule, space, scales[made], seed)
         if moved.shape[0] == 0:
             break
-        node, after = nodes[made], nodes[made] + j.shape[0]
-        feature[node:after], bins[node:after], threshold[node:after], left[node:after] = j, b, above, child
-        response[node:after], vector[node:after], share[node:after], depth[made] = f, number, part, deepest
-        nodes[made + 1], leaves[made + 1] = after, leaves[made] + moved.shape[0]
-        vectors[leaves[made] : leaves[made + 1]], values[made] = moved, state.value
-        highest = state.top[1].max()
+        node, leaf = reached[0, made], reached[1, made]
+        for i in range(threshold.shape[0]):
+            whole[0, node + i], whole[1, node + i] = tree.feature[i], tree.bin[i]
+            whole[2, node + i], whole[3, node + i] = tree.left[i], vector[i]
+            real[0, node + i], real[1, node + i], real[2, node + i] = threshold[i], response[i], share[i]
+        for i in range(moved.shape[0]):
+            for k in range(D):
+                vectors[leaf + i, k] = moved[i, k]
+        reached[0, made + 1], reached[1, made + 1] = node + threshold.shape[0], leaf + moved.shape[0]
+        depth[made], highest = tree.sizes[2], 0.0
+        for k in range(D):
+            values[made, k], highest = state.value[k], max(highest, state.top[1, k])
         scales[made + 1] = scales[made] + math.log(highest) if highest > 0.0 else scales[made]
         made += 1
-    return feature, bins, threshold, left, response, vector, share, depth[:made], vectors, nodes, leaves, values, scales
+    return made, whole, real, depth, vectors, reached, values, scales

@@ -9,9 +9,14 @@ import click
 
 @click.command(short_help="Compile ahead of the first fit.")
 def warmup() -> None:
-    """Compile the numerical kernels now (a few seconds), so that the first fit need not."""
+    """Compile the numerical kernels now (half a minute), so that no fit or prediction has to."""
+    from minrisk._kernels._cache import writable_folder
     from minrisk._warmup import warmup as compile_all
 
     start = time.perf_counter()
-    compile_all()
-    click.echo(f"The kernels are compiled ({time.perf_counter() - start:.1f} s).")
+    if writable_folder() is None:
+        raise click.UsageError(
+            "No folder can be written where the compiled kernels could be kept: set NUMBA_CACHE_DIR to one that can."
+        )
+    folder = compile_all()
+    click.echo(f"The kernels are compiled and kept in {folder} ({time.perf_counter() - start:.1f} s).")

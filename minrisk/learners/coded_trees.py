@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels.coded_trees import BIN_BITS, COLUMN, LEAF_BIN, LEFT_SHIFT, add_coded_trees
+from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
@@ -57,8 +58,8 @@ class CodedTrees(NamedTuple):
         which = np.cumsum(new) - 1
         nodes[inner] |= (column[which] << BIN_BITS) | place[which]
         values = np.asarray(vectors, dtype=np.float32) if isinstance(vectors, RoundedVectors) else vectors
-        return cls(features, table, nodes, packed.vector, values, roots)
+        return cls(*map(read_only, (features, table, nodes, packed.vector, values, roots)))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
-        """scores[start:stop] += what all trees together answer; X float32 or float64."""
+        """scores[start:stop] += what all trees together answer; X of `minrisk._memory.points`."""
         add_coded_trees(X, *self, start, stop, scores)

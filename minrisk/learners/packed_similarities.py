@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minrisk._kernels.similarity import add_similarities
+from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.learners.similarity import Similarity
 from minrisk.rows.points import Points, Units
@@ -109,7 +110,7 @@ class PackedSimilarities:
             distances = np.empty((len(anchors), high - low), dtype=points.kind(anchors))
             points.distances(anchors, 0, high - low, distances)
             add_similarities(
-                distances, near, far, self.span, self.real, vectors, first, last, low, high - low, scores
+                distances, near, far, read_only(self.span), read_only(self.real), read_only(vectors), first, last, low, high - low, scores
             )
 
     def responses(self, X: np.ndarray) -> FloatArray:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels.step_tables import add_steps
+from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.tree import PackedTrees
 
@@ -57,8 +58,8 @@ class StepTables(NamedTuple):
             part, row = slice(offsets[c], offsets[c + 1]), offsets[c] + c
             table[row] = -0.5 * rise[feature == j].sum(axis=0)
             table[row + 1 : row + 1 + counts[c]] = table[row] + np.cumsum(rises[part], axis=0)
-        return cls(features, offsets, threshold[order][places], table)
+        return cls(*map(read_only, (features, offsets, threshold[order][places], table)))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
-        """scores[start:stop] += what all stumps together answer; X float32 or float64."""
+        """scores[start:stop] += what all stumps together answer; X of `minrisk._memory.points`."""
         add_steps(X, *self, start, stop, scores)

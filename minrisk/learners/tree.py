@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
+from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 
 MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
@@ -137,12 +138,15 @@ class PackedTrees:
     def add_scores(
         self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
     ) -> None:
-        """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X float32 or float64."""
+        """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X of `points`."""
         if self.slope is None:
-            add_trees(X, *self._walks, self.vector, self.offsets, vectors, first, last, start, stop, scores)
+            parts = map(read_only, (*self._walks, self.vector, self.offsets, vectors))
+            add_trees(X, *parts, first, last, start, stop, scores)
         else:
-            parts = self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth
-            add_linear_trees(X, *parts, self.slope, self.origin, vectors, first, last, start, stop, scores)
+            assert self.origin is not None
+            columns = self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth
+            parts = map(read_only, (*columns, self.slope, self.origin, vectors))
+            add_linear_trees(X, *parts, first, last, start, stop, scores)
 
     def check(self, n_features: int) -> None:
         """Refuse arrays that a prediction kernel could not walk safely.

@@ -121,7 +121,7 @@ def row_values(loss: DirectedRowLoss, cost: FloatArray, y: IntArray, scores: Flo
     costs = RowCosts(np.ascontiguousarray(cost, dtype=np.float64), index, np.ones(n), index)
     line, nowhere = np.empty((3, n)), np.zeros((1, scores.shape[1]))
     scores = np.ascontiguousarray(scores, dtype=np.float64)
-    loss.along(costs, scores, np.zeros(n), nowhere, 0.0, 0.0, 0, n, line)
+    loss.along(costs.read_only(), scores, np.zeros(n), nowhere, 0.0, 0.0, 0, n, line)
     values: FloatArray = line[0]
     return values
 

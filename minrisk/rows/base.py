@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from minrisk._memory import read_only
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 
 EQUAL = 1e-9  # risks that differ by a smaller share are equal
@@ -62,6 +63,10 @@ class RowCosts(NamedTuple):
 def is_worse(risk: float, costs: RowCosts) -> bool:
     """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows."""
     return risk - float(costs.of_decisions().min()) > EQUAL * risk
+
+    def read_only(self) -> RowCosts:
+        """As kernels take it; see `minrisk._memory.read_only`."""
+        return RowCosts(*(read_only(part) for part in self))
 
 
 class Totals(NamedTuple):

@@ -20,13 +20,12 @@ from minrisk._kernels.grow import (
     evaluate_histograms,
     grow,
     merit,
-    plant,
 )
 from minrisk._kernels.histogram import BLOCK
 from minrisk._kernels.node import gather, node_histograms
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
-from minrisk._memory import empty
+from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.rows.fixed_point import divide, largest
@@ -114,8 +113,9 @@ class Growth:
         d, m, X_binned = self.rows.n_features, len(drawn), self.rows.X_binned
         if len(self._packed) < d * m:
             self._packed = empty((d * m,), X_binned.dtype)
-        bins = self._bins = self._packed[: d * m].reshape(d, m)
+        bins = self._packed[: d * m].reshape(d, m)
         self._over_features(len(features), bins.size, lambda a, b: pack_rows(X_binned, features[a:b], drawn, bins))
+        self._bins = read_only(bins)
         self.order[:m] = np.arange(m)
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
@@ -127,7 +127,7 @@ class Growth:
     # -- growing ---------------------------------------------------------------------------------------------------
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
         """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
-        rows, rule = self.rows, rule.within(self.rows.n_trained)
+        rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         factor, n_searched = self._prepare(target, in_bag, rule, features, seed)
         order = self.order[:n_searched]
@@ -135,7 +135,7 @@ class Growth:
         if self._tree is None or self._tree.total.shape != (L, C):
             self._tree = Growing.empty(L, C)
         tree = self._tree
-        plant(tree, self._columns, order, rule.min_leaf, rule.max_depth)
+        tree.sizes[0] = 0
         self._kept.clear()
         apart = rows.workers.n > 1 or rule.n_drawn == len(features)  # pays: threads, or a parent less a sibling
         large = LARGE if apart else len(order)
@@ -185,7 +185,7 @@ class Growth:
             for leaf in waiting:
                 drawn = np.empty(len(features), dtype=np.int64)
                 draw_features(features, rule.n_drawn, seed, node[leaf], drawn)
-                drawn = drawn[: rule.n_drawn]
+                drawn = read_only(drawn[: rule.n_drawn])
                 found[leaf] = (drawn, self._by_rows(drawn, leaf))
         for leaf in waiting if everything else ():
             histograms = found[leaf][1]

@@ -13,7 +13,7 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
 from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response
-from minrisk._memory import empty, give_back, zeros
+from minrisk._memory import empty, give_back, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -81,8 +81,8 @@ class LocalRows:
         index: Callable[[], SparseIndex] | None = None,
     ) -> None:
         (self.n_features, self.n_samples), self.n_outputs = X_binned.shape, costs.table.shape[1]
-        self.X_binned = np.ascontiguousarray(X_binned)  # kernels run along features
-        self.n_bins, self.costs, self.workers, self._shared = n_bins, costs, workers, index
+        self.X_binned = read_only(np.ascontiguousarray(X_binned))  # kernels run along features
+        self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D = self.n_samples, self.n_outputs
         if blocks is None:
             parts = 1 if n * D < INLINE_WORK else workers.n

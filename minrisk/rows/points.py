@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels.similarity import real_distances, whole_distances
+from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 
 SCALINGS = ("none", "standard", "robust")
@@ -85,12 +86,12 @@ class Points:
         Z = X if small else units.apply(X)
         whole = Z.shape[1] < WIDEST and (small or is_whole(Z))
         if not whole:
-            return cls(np.ascontiguousarray(Z.T), np.empty(0, dtype=np.int32))
+            return cls(points(Z.T), read_only(np.empty(0, dtype=np.int32)))
         transposed = np.ascontiguousarray(Z.T, dtype=np.uint8)
         squares = np.zeros(len(Z), dtype=np.int32)
         for feature in transposed:
             squares += feature.astype(np.int32) ** 2
-        return cls(transposed, squares)
+        return cls(read_only(transposed), read_only(squares))
 
     def kind(self, anchors: FloatArray) -> type[np.generic]:
         """Dtype of the distances to the anchors: int32 where everything is whole."""
@@ -99,12 +100,11 @@ class Points:
     def distances(self, anchors: FloatArray, start: int, stop: int, out: np.ndarray) -> None:
         """out[:, start:stop] = squared distances of points start..stop to the anchors (C, d); `out` is of `kind`."""
         if out.dtype == np.int32:
-            whole_distances(self.X, self.squares, anchors.astype(np.uint8), start, stop, out)
+            whole_distances(self.X, self.squares, read_only(anchors.astype(np.uint8)), start, stop, out)
         elif self.X.dtype == np.uint8:
-            block = np.ascontiguousarray(self.X[:, start:stop], dtype=np.float64)
-            real_distances(block, anchors, 0, stop - start, out[:, start:stop])
+            real_distances(points(self.X[:, start:stop]), read_only(anchors), 0, stop - start, out[:, start:stop])
         else:
-            real_distances(self.X, anchors, start, stop, out)
+            real_distances(self.X, read_only(anchors), start, stop, out)
 
     def at(self, rows: IntArray) -> FloatArray:
         """Points as anchors (C, d)."""

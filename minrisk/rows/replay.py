@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minrisk._kernels.scores import add_binned_trees
+from minrisk._memory import read_only
 from minrisk._typing import Binned, FloatArray
 from minrisk.rows.base import TreeLike
 
@@ -20,6 +21,6 @@ def add_learners(
         return
     columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in trees), strict=True)
     add_binned_trees(
-        X_binned, *map(np.concatenate, columns), np.array([len(tree.feature) for tree in trees]),
+        read_only(X_binned), *map(np.concatenate, columns), np.array([len(tree.feature) for tree in trees]),
         np.concatenate(vectors), np.array([len(v) for v in vectors]), first, last, scores,
     )  # fmt: skip

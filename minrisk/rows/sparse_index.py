@@ -9,6 +9,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import MAX_BINS, ROW
 from minrisk._kernels.histogram import BLOCK, index_rows
+from minrisk._memory import read_only
 from minrisk._typing import Binned, IntArray
 from minrisk._workers import Workers
 
@@ -42,6 +43,7 @@ class SparseIndex:
     @classmethod
     def build(cls, X_binned: Binned, n_bins: IntArray, workers: Workers) -> SparseIndex:
         """Index of binned data (d, n)."""
+        X_binned = read_only(X_binned)
         n_features, n_samples = X_binned.shape
         step = max(1, n_samples // SAMPLE)
         frequent = np.zeros(n_features, dtype=np.uint8)

@@ -1,0 +1,247 @@
+"""Where the machine code of kernels is kept, and how processes that compile at the same time share the work.
+
+Numba's own cache looks for one folder that can be written, and reads no other: an image whose package folder holds
+everything but cannot be written to would compile again. It also keeps one index for all signatures of a function,
+which two processes may overwrite for each other. Here machine code is read from every folder in which it may lie, and
+written to the first that can be written to:
+
+1. the folder that ``NUMBA_CACHE_DIR`` names,
+2. ``__pycache__`` beside the kernels,
+3. the user's cache folder,
+4. a private folder in the temporary directory: the user's own, no link, closed to everybody else.
+
+Each signature has an index of its own. A process that needs a kernel which another one is compiling waits for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba.core import caching, config
+from numba.misc.appdirs import AppDirs
+
+HERE = Path(__file__).parent
+LONGEST_WAIT = 120.0  # seconds for another process; then both compile
+POLL = 0.02
+
+
+@cache
+def folders() -> list[Path]:
+    """Where machine code may lie, the first choice first."""
+    below = caching._CacheLocator.get_suitable_cache_subpath(str(HERE / "kernel.py"))
+    found = [Path(config.CACHE_DIR) / below] if config.CACHE_DIR else []
+    found.append(HERE / "__pycache__")
+    with suppress(RuntimeError, OSError):  # no home
+        found.append(Path(AppDirs(appname="numba", appauthor=False).user_cache_dir) / below)
+    if not any(_can_write(folder) for folder in found):
+        private = private_folder()
+        found += [private / below] if private else []
+    return found
+
+
+@cache
+def writable_folder() -> Path | None:
+    """The first of `folders` that can be written to; None: nothing can be kept."""
+    return next(filter(_can_write, folders()), None)
+
+
+def _can_write(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def private_folder() -> Path | None:
+    """The user's own folder in the temporary directory, made if need be; None where it is not certainly theirs."""
+    own = hasattr(os, "getuid")
+    try:
+        path = Path(tempfile.gettempdir()) / f"minrisk-{os.getuid() if own else 'kernels'}"
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+        made = path.lstat()  # of a link itself
+    except OSError:
+        return None
+    if not stat.S_ISDIR(made.st_mode) or (own and (made.st_uid != os.getuid() or made.st_mode & 0o077)):
+        return None
+    return path
+
+
+def is_temporary(folder: Path) -> bool:
+    """Whether it is the place of last resort, which the system may empty."""
+    return folder.parent.parent == Path(tempfile.gettempdir()) and folder.parent.name.startswith("minrisk-")
+
+
+@cache
+def content(path: str) -> bytes:
+    """Hash of a source file. Not its date: files of an image or a network folder may have another one."""
+    return hashlib.sha256(Path(path).read_bytes()).digest()
+
+
+class _Place(caching._CacheLocator):  # type: ignore[misc]
+    """What Numba asks of a place, for any of `folders`."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._file, self._line = py_file, py_func.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Place | None:
+        return cls(py_func, py_file) if os.path.exists(py_file) else None
+
+    def ensure_cache_path(self) -> None:
+        pass
+
+    def get_cache_path(self) -> str:
+        return str(writable_folder() or HERE / "__pycache__")
+
+    def get_source_stamp(self) -> bytes:
+        return content(self._file)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Place,)
+
+
+class KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    """The cache of one kernel; Numba calls `load_overload` and `save_overload` with its compiler's lock held.
+
+    Parameters
+    ----------
+    py_func : callable
+    uses : sequence of str
+        Further source files whose change makes machine code stale.
+    """
+
+    _impl_class = _Implementation
+
+    def __init__(self, py_func: Any, uses: Sequence[str] = ()) -> None:
+        super().__init__(py_func)
+        self._stamp = (self._impl.locator.get_source_stamp(), *map(content, uses))
+        self._locks: dict[str, _Lock] = {}
+
+    def _title(self, sig: Any, target_context: Any) -> str:
+        which = repr((str(sig), target_context.codegen().magic_tuple())).encode()
+        return f"{self._impl.filename_base}-{hashlib.sha256(which).hexdigest()[:16]}"
+
+    def _use(self, folder: Path, name: str) -> None:
+        self._cache_file = caching.IndexDataCacheFile(str(folder), name, self._stamp)
+
+    def _find(self, sig: Any, target_context: Any, name: str) -> Any:
+        for folder in folders():
+            if (folder / f"{name}.nbi").exists():
+                self._use(folder, name)
+                with suppress(Exception):  # of whatever kind a damaged file makes: then it is compiled, and written anew
+                    found = super().load_overload(sig, target_context)
+                    if found is not None:
+                        return found
+        return None
+
+    def holds(self, sig: Any, target_context: Any) -> bool:
+        """Whether machine code for the signature lies in one of the folders."""
+        target_context.refresh()
+        name, key = self._title(sig, target_context), self._index_key(sig, target_context.codegen())
+        for folder in folders():
+            if (folder / f"{name}.nbi").exists():
+                self._use(folder, name)
+                with suppress(Exception):
+                    if key in self._cache_file._load_index():
+                        return True
+        return False
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Machine code from any folder; None: the caller has to compile it, and others wait until it is saved."""
+        target_context.refresh()
+        name = self._title(sig, target_context)
+        if name in self._locks:  # of a compilation that was interrupted
+            self._locks.pop(name).release()
+        found = self._find(sig, target_context, name)
+        folder = writable_folder()
+        if found is not None or folder is None:
+            return found
+        lock = _Lock(folder / f"{name}.lock")
+        if lock.acquire():
+            found = self._find(sig, target_context, name)
+        if found is None:
+            self._locks[name] = lock
+        else:
+            lock.release()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep machine code where that is possible; a full disk is no reason to fail."""
+        name, folder = self._title(sig, data.target_context), writable_folder()
+        try:
+            if folder is not None:
+                self._use(folder, name)
+                with suppress(OSError):
+                    super().save_overload(sig, data)
+        finally:
+            lock = self._locks.pop(name, None)
+            if lock is not None:
+                lock.release()
+
+
+class _Lock:
+    """A file that one process holds at a time; it is free again when the process ends, however it does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._descriptor = path, -1
+
+    def acquire(self) -> bool:
+        """Take it, and say whether another process had it before. Where files cannot be locked nobody waits."""
+        waited, until = False, time.monotonic() + LONGEST_WAIT
+        try:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            while not _try_lock(self._descriptor):
+                if time.monotonic() > until:
+                    break
+                waited = True
+                time.sleep(POLL)
+        except OSError:
+            pass
+        return waited
+
+    def release(self) -> None:
+        """Let it go; the file is removed, and who still waits for it finds the machine code beside it."""
+        if self._descriptor >= 0:
+            with suppress(OSError):
+                self.path.unlink()
+            with suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = -1
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
