@@ -108,7 +108,7 @@ def whole_round(
         n_made, whole, real, depth, vectors, reached, values, scales = logistic_rounds(
             given, state, rule, space, totals.next_log_scale, np.array(seeds[:most])
         )
-        feature, bins, left, vector, threshold, response, gain = *whole, *real
+        (feature, bins, left, vector), (threshold, response, gain) = whole, real
         (node, leaf), scale, made = reached.tolist(), scales.tolist(), []
         for t, deepest in enumerate(depth[:n_made].tolist()):
             columns = feature, bins, threshold, left, response, vector, gain

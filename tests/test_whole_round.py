@@ -17,7 +17,14 @@ from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows import growth
 from minrisk.rows.local import LocalRows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
+from minrisk.whole_round import whole_rounds
 from tests.helpers import make_costs, make_data, make_rows, random_costs
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_at_once():
+    with whole_rounds():
+        yield
 
 
 def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", **family):
@@ -39,7 +46,7 @@ def made(rows, recipe, rounds, whole, monkeypatch):
     """Progress after each of these numbers of rounds, going on from one to the next."""
     with monkeypatch.context() as patch:
         if not whole:
-            patch.setattr(boosting, "_compiled", lambda rows, recipe: None)
+            patch.setattr(boosting, "_compiled", lambda rows, recipe, n_rounds: None)
         progress = None
         for n_rounds in rounds:
             progress = boost(rows, recipe, n_rounds, 5, start=progress)
@@ -119,7 +126,7 @@ def test_a_round_with_nothing_to_lose_makes_nothing():
     """Whatever the round before has left in the memory of the tree."""
     rows, recipe = rows_and_recipe(3, 90, 4)
     totals = rows.gradients(recipe.loss, 0.0)
-    run = boosting._compiled(rows, recipe)
+    run = boosting._compiled(rows, recipe, 12)
     (first,) = run(totals, [1])
     scores = rows.scores.copy()
     assert len(first.terms[0].learner.left) > 1
@@ -144,7 +151,7 @@ def test_where_it_is_used(monkeypatch):
     def compiled(**changes):
         rows, recipe = rows_and_recipe(0, 60, 3, loss=changes.pop("loss", "gll"), sketch=changes.pop("sketch", 2))
         rows.gradients(recipe.loss, 0.0)
-        return boosting._compiled(rows, recipe._replace(**changes)) is not None
+        return boosting._compiled(rows, recipe._replace(**changes), 12) is not None
 
     assert compiled()
     assert not compiled(loss="gel")
@@ -157,6 +164,19 @@ def test_where_it_is_used(monkeypatch):
     assert growth.LARGE > 59 and not compiled()
 
 
+def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
+    monkeypatch.setattr("minrisk.whole_round._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.whole_round.COMPILE_AFTER", 20)
+    monkeypatch.setattr("minrisk.whole_round.is_compiled", lambda *arguments: False)
+    rows, recipe = rows_and_recipe(0, 60, 3)
+    rows.gradients(recipe.loss, 0.0)
+    used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
+    assert used == [False, False, True, True]
+    monkeypatch.setattr("minrisk.whole_round._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.whole_round.is_compiled", lambda *arguments: True)  # by another process, or a warmup
+    assert boosting._compiled(rows, recipe, 1) is not None
+
+
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 def test_machine_code_is_thrown_away_when_a_file_that_it_uses_changes(tmp_path, monkeypatch):
     (tmp_path / "used.py").write_text("")
@@ -164,9 +184,11 @@ def test_machine_code_is_thrown_away_when_a_file_that_it_uses_changes(tmp_path, 
     used.__file__ = str(tmp_path / "used.py")
 
     def stamp():
-        return _jit.kernel(grow.count_of.py_func, uses=[used])._cache._cache_file._source_stamp
+        return _jit.kernel(grow.count_of.py_func, uses=[used])._cache._stamp
 
     before = stamp()
     assert before == stamp()
     os.utime(tmp_path / "used.py", (1, 1))
+    assert before == stamp()  # a copy of the same text
+    (tmp_path / "used.py").write_text("# changed")
     assert before != stamp()

@@ -84,9 +84,13 @@ def is_temporary(folder: Path) -> bool:
     return folder.parent.parent == Path(tempfile.gettempdir()) and folder.parent.name.startswith("minrisk-")
 
 
-@cache
 def content(path: str) -> bytes:
-    """Hash of a source file. Not its date: files of an image or a network folder may have another one."""
+    """Hash of a source file. Not its date: a file of an image or on a network may have another one."""
+    return _content(path, os.stat(path).st_mtime_ns)
+
+
+@cache
+def _content(path: str, changed: int) -> bytes:
     return hashlib.sha256(Path(path).read_bytes()).digest()
 
 
@@ -145,7 +149,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         for folder in folders():
             if (folder / f"{name}.nbi").exists():
                 self._use(folder, name)
-                with suppress(Exception):  # of whatever kind a damaged file makes: then it is compiled, and written anew
+                with suppress(Exception):  # whatever a damaged file raises: it is written anew
                     found = super().load_overload(sig, target_context)
                     if found is not None:
                         return found

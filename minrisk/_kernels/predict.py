@@ -47,10 +47,10 @@ def adds_nothing(link, value, vector, root, vectors):
     """Whether a tree is one leaf that adds zeros, as those are that keep the place of a member that is done."""
     if link[root] >> LEFT_BITS != root:
         return False
+    largest = 0.0
     for k in range(vectors.shape[1]):
-        if value[root] * vectors[vector[root], k] != 0.0:
-            return False
-    return True
+        largest = max(largest, abs(value[root] * vectors[vector[root], k]))
+    return largest == 0.0
 
 
 @kernel

@@ -110,8 +110,9 @@ class PackedSimilarities:
             distances = np.empty((len(anchors), high - low), dtype=points.kind(anchors))
             points.distances(anchors, 0, high - low, distances)
             add_similarities(
-                distances, near, far, read_only(self.span), read_only(self.real), read_only(vectors), first, last, low, high - low, scores
-            )
+                distances, near, far, read_only(self.span), read_only(self.real), read_only(vectors), first, last, low,
+                high - low, scores,
+            )  # fmt: skip
 
     def responses(self, X: np.ndarray) -> FloatArray:
         """f_t(x) of every learner, (n, T)."""

@@ -140,12 +140,12 @@ class PackedTrees:
     ) -> None:
         """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X of `points`."""
         if self.slope is None:
-            parts = map(read_only, (*self._walks, self.vector, self.offsets, vectors))
+            parts = [read_only(column) for column in (*self._walks, self.vector, self.offsets, vectors)]
             add_trees(X, *parts, first, last, start, stop, scores)
         else:
             assert self.origin is not None
-            columns = self.feature, self.threshold, self.left, self.value, self.vector, self.offsets, self.depth
-            parts = map(read_only, (*columns, self.slope, self.origin, vectors))
+            nodes = self.feature, self.threshold, self.left, self.value, self.vector
+            parts = [read_only(c) for c in (*nodes, self.offsets, self.depth, self.slope, self.origin, vectors)]
             add_linear_trees(X, *parts, first, last, start, stop, scores)
 
     def check(self, n_features: int) -> None:
