@@ -1,30 +1,39 @@
-"""After `minrisk warmup` nothing is left to compile."""
+"""After `minrisk warmup` nothing is left to compile, whatever rows, costs and weights come as."""
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
-FITS = """
-import importlib, pkgutil, sys
-import numpy as np
+import pytest
+
 import minrisk
-import minrisk._kernels
-from minrisk._warmup import warmup
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+PACKAGE = Path(minrisk.__file__).parent
+
+FITS = """import sys, tempfile, os, pickle
+import numpy as np
+import joblib
+from numba.core import event
+
+class Compiled(event.Listener):
+    kernels = []
+    def on_start(self, event):
+        dispatcher = event.data["dispatcher"]
+        if dispatcher.py_func.__module__.startswith("minrisk."):
+            self.kernels.append((dispatcher.py_func.__qualname__, str(event.data["args"])))
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Compiled())
+import minrisk
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
 from minrisk.algorithms.stagewise import MultiBoostClassifier, StagewiseMCBoostClassifier
 
-def signatures():
-    found = {}
-    for info in pkgutil.iter_modules(minrisk._kernels.__path__):
-        module = importlib.import_module(f"minrisk._kernels.{info.name}")
-        for name, kernel in vars(module).items():
-            if hasattr(kernel, "signatures"):
-                found[info.name, name] = [str(s) for s in kernel.signatures]
-    return found
-
-warmup()
-before = signatures()
 rng = np.random.default_rng(0)
 X = rng.normal(size=(9000, 4))
 X[:, 3] = rng.random(9000) < 0.05
@@ -79,15 +88,80 @@ for loss in ("exponential", "logistic"):
             model.fit(X, y).predict(X)
             model.fit(X[:500], y[:500], cost=each[:500])
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
-late = {name: new for name, new in signatures().items() if new != before.get(name)}
-assert not late, late
+# whatever rows come as
+small, y_small = np.rint(3 * X[:300]), y[:300]
+with tempfile.TemporaryDirectory() as folder:
+    np.save(folder + "/X.npy", small)
+    packed = np.zeros(300, dtype=[("pad", "i1"), ("x", "f8", 4)])  # not aligned
+    packed["x"] = small
+    kinds = {
+        "float32": small.astype(np.float32), "int64": small.astype(np.int64), "uint8": np.abs(small).astype(np.uint8),
+        "bool": small > 0, "Fortran": np.asfortranarray(small), "strided": np.repeat(small, 2, axis=1)[:, ::2],
+        "memory map": np.load(folder + "/X.npy", mmap_mode="r"), "unaligned": packed["x"],
+        "big-endian": small.astype(">f8"), "list": small.tolist(),
+    }
+    try:
+        import pandas as pd
+    except ImportError:
+        pass
+    else:
+        frame = pd.DataFrame(small, columns=list("abcd"))
+        kinds |= {"frame": frame, "mixed": frame.astype({"a": "float32", "b": "int64", "c": "category"})}
+    made = {
+        "flagship": lambda: MinRiskClassifier(cost, n_estimators=5, random_state=0),
+        "rebel": lambda: REBELClassifier(cost, n_estimators=3),
+        "stumps": lambda: REBELClassifier(cost, n_estimators=3, weak_learner="stump"),
+        "similarity": lambda: REBELClassifier(cost, n_estimators=2, weak_learner="similarity"),
+        "mcboost": lambda: MCBoostClassifier(cost, n_estimators=2),
+        "stagewise": lambda: StagewiseMCBoostClassifier(cost, n_estimators=2),
+        "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
+    }
+    for name, new in made.items():
+        for kind, rows in kinds.items():
+            if kind == "mixed" and name == "similarity":
+                continue
+            model = new().fit(rows, y_small)
+            model.predict(rows)
+            model.predict(rows[:3])
+            list(model.staged_predict(rows[:3]))
+        for weight_ in (np.ones(300, dtype=np.float32), y_small + 1, (y_small + 1).tolist()):
+            new().fit(small, y_small, sample_weight=weight_)
+        new().fit(small, y_small.astype(np.uint8))
+        if name not in ("similarity",):
+            for form in (each[:300], np.asfortranarray(each[:300]), each[:300].astype(np.float32)):
+                new().set_params(cost=None).fit(small, y_small, cost=form)
+        model = new().fit(small, y_small)
+        joblib.dump(model, folder + "/model")
+        there = joblib.load(folder + "/model", mmap_mode="r")  # as workers get large arrays
+        there.predict(small)
+        list(there.staged_predict(small[:3]))
+        pickle.loads(pickle.dumps(model)).predict(small)
+    other = rng.uniform(1, 2, (4, 4)) * (1 - np.eye(4))
+    model = made["flagship"]().fit(small, y_small)
+    for cost_ in (other, np.asfortranarray(other), other.astype(np.float32), other[y_small][:, None] + other):
+        model.predict(small, cost=cost_)
+assert not Compiled.kernels, Compiled.kernels
+print("nothing")
 """
 
 
-def test_warmup_compiles_every_kernel_that_fits_and_predictions_use(tmp_path):
-    command = [sys.executable, "-c", FITS, str(tmp_path / "model")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_after_warmup_nothing_is_compiled(tmp_path):
+    """In a copy of the package, which has no machine code yet."""
+    shutil.copytree(PACKAGE, tmp_path / "minrisk", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    call = "from minrisk._warmup import warmup; print(warmup())"
+    done = subprocess.run([sys.executable, "-c", call], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+    folder = tmp_path / "minrisk" / "_kernels" / "__pycache__"
+    assert done.stdout == f"{folder}\n"
+    assert done.stderr.count("\n") == 1 and "once, it takes some seconds" in done.stderr
+    kept = {path.name for path in folder.glob("*.nb?")}
+    assert kept and not list(folder.glob("*.lock"))
+    command = [sys.executable, "-c", FITS, str(tmp_path / "model")]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.stdout == "nothing\n", done.stderr[-2000:]
+    assert {path.name for path in folder.glob("*.nb?")} == kept
 
 
 def test_kernels_of_others_without_a_module_compile():

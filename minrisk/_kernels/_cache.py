@@ -193,6 +193,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             if folder is not None:
                 self._use(folder, name)
                 with suppress(OSError):
+                    self._cache_file.flush()  # an index that is damaged
                     super().save_overload(sig, data)
         finally:
             lock = self._locks.pop(name, None)

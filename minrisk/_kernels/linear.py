@@ -74,14 +74,14 @@ def line_sums(line, in_bag, factor, start, stop):
 
 
 @kernel
-def line_response(X, feature, slope, origin, value, start, stop, response):
-    """response = value + slope * (x - origin) of rows start..stop, value where x is missing."""
+def line_response(x, slope, origin, value, start, stop, response):
+    """response = value + slope * (x - origin) of rows start..stop, value where x, their feature, is missing."""
     for i in range(start, stop):
-        difference = X[i, feature] - origin
+        difference = x[i] - origin
         response[i] = value
         if slope != 0.0 and not np.isnan(difference):
             if np.isinf(difference):  # beyond float64, where half of it is not
-                difference = X[i, feature] / 2.0 - origin / 2.0
+                difference = x[i] / 2.0 - origin / 2.0
                 response[i] += min(max(2.0 * (slope * difference), -FAR), FAR)
             else:
                 response[i] += min(max(slope * difference, -FAR), FAR)

@@ -19,6 +19,7 @@ from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
 from minrisk._kernels.scores import add_response
+from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -225,10 +226,8 @@ class DirectedRows(LocalRows):
         if slope is None:
             super().respond(tree)
             return
-        feature, origin, value = tree.feature[0], tree.origin[0], tree.value[0]  # type: ignore[attr-defined]
-        self.over_blocks(
-            lambda a, b: line_response(self.X, feature, slope[0], origin, value, a, b, self.response)
-        )
+        x, origin, value = points(self.X[:, tree.feature[0]]), tree.origin[0], tree.value[0]  # type: ignore[attr-defined]
+        self.over_blocks(lambda a, b: line_response(x, slope[0], origin, value, a, b, self.response))
         self.leaf[:] = tree.vector[0]
 
     # -- along a line ------------------------------------------------------------------------------------------------

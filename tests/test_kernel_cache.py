@@ -1,0 +1,211 @@
+"""Where machine code is kept, what is said of it, and that several processes share it."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minrisk
+from minrisk._kernels import _cache
+from minrisk._memory import points
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+PACKAGE = Path(minrisk.__file__).parent
+CALL = """
+import sys
+import numpy as np
+from numba.core import event
+n = 0
+class Compiled(event.Listener):
+    def on_start(self, event):
+        global n
+        n += 1
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Compiled())
+from minrisk._kernels._cache import writable_folder
+from minrisk._kernels.binning import bin_column
+out = np.empty(4, dtype=np.uint8)
+bin_column(np.arange(4.0), np.array([0.5, 2.5]), out)
+assert out.tolist() == [0, 1, 1, 2]
+print(n, writable_folder())
+"""
+
+
+class Installed:
+    """A copy of the package without machine code, in which folders may be closed to everybody, a superuser too."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        shutil.copytree(PACKAGE, folder / "minrisk", ignore=shutil.ignore_patterns("__pycache__"))
+        self.home, self.temporary = folder / "home", folder / "tmp"
+        self.home.mkdir()
+        self.temporary.mkdir()
+        self.environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | {
+            "PYTHONPATH": str(folder), "HOME": str(self.home), "XDG_CACHE_HOME": str(self.home / "cache"),
+            "TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+
+    def close_package(self):
+        (self.folder / "minrisk" / "_kernels" / "__pycache__").touch()  # where a folder would have to be
+
+    def close_home(self):
+        shutil.rmtree(self.home)
+        self.home.touch()
+
+    def start(self, code=CALL, **environment):
+        return subprocess.Popen(
+            [sys.executable, "-c", code], cwd=self.folder, env=self.environment | environment, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def call(self, code=CALL, **environment):
+        """How many kernels were compiled, where they are kept, and what was said."""
+        out, said = (process := self.start(code, **environment)).communicate()
+        assert process.returncode == 0, said
+        n, folder = out.split(maxsplit=1)
+        return int(n), folder.strip(), said
+
+    @property
+    def private(self):
+        return self.temporary / f"minrisk-{os.getuid()}"
+
+
+@pytest.fixture
+def installed(tmp_path):
+    return Installed(tmp_path)
+
+
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes")
+
+
+def test_folders_are_tried_in_their_order(installed):
+    given = installed.folder / "given"
+    n, folder, said = installed.call(NUMBA_CACHE_DIR=str(given))
+    assert n == 1 and folder.startswith(str(given)) and "once, it takes some seconds" in said
+    assert installed.call(NUMBA_CACHE_DIR=str(given)) == (0, folder, "")
+    n, folder, _ = installed.call()
+    assert n == 1 and folder == str(installed.folder / "minrisk" / "_kernels" / "__pycache__")
+    assert installed.call(NUMBA_CACHE_DIR=str(given / "empty"))[0] == 0  # read beside the package
+    shutil.rmtree(folder)
+    installed.close_package()
+    n, folder, said = installed.call()
+    assert n == 1 and folder.startswith(str(installed.home)) and "once, it takes some seconds" in said
+    assert installed.call() == (0, folder, "")
+
+
+@needs_posix
+def test_the_last_resort_is_a_private_folder(installed):
+    installed.close_package()
+    installed.close_home()
+    n, folder, said = installed.call()
+    assert n == 1 and folder.startswith(str(installed.private))
+    assert stat.S_IMODE(installed.private.stat().st_mode) == 0o700
+    assert said.count("\n") == 1 and str(installed.private) in said and "once" not in said
+    assert installed.call() == (0, folder, "")
+
+
+@needs_posix
+@pytest.mark.parametrize("kind", ["link", "open to others", "somebody else's", "file"])
+def test_a_folder_that_others_may_have_made_is_refused(installed, kind):
+    installed.close_package()
+    installed.close_home()
+    elsewhere = installed.folder / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    if kind == "link":
+        installed.private.symlink_to(elsewhere)
+    elif kind == "file":
+        installed.private.touch()
+    else:
+        installed.private.mkdir(mode=0o700)
+        if kind == "open to others":
+            installed.private.chmod(0o770)
+        elif os.getuid() == 0:
+            os.chown(installed.private, 12345, 12345)
+        else:
+            pytest.skip("only a superuser gives folders away")
+    for _ in range(2):
+        n, folder, said = installed.call()
+        assert (n, folder) == (1, "None")
+        assert said.count("\n") == 1 and "in every process" in said and "NUMBA_CACHE_DIR" in said
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_folder_that_can_only_be_read_is_read(installed):
+    """An image in which a superuser compiled, run by somebody else."""
+    beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
+    assert installed.call()[:2] == (1, str(beside))
+    closed = "from minrisk._kernels import _cache\nwrite = _cache._can_write\n" \
+             "_cache._can_write = lambda folder: folder.name != '__pycache__' and write(folder)\n"
+    n, folder, said = installed.call(closed + CALL)
+    assert n == 0 and folder != str(beside) and said == ""
+
+
+def test_processes_share_the_work(installed):
+    processes = [installed.start() for _ in range(4)]
+    answers = [process.communicate() for process in processes]
+    assert sorted(int(out.split()[0]) for out, _ in answers) == [0, 0, 0, 1]
+    assert sum("compiling" in said for _, said in answers) == 1
+    assert not list(installed.folder.rglob("*.lock"))
+
+
+def test_a_process_that_was_killed_holds_nobody_up(installed):
+    beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
+    killed = (
+        "import os, numba\nfrom minrisk._kernels import _cache\n"
+        "_cache.KernelCache.save_overload = lambda *arguments: os._exit(9)\n"
+    )
+    process = installed.start(killed + CALL)
+    process.communicate()
+    assert process.returncode == 9 and list(beside.glob("*.lock"))
+    assert installed.call()[0] == 1
+    assert installed.call()[0] == 0
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_damaged_files_are_written_anew(installed, suffix):
+    beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
+    assert installed.call()[0] == 1
+    (path,) = beside.glob(f"*.{suffix}")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert installed.call()[0] == 1
+    assert installed.call()[0] == 0
+
+
+def test_changed_sources_are_compiled_and_copied_ones_are_not(installed):
+    source = installed.folder / "minrisk" / "_kernels" / "binning.py"
+    assert installed.call()[0] == 1
+    os.utime(source, (1, 1))
+    assert installed.call()[0] == 0
+    source.write_text(source.read_text() + "# changed\n")
+    assert installed.call()[0] == 1
+
+
+def test_a_compilation_that_is_interrupted_can_be_begun_again(tmp_path, monkeypatch):
+    lock = _cache._Lock(tmp_path / "a.lock")
+    assert not lock.acquire()
+    monkeypatch.setattr(_cache, "LONGEST_WAIT", 0.1)
+    other = _cache._Lock(tmp_path / "a.lock")
+    assert other.acquire()  # waited in vain, and goes on
+    other.release()
+    lock.release()
+    assert not _cache._Lock(tmp_path / "a.lock").acquire()
+
+
+def test_points_are_of_one_type():
+    packed = np.zeros(5, dtype=[("pad", "i1"), ("x", "f8", 3)])
+    X = np.arange(15.0).reshape(5, 3)
+    packed["x"] = X
+    rows = [X, X.astype(np.float32), X.astype(int), np.asfortranarray(X), X.astype(">f8"), packed["x"]]
+    for made in map(points, rows):
+        np.testing.assert_array_equal(made, X)
+        flags = made.flags
+        assert type(made) is np.ndarray and made.dtype == np.dtype("=f8") and flags.c_contiguous and flags.aligned
+        assert not flags.writeable
+    assert np.shares_memory(points(X), X)
+    assert X.flags.writeable
