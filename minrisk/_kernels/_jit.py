@@ -15,6 +15,7 @@ type of its own).
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,21 +33,38 @@ Kernel = Callable[..., Any]
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C code calls them
 
 
-class _FirstCompilation(event.Listener):  # type: ignore[misc]
-    """Says once per process that kernels are being compiled; a kernel loaded from the cache is silent."""
+class _Compilations(event.Listener):  # type: ignore[misc]
+    """Says once per process that kernels are being compiled; a kernel loaded from the cache is silent.
+
+    Meanwhile Python does not look for cycles among the compiler's many objects, which would take a seventh of the time.
+    Numba's lock lets one thread compile at a time.
+    """
 
     def __init__(self) -> None:
-        self.said = False
+        self.said, self.depth, self.collects = False, 0, False
 
     def on_start(self, event: event.Event) -> None:
-        dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
-        module = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
-        if not self.said and module.startswith("minrisk."):
+        if not _is_ours(event):
+            return
+        if not self.said:
             self.said = True
             logger.warning("minrisk: compiling its kernels for this machine (%s)", _what_becomes_of_them())
+        if self.depth == 0:
+            self.collects = gc.isenabled()
+            gc.disable()
+        self.depth += 1
 
     def on_end(self, event: event.Event) -> None:
-        pass
+        if _is_ours(event):
+            self.depth -= 1
+            if self.depth == 0 and self.collects:
+                gc.enable()
+
+
+def _is_ours(event: event.Event) -> bool:
+    dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
+    module = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
+    return module.startswith("minrisk.")
 
 
 def _what_becomes_of_them() -> str:
@@ -60,7 +78,7 @@ def _what_becomes_of_them() -> str:
     return "once, it takes some seconds; 'minrisk warmup' does it ahead"
 
 
-event.register("numba:compile", _FirstCompilation())
+event.register("numba:compile", _Compilations())
 
 
 def kernel(function: Kernel | None = None, *, uses: Sequence[ModuleType] = ()) -> Any:
