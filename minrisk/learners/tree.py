@@ -143,7 +143,7 @@ class PackedTrees:
             parts = [read_only(column) for column in (*self._walks, self.vector, self.offsets, vectors)]
             add_trees(X, *parts, first, last, start, stop, scores)
         else:
-            assert self.origin is not None
+            assert self.value is not None and self.origin is not None
             nodes = self.feature, self.threshold, self.left, self.value, self.vector
             parts = [read_only(c) for c in (*nodes, self.offsets, self.depth, self.slope, self.origin, vectors)]
             add_linear_trees(X, *parts, first, last, start, stop, scores)
