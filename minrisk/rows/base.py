@@ -50,6 +50,13 @@ class RowCosts(NamedTuple):
         """Those of some rows."""
         return self._replace(row=self.row[rows], weight=self.weight[rows], label=self.label[rows])
 
+    def read_only(self) -> RowCosts:
+        """As kernels take it; see `minrisk._memory.read_only`."""
+        return self._replace(
+            table=read_only(self.table), row=read_only(self.row), weight=read_only(self.weight),
+            label=read_only(self.label),
+        )  # fmt: skip
+
     def of_decisions(self) -> FloatArray:
         """Mean avoidable cost of each decision, taken for all rows (D,)."""
         of_table = np.bincount(self.row, weights=self.weight, minlength=len(self.table))
@@ -63,10 +70,6 @@ class RowCosts(NamedTuple):
 def is_worse(risk: float, costs: RowCosts) -> bool:
     """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows."""
     return risk - float(costs.of_decisions().min()) > EQUAL * risk
-
-    def read_only(self) -> RowCosts:
-        """As kernels take it; see `minrisk._memory.read_only`."""
-        return RowCosts(*(read_only(part) for part in self))
 
 
 class Totals(NamedTuple):
