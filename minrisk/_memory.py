@@ -36,7 +36,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
     given to kernels to be read (rows, costs, labels) is given in this way always, also if it came from a memory map.
     """
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

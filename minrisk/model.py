@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._memory import points
+from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.learners.coded_trees import CodedTrees
@@ -149,7 +149,7 @@ class AdditiveModel:
         plain = linear is None and X.dtype == np.float64 and X.flags.c_contiguous
 
         def converted(rows: np.ndarray) -> np.ndarray:
-            return points(linear.extend(rows) if linear else rows)
+            return read_only(linear.extend(rows)) if linear else points(rows)
 
         def add_scores(X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
             if whole is not None:

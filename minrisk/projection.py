@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -53,12 +55,20 @@ class Projection:
         """Some of the columns."""
         return Projection(self.center, self.scale, np.ascontiguousarray(self.weights[:, columns]))
 
+    @cached_property
+    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+        """As the kernel takes them: made once, since one row takes 20 microseconds."""
+        return read_only(self.center), read_only(self.weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_read"}
+
     def extend(self, X: np.ndarray) -> FloatArray:
         """X and the columns beside it, (n, d + m) float64."""
         wide = np.empty((len(X), X.shape[1] + self.n_columns))
         wide[:, : X.shape[1]] = X
         out = np.empty((len(X), self.n_columns), dtype=np.float32)
-        project_rows(points(wide), read_only(self.center), read_only(self.weights), out)
+        project_rows(read_only(wide), *self._read, out)
         wide[:, X.shape[1] :] = out
         return wide
 
