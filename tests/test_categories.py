@@ -88,7 +88,8 @@ def test_shares_are_those_of_other_folds(n_classes):
     X, y = pd.DataFrame({"v": pd.Categorical(values)}), rng.integers(0, n_classes, n)
     y[:n_classes] = np.arange(n_classes)
     categories, numbers = learnt(X, y, weight)
-    fold = np.random.default_rng(0).permutation(n) % FOLDS
+    fold, positive = np.zeros(n, dtype=int), np.flatnonzero(weight)  # rows without weight draw none
+    fold[positive] = np.random.default_rng(0).permutation(len(positive)) % FOLDS
     scaled = weight / weight[weight > 0].mean()
 
     def share(value, k, counted):
