@@ -219,7 +219,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         stopping, validated = None, np.empty(0)
         if data.validation is not None:
             if goes_on and self.validation_risk_ is not None:
-                validated = self.validation_risk_
+                validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
             stopping = EarlyStopping(
                 data.validation, self.n_iter_no_change, data.validation.costs.avoidable(validated).tolist()
             )
@@ -246,7 +246,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self.validation_risk_ = None
         if stopping is not None:
             self.validation_risk_ = _as_stated(stopping.rows.costs, validated, stopping.risks)
-        self._log_scale = progress.log_scale
+        self._log_scale = progress.log_scales[n]
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
         """Whether a constant is to answer: scores are all 0, or decide worse about the training rows than it."""

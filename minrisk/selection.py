@@ -232,7 +232,8 @@ class Member:
             done = n_rounds
             left_out = self.rows.scores[slice(*self.rows.left_out)]
             kept = empty(left_out.shape, np.float32)  # half the memory
-            kept[:] = left_out
+            with np.errstate(over="ignore"):  # scores that a learning rate far above 1 may make
+                kept[:] = left_out
             self._scores[n_rounds] = kept
         self.reached = rounds[-1]
         if self.rows.scores.size > RESTING:
