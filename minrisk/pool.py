@@ -146,7 +146,7 @@ def fit_pool(
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
         bar.phase("one member", most, most=most)
-        fit = plain.unsure(most, seed) if unsure and plain.candidate.link else plain.alone(most, seed)
+        fit = plain.unsure(most, seed) if unsure else plain.alone(most, seed)
         return _alone(fit, judge, [])
     n_rounds = first_rounds(len(folds), most)
 
