@@ -57,6 +57,7 @@ class Progress:
     intercept: FloatArray | None = None
     log_scale: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
+    log_scales: list[float] = field(default_factory=list)  # likewise; of rounds before `start` only that of the last
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
     whole: WholeRound | None = None  # the compiled round on these rows
     smooth: SmoothScores | None = None  # of a member that has these in place of trees
@@ -70,7 +71,7 @@ class Progress:
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
         values = np.asarray(model.vectors)
         vectors = [values[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
-        return cls(trees, vectors, model.intercept, log_scale, list(losses))
+        return cls(trees, vectors, model.intercept, log_scale, list(losses), [log_scale] * len(losses))
 
     def replay(self, rows: Rows) -> None:
         """Bring rows to the scores of these rounds."""
@@ -154,6 +155,7 @@ def boost(
             progress.log_scale = totals.log_scale
     if not progress.losses:
         progress.losses.append(mean_loss(totals))
+        progress.log_scales.append(progress.log_scale)
         before = RoundInfo(0, n_rounds, (), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
@@ -178,6 +180,7 @@ def boost(
         progress.vectors += [term.vectors for term in terms]
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
+        progress.log_scales.append(progress.log_scale)
         if monitors:
             info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
             if any([monitor.after_round(info) for monitor in monitors]):

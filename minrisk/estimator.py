@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
-from minrisk.costs.reading import own_rows
+from minrisk.costs.reading import is_per_row_and_class, own_rows
 from minrisk.costs.stated import judging, stated_cost
 from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.inputs import FEW_ROWS, Inputs, check_the_same
@@ -219,7 +219,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         stopping, validated = None, np.empty(0)
         if data.validation is not None:
             if goes_on and self.validation_risk_ is not None:
-                validated = self.validation_risk_
+                validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
             stopping = EarlyStopping(
                 data.validation, self.n_iter_no_change, data.validation.costs.avoidable(validated).tolist()
             )
@@ -246,7 +246,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self.validation_risk_ = None
         if stopping is not None:
             self.validation_risk_ = _as_stated(stopping.rows.costs, validated, stopping.risks)
-        self._log_scale = progress.log_scale
+        self._log_scale = progress.log_scales[n]
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
         """Whether a constant is to answer: scores are all 0, or decide worse about the training rows than it."""
@@ -287,8 +287,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _resolve_cost(self, cost: Any, codes: IntArray, weight: FloatArray) -> AvoidableCosts:
         """Avoidable costs and the table row of each sample; sets `cost_` (as stated) and `decisions_`."""
-        n, cost = len(codes), own_rows(cost, codes, len(self.classes_))
-        if is_per_row(cost, n, len(self.classes_)):
+        n, for_each = len(codes), is_per_row_and_class(cost)
+        if for_each or is_per_row(cost, n, len(self.classes_)):
+            cost = own_rows(cost, codes, len(self.classes_)) if for_each else cost
             table, decisions = row_costs(cost, n, self.classes_)
             self.cost_ = self._stated = None
             self.decisions_ = label_array(decisions, self.classes_)
@@ -397,7 +398,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         X, y, sample_weight
             As in `fit`. A class that no training row had counts by the costs stated for it, without costs as mistakes.
         cost : optional
-            Costs to judge by, a matrix or one row per sample; default those of the fit.
+            Costs to judge by, a matrix, one row per sample or a matrix for each; default those of the fit.
         """
         from minrisk.metrics import expected_cost
 
@@ -408,7 +409,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     def _judged_by(self) -> CostMatrix | None:
         """Costs of the fit, None if it had none (0/1)."""
         if self.cost_ is None:
-            raise ValueError("The fit had costs per row: pass cost= to score, (n, D) or a matrix.")
+            raise ValueError("The fit had costs per row: pass cost= to score, (n, D), (n, K, D) or a matrix.")
         return getattr(self, "_stated", self.cost_)
 
     @property

@@ -1,8 +1,8 @@
 """What decisions cost: expected cost, regret against a constant decision, cost per confusion, a scorer.
 
 Costs have true classes as rows and decisions as columns; they may be anything :func:`minrisk.costs.as_cost`
-takes, or a table with one row per sample. Decisions that are no class, such as ``"refer"``, may occur in
-``y_pred``.
+takes, or a table with one row, or one matrix, per sample. Decisions that are no class, such as ``"refer"``,
+may occur in ``y_pred``.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ def expected_cost(
         The true classes.
     y_pred : array-like of shape (n,)
         The decisions taken.
-    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
-    file
+    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
+    of a CSV file
         The costs, None for 0/1 (the result is then the error rate). An array with n rows is read as one row
-        of costs per sample, unless there are n classes too.
+        of costs per sample, unless there are n classes too; of (n, K, D), a matrix per sample, the row of the
+        true class counts.
     labels : array-like of K labels, optional
         The order of the rows of a cost without labels. By default the sorted labels that occur in ``y_true``
         and ``y_pred`` (but for ``"refer"``). With a labelled cost: the classes that may occur, by default all
@@ -79,8 +80,8 @@ def best_constant_cost(y_true: Any, cost: Any = None, labels: Any = None, sample
     ----------
     y_true : array-like of shape (n,)
         The true classes.
-    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
-    file
+    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
+    of a CSV file
         The costs, as in :func:`expected_cost`.
     labels : array-like of K labels, optional
         The order of the rows of a cost without labels, by default the sorted labels that occur in ``y_true``.
@@ -119,8 +120,8 @@ def regret(
         The true classes.
     y_pred : array-like of shape (n,)
         The decisions taken.
-    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
-    file
+    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
+    of a CSV file
         The costs, as in :func:`expected_cost`.
     labels : array-like of K labels, optional
         The order of the rows of a cost without labels, as in :func:`expected_cost`.
@@ -165,8 +166,8 @@ def cost_confusion_matrix(
         The true classes.
     y_pred : array-like of shape (n,)
         The decisions taken.
-    cost : None, CostMatrix, array-like of shape (K, D) or (n, D), DataFrame, dict of dicts, or path of a CSV
-    file
+    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
+    of a CSV file
         The costs, as in :func:`expected_cost`.
     labels : array-like of K labels, optional
         The order of the rows and of the first columns. By default the order of a labelled cost, else the

@@ -146,7 +146,7 @@ def fit_pool(
     n_folds = int(folds.max()) + 1
     if n_folds == 1:
         bar.phase("one member", most, most=most)
-        fit = plain.unsure(most, seed) if unsure and plain.candidate.link else plain.alone(most, seed)
+        fit = plain.unsure(most, seed) if unsure else plain.alone(most, seed)
         return _alone(fit, judge, [])
     n_rounds = first_rounds(len(folds), most)
 
@@ -343,7 +343,8 @@ def mean_losses(pool: Pool) -> FloatArray:
     """Training loss before round 1 and after every round, averaged over all boosters; the last one goes on."""
     n = 1 + max(fit.n_rounds for fit in boosted(pool))
     curves = [member.losses[: fit.n_rounds + 1] for fit in boosted(pool) for member in fit.members]
-    return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
+    with np.errstate(over="ignore"):  # of costs near the end of float64
+        return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
 
 
 def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:

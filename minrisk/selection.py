@@ -232,7 +232,8 @@ class Member:
             done = n_rounds
             left_out = self.rows.scores[slice(*self.rows.left_out)]
             kept = empty(left_out.shape, np.float32)  # half the memory
-            kept[:] = left_out
+            with np.errstate(over="ignore"):  # scores that a learning rate far above 1 may make
+                kept[:] = left_out
             self._scores[n_rounds] = kept
         self.reached = rounds[-1]
         if self.rows.scores.size > RESTING:
@@ -313,19 +314,23 @@ class Trainer:
         return member.result(n_rounds)
 
     def unsure(self, most: int, seed: int) -> CrossFit:
-        """One member of all rows where these are too few to leave any out: the class frequencies, hardly changed.
+        """One member of all rows where these are too few to leave any out: what is known without trees, hardly changed.
 
         Nothing says how often its trees are right. What they say of a row counts as half a row more of a class: at most
-        3/2 times the odds of the frequencies.
+        3/2 times the odds of the class frequencies or, trained on costs, the ratio of what two decisions cost.
         """
         member, n_rounds = self._member(0, (0, 0), seed, self.threads), min(most, FIRST_CHECKPOINT)
         member.train([n_rounds])
-        made, log_p = member.result(n_rounds), log_frequencies(member.rows.costs)[1]
-        assert self.candidate.link is not None
-        kind, slope = LINK_KERNELS[self.candidate.link]
-        temperature = slope * float(np.ptp(member.rows.scores - made.intercept, axis=1).max()) / np.log(1.0 + CAUTION)
-        known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
-        made.intercept = known * (temperature := temperature or 1.0) / slope
+        made = member.result(n_rounds)
+        spread = float(np.ptp(member.rows.scores - made.intercept, axis=1).max()) / np.log(1.0 + CAUTION)
+        if self.candidate.link is None:  # whose scores have no temperature
+            temperature, made.intercept = 1.0, self.candidate.costs.constant_scores()
+            made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]
+        else:
+            kind, slope = LINK_KERNELS[self.candidate.link]
+            temperature, log_p = slope * spread or 1.0, log_frequencies(member.rows.costs)[1]
+            known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
+            made.intercept = known * temperature / slope
         none = np.empty((0, member.rows.n_outputs), dtype=np.float32)
         return CrossFit(
             self.candidate, [made], len(made.trees), temperature, np.arange(0), np.empty(0), none, [], member.seconds

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 import minrisk
-from minrisk import MinRiskClassifier, costs
+from minrisk import MinRiskClassifier, REBELClassifier, costs
 from minrisk.cost_regression import CostRegression, mean_costs
 from tests.helpers import make_costs
 
@@ -142,6 +142,17 @@ def test_fit_takes_a_matrix_for_every_row():
     np.testing.assert_array_equal(c.decision_function(X), d.decision_function(X))
     with pytest.raises(ValueError, match=r"expected shape \(300, 3, D\)"):
         MinRiskClassifier().fit(X, y, cost=full[:, :2])
+
+
+@pytest.mark.parametrize("make", [REBELClassifier, MinRiskClassifier])
+def test_a_matrix_for_every_row_of_one_row_of_each_class(make):
+    X, y = np.random.default_rng(0).normal(size=(3, 2)), np.array([2, 0, 1])
+    own = np.tile(C, (3, 1, 1))
+    model = make(random_state=0).fit(X, y, cost=own)  # had been taken for a matrix whose first row is class 2's
+    if make is MinRiskClassifier:
+        np.testing.assert_array_equal(model.cost_regression_.means, C)
+    decided = model.predict(X)
+    assert model.score(X, y, cost=own) == pytest.approx(1 - C[y, decided].mean())
 
 
 def test_costs_given_to_predict(wine):

@@ -278,13 +278,51 @@ def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name)
     np.testing.assert_array_equal(again.decision_function(X), fresh.decision_function(X))
 
 
+@law([name for name in NAMES if not name.startswith(("min risk", "multiboost"))])
+def test_going_on_after_early_stopping_is_one_long_fit(name, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 80)
+    X = rng.normal(size=(80, 4))
+    X[:, 0] += y
+    options = {"early_stopping": True, "validation_fraction": 0.3, "random_state": 0, "n_iter_no_change": 30}
+    parts = MAKERS[name](warm_start=True, **options)
+    for n_estimators in (3, 6, 25):
+        parts.set_params(n_estimators=n_estimators).fit(X, y)
+    whole = MAKERS[name](**options).set_params(n_estimators=25).fit(X, y)
+    assert parts.n_iter_ == whole.n_iter_ == np.argmin(parts.validation_risk_)
+    for attribute in ("train_loss_", "train_risk_", "validation_risk_"):
+        np.testing.assert_allclose(getattr(parts, attribute), getattr(whole, attribute), rtol=1e-12)
+    np.testing.assert_array_equal(parts.decision_function(X), whole.decision_function(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
+    _, X, y, _ = problem(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        models = [fit(name, X, y, np.full((3, 3), 7.0))]
+        models += [] if name in NEED_A_MATRIX else [fit(name, X, y, rows=np.full((len(y), 3), 7.0))]
+    for model in models:
+        assert np.all(model.predict(X) == 0) and np.isfinite(model.decision_function(X)).all()
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("multiboost")])
-@pytest.mark.parametrize("rate", [100.0, 1000.0])
+@pytest.mark.parametrize("rate", [100.0, 1000.0, 1e300])
 def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
     _, X, y, cost = problem(3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = fit(name, X, y, cost, learning_rate=rate)
+    assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
+
+
+@pytest.mark.parametrize("size", [1e3, 1e300])
+@pytest.mark.parametrize("name", ["stagewise", "stagewise logistic"])
+def test_steps_that_are_far_too_long_end_in_a_finite_model(name, size):
+    _, X, y, cost = problem(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fit(name, X, y, cost, step_size=size)
     assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
 
 

@@ -205,6 +205,22 @@ def test_decisions_that_are_no_class():
     assert expected_cost(["well", "ill", "well"], ["wait", "treat", "treat"], actions) == 1
 
 
+def test_of_a_matrix_per_sample_the_row_of_the_true_class_counts():
+    rng = np.random.default_rng(0)
+    y = np.array(["b", "a", "c"])[rng.integers(0, 3, 40)]
+    decided = rng.choice(["a", "b", "c", "refer"], 40)
+    cube = rng.uniform(1, 9, (40, 3, 4))
+    rows = cube[np.arange(40), np.searchsorted(["a", "b", "c"], y)]
+    for labels in (None, ["a", "b", "c"]):
+        for metric in (expected_cost, regret, cost_confusion_matrix):
+            np.testing.assert_array_equal(metric(y, decided, cube, labels), metric(y, decided, rows, labels))
+        assert best_constant_cost(y, cube, labels) == best_constant_cost(y, rows, ["a", "b", "c"])
+    three = expected_cost(["c", "a", "b"], ["a", "refer", "a"], cube[:3])  # as many samples as classes
+    assert three == pytest.approx((cube[0, 2, 0] + cube[1, 0, 3] + cube[2, 1, 0]) / 3)
+    with pytest.raises(ValueError, match="labels must be given for a matrix of costs per sample with 3 rows"):
+        expected_cost(y[:1], y[:1], cube[:1])
+
+
 def test_a_single_class_has_no_error():
     assert expected_cost([1, 1], [1, 1]) == 0
     assert regret([1, 1], [1, 1]) == 0

@@ -272,6 +272,19 @@ def test_boundaries_are_sharp():
     assert MinRiskClassifier(random_state=0).fit(X[:2800], y[:2800]).score(X[2800:], y[2800:]) > 0.95
 
 
+@pytest.mark.parametrize("surrogate", ["auto", "exponential", "coupled", "gll", "gel"])
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_of_one_row_of_each_class_next_to_nothing_is_known(surrogate, K):
+    X, y = np.random.default_rng(0).normal(size=(K, 2)), np.arange(K)
+    plain = 1.0 - np.eye(K)
+    for cost, decided in (
+        (None, y),
+        (np.c_[plain, np.full(K, 0.1)], np.full(K, -1)),  # so "refer" is cheapest
+        (np.where(y[:, None] == 0, 50 * plain, plain), np.zeros(K)),  # and what avoids the dear mistake
+    ):
+        np.testing.assert_array_equal(MinRiskClassifier(cost, surrogate=surrogate, random_state=0).fit(X, y).predict(X), decided)
+
+
 def test_few_rows_have_few_bins_leaves_and_members():
     X, y = (part[:199] for part in noisy())  # 149 rows for each member
     few = {"random_state": 0, "n_estimators": 10, "pool": False}

@@ -58,7 +58,8 @@ class MinRiskClassifier(BoostedClassifier):
 
     with one trained on the costs it is argmax_k H_k(x). Where `fit` is given costs for each row, C_jk is a regression
     on the features of what rows of class j cost (`minrisk.cost_regression`), or a row's own costs given to `predict`.
-    On rows too few to leave any out (one of each class) probabilities stay near the class frequencies.
+    On rows too few to leave any out (one of each class) probabilities stay near the class frequencies, and scores
+    trained on the costs near what each decision costs in the mean.
 
     Parameters
     ----------

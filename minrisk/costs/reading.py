@@ -300,15 +300,20 @@ def positions_hint(cost: Any, matrix: CostMatrix) -> str:
     return ""
 
 
-def own_rows(cost: Any, codes: IntArray, n_classes: int) -> Any:
-    """Return the rows of the true classes, (n, D), of a matrix for every sample, (n, K, D); any other cost as it is."""
+def is_per_row_and_class(cost: Any) -> bool:
+    """Return whether ``cost`` holds a matrix for every sample, (n, K, D)."""
     if cost is None or is_labelled(cost) or isinstance(cost, CostMatrix):
-        return cost
+        return False
     try:
-        cube = np.ndim(cost) == 3
+        return np.ndim(cost) == 3
     except ValueError:  # rows of different lengths: for as_cost to refuse
-        return cost
-    return row_matrices(cost, len(codes), n_classes, n_classes)[np.arange(len(codes)), codes] if cube else cost
+        return False
+
+
+def own_rows(cost: Any, codes: IntArray, n_classes: int) -> FloatArray:
+    """Return the rows of the true classes, (n, D), of a matrix for every sample, (n, K, D)."""
+    rows: FloatArray = row_matrices(cost, len(codes), n_classes, n_classes)[np.arange(len(codes)), codes]
+    return rows
 
 
 def row_matrices(cost: Any, n_samples: int, n_classes: int, n_decisions: int) -> FloatArray:

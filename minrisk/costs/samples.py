@@ -20,7 +20,7 @@ from minrisk.costs.labels import (
     refer_texts,
 )
 from minrisk.costs.matrix import CostMatrix
-from minrisk.costs.reading import as_cost, column_labels, is_per_row, row_costs
+from minrisk.costs.reading import as_cost, column_labels, is_per_row, is_per_row_and_class, own_rows, row_costs
 from minrisk.costs.tables import as_numbers, is_labelled
 
 # whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
@@ -57,8 +57,18 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
     given = None if labels is None else as_labels(labels, "labels")
     referrals = _referrals(occurring, truth)
     n_classes = len(occurring) - len(referrals) if given is None else len(given)
-    per_row = is_per_row(cost, n, n_classes)
-    if per_row:
+    for_each = is_per_row_and_class(cost)
+    per_row = for_each or is_per_row(cost, n, n_classes)
+    if for_each:
+        classes = given if given is not None else tuple(label for label in occurring if label not in referrals)
+        if len(classes) != np.shape(cost)[1]:
+            raise ValueError(
+                f"labels must be given for a matrix of costs per sample with {np.shape(cost)[1]} rows when the classes "
+                f"that occur are {listed(classes)}: pass labels=[...], the classes in the order of the rows."
+            )
+        own = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)")
+        values, decisions = row_costs(own_rows(cost, own, len(classes)), n, classes)
+    elif per_row:
         classes = given if given is not None else _classes_of_columns(cost, truth, occurring, referrals)
         values, decisions = row_costs(cost, n, classes)
     elif cost is None:

@@ -18,7 +18,15 @@ from minrisk.costs.labels import (
     written_numbers,
 )
 from minrisk.costs.matrix import CostMatrix
-from minrisk.costs.reading import aligned, as_cost, column_labels, column_order, is_per_row, positions_hint
+from minrisk.costs.reading import (
+    aligned,
+    as_cost,
+    column_labels,
+    column_order,
+    is_per_row,
+    is_per_row_and_class,
+    positions_hint,
+)
 from minrisk.costs.tables import is_labelled
 
 
@@ -88,13 +96,15 @@ def judging(cost: Any, classes: Any, n_samples: int) -> tuple[Any, Any]:
     Parameters
     ----------
     cost : object
-        None for 0/1 costs, one row of costs per sample, or anything :func:`stated_cost` takes.
+        None for 0/1 costs, one row of costs or a matrix per sample, or anything :func:`stated_cost` takes.
     classes : array-like of K labels
         The classes that decisions are among.
     n_samples : int
         The number of decisions.
     """
     labels = as_labels(classes)
+    if is_per_row_and_class(cost):
+        return cost, classes
     if cost is None or not is_per_row(cost, n_samples, len(labels)):
         return None if cost is None else stated_cost(cost, labels), None
     return cost, classes if column_labels(cost, labels) is None else None

@@ -17,7 +17,8 @@ LARGEST = 2.0**20  # whose absolute values sum to less than this, have sums that
 
 def on_grid(vectors: FloatArray) -> FloatArray:
     """The nearest multiples of 1 / `GRID`."""
-    return np.asarray(np.rint(vectors * GRID) / GRID)
+    with np.errstate(over="ignore"):  # of vectors so long the loss is beyond float64 as well
+        return np.asarray(np.rint(vectors * GRID) / GRID)
 
 
 class StepTables(NamedTuple):

@@ -142,7 +142,8 @@ class CoupledLoss:
         """
         if self.base == "logistic":
             return np.tile(top_value * np.exp(np.abs(vector)), (3, 1))
-        cost = 2.0 * top_cost * float(np.max(self.phi - self.beta) / np.max(self.phi))  # of c+ + c-, weights included
+        top = float(np.max(self.phi)) or 1.0  # 0 where there is nothing to decide
+        cost = 2.0 * top_cost * float(np.max(self.phi - self.beta)) / top  # of c+ + c-, weights included
         value = 2.0 * top_value + 2.0 * cost * vector**2
         return np.array([value, 2.0 * np.sqrt(cost * value), np.full_like(value, 2.0 * cost)])
 

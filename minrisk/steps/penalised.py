@@ -134,8 +134,9 @@ class SelectedStep:
     def solve(self, problem: StepProblem) -> Step:
         """One step of fixed size."""
         objective, w = Objective.of(problem, self.nu), np.zeros(len(problem.mass))
-        w[most_violated(problem.rows.edges())] = on_grid(np.array(self.size))
-        return Step(w[None], objective.value(objective.at(*_loss_along(problem)(w), self.size)[0]))
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too long lowers nothing
+            w[most_violated(problem.rows.edges())] = on_grid(np.array(self.size))
+            return Step(w[None], objective.value(objective.at(*_loss_along(problem)(w), self.size)[0]))
 
 
 @dataclass(frozen=True)
