@@ -340,7 +340,7 @@ def label_array(labels: Any, classes: Labels) -> Labels:
     if not others:
         return np.asarray(known)
     wanted = [*as_labels(known), *others]
-    parts = [np.asarray([label], np.min_scalar_type(label) if _is_whole(label) else None) for label in others]
+    parts = [np.asarray([label], _smallest(label, known.dtype)) for label in others]
     try:
         array = np.concatenate([known, *parts])
     except TypeError:  # kinds without a common dtype
@@ -348,6 +348,15 @@ def label_array(labels: Any, classes: Labels) -> Labels:
     if array.dtype.kind == "f" and all(map(_is_whole, wanted)):  # NumPy's choice for uint64 and int8
         array = np.asarray(wanted)
     return array if array.tolist() == wanted else _objects(wanted)
+
+
+def _smallest(label: Any, beside: np.dtype) -> Any:
+    """The dtype that a number needs beside numbers of another; None: NumPy's choice."""
+    if _is_whole(label):
+        return np.min_scalar_type(label)
+    with np.errstate(over="ignore"):
+        same = beside.kind == "f" and isinstance(label, float) and float(beside.type(label)) == label
+    return beside if same else None
 
 
 def plain_array(values: Any) -> Labels:
