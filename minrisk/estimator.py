@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
+from minrisk.costs.labels import listed
 from minrisk.costs.reading import own_rows
 from minrisk.costs.stated import judging, stated_cost
 from minrisk.costs.units import AvoidableCosts, relative_weights
@@ -272,9 +273,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         classes, codes = np.unique(y, return_inverse=True)
         if goes_on:
             if not np.array_equal(classes, self.classes_):
+                expected, got = (listed(labels.tolist()) for labels in (self.classes_, classes))
                 raise ValueError(
-                    f"warm_start goes on with the same classes: expected {list(self.classes_)}, got {list(classes)}. "
-                    "Set warm_start=False to start afresh."
+                    f"warm_start goes on with the same classes: expected {expected}, got {got}. Set warm_start=False "
+                    "to start afresh."
                 )
             if self.n_estimators < self.n_iter_:
                 raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -26,6 +26,9 @@ from minrisk.validation import (
     check_frame,
     check_numbers,
 )
+
+if TYPE_CHECKING:
+    from minrisk.costs import CostMatrix
 
 FEW_ROWS = 16
 
@@ -124,7 +127,20 @@ def check_the_same(name: str, before: Any, now: Any) -> None:
     """Refuse to go on with something else."""
     before, now = (value.tolist() if isinstance(value, np.ndarray) else value for value in (before, now))
     if before is not now and before != now:
+        expected, got = _apart(before, now) if name == "costs" else (repr(before), repr(now))
         raise ValueError(
-            f"warm_start goes on with the same {name}: expected {before!r}, got {now!r}. Set warm_start=False to start "
+            f"warm_start goes on with the same {name}: expected {expected}, got {got}. Set warm_start=False to start "
             "afresh."
         )
+
+
+def _apart(before: CostMatrix | None, now: CostMatrix | None) -> tuple[str, str]:
+    """What tells costs of the same classes and decisions apart, in a few words."""
+    if before is None or now is None:
+        kinds = "costs for each row", "one table for all rows"
+        return kinds if before is None else kinds[::-1]
+    i, j = np.argwhere(before.values != now.values)[0].tolist()  # their labels have been compared
+    assert before.classes is not None
+    assert before.decisions is not None
+    where = f"for deciding {before.decisions[j]!r} where {before.classes[i]!r} is true"
+    return f"{before.values[i, j]:.17g} {where}", f"{now.values[i, j]:.17g}"
