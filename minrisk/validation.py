@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.frames import DATES, NUMBERS, Column, is_missing, of_cells
+from minrisk.frames import COUNTED, DATES, NUMBERS, Column, is_missing, of_cells
 
 LARGEST_SEED = 2**32 - 1
 MAX_DEPTH = 64  # as in minrisk.learners.tree, which this does without: it takes time to import
@@ -230,6 +230,8 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     TypeError
         As scikit-learn's: of sparse matrices, for example.
     """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":  # to NumPy numbers, which depend on the array's unit
+        raise ValueError(f"X must hold numbers, got dates in an array of {X.dtype}: {COUNTED}.")
     try:
         checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
         values = checked[0] if y else checked
