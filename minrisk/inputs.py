@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -31,6 +32,23 @@ if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
 
 FEW_ROWS = 16
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that sees one fit from beginning to end: another thread's `fit` replaces all attributes in one go."""
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        estimator: Any = args[0]
+        fitted = object.__new__(type(estimator))
+        fitted.__dict__ = estimator.__dict__
+        return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
+
+    return call
 
 
 class Inputs:

@@ -341,6 +341,23 @@ def test_a_failing_warm_start_leaves_the_rounds_as_they_were(wine, algorithm):
     )
 
 
+def test_a_prediction_sees_one_fit_from_beginning_to_end(wine, monkeypatch):
+    X, y = wine
+    other = MinRiskClassifier(n_estimators=2, pool=False).fit(X[:, ::-1], np.array(["c", "b", "a"])[y])
+    for method, more in (("predict", ()), ("predict", (1 - np.eye(3),)), ("decision_function", ()), ("predict_proba", ())):
+        model = MinRiskClassifier(n_estimators=2, pool=False).fit(X, y)
+        expected, scores = getattr(model, method)(X, *more), MinRiskClassifier._scores
+
+        def fitted_meanwhile(self, X, model=model, scores=scores):
+            model.__dict__ = other.__dict__
+            return scores(self, X)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(MinRiskClassifier, "_scores", fitted_meanwhile)
+            np.testing.assert_array_equal(getattr(model, method)(X, *more), expected)
+        assert model.classes_.tolist() == ["a", "b", "c"]
+
+
 # -- warm starts that cannot go on ------------------------------------------------------------------------------------------
 OTHER = {"binning": "uniform", "max_bins": 17}
 
