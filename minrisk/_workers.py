@@ -5,10 +5,11 @@ What is computed never depends on them: tasks write to separate places or return
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,10 +29,25 @@ def _threadpools() -> ThreadpoolController:
     return ThreadpoolController()  # looks for libraries, which takes a millisecond
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Matrix products in one thread: on few rows more cost time, and the workers are threads already."""
-    limit: AbstractContextManager[Any] = _threadpools().limit(limits=1, user_api="blas")
-    return limit
+_guard = Lock()
+_limits: list[Any] = []  # of blocks that run; the first knows how many threads there were before
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Matrix products in one thread: on few rows more cost time, and the workers are threads already.
+
+    The number is one for the whole process: fits that run side by side share the limit, and the last lifts it.
+    """
+    with _guard:
+        _limits.append(_limits[0] if _limits else _threadpools().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _guard:
+            limit = _limits.pop()
+            if not _limits:
+                limit.restore_original_limits()
 
 
 class Workers:

@@ -16,10 +16,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row, row_costs
+from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class, own_rows
 from minrisk.costs.stated import judging, stated_cost
 from minrisk.costs.units import AvoidableCosts, relative_weights
-from minrisk.inputs import FEW_ROWS, Inputs, check_the_same
+from minrisk.inputs import FEW_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, check_weights, label_array
 
 if TYPE_CHECKING:
@@ -272,9 +273,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         classes, codes = np.unique(y, return_inverse=True)
         if goes_on:
             if not np.array_equal(classes, self.classes_):
+                expected, got = (listed(labels.tolist()) for labels in (self.classes_, classes))
                 raise ValueError(
-                    f"warm_start goes on with the same classes: expected {list(self.classes_)}, got {list(classes)}. "
-                    "Set warm_start=False to start afresh."
+                    f"warm_start goes on with the same classes: expected {expected}, got {got}. Set warm_start=False "
+                    "to start afresh."
                 )
             if self.n_estimators < self.n_iter_:
                 raise ValueError(
@@ -308,6 +310,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
             return self.model_.scores(X, workers)
 
+    @of_one_fit
     def predict(self, X: Any) -> Labels:
         """The decision for each row, (n,)."""
         X = self._check_X(X)  # first: it says so if there was no fit
@@ -322,6 +325,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         expected = self._expected(X, scores)
         return np.asarray(scores.argmax(axis=1) if expected is None else expected.argmin(axis=1))
 
+    @of_one_fit
     def decision_function(self, X: Any) -> FloatArray:
         """How good each decision is, (n, D): `predict` takes the largest. For two classes second less first, (n,).
 
@@ -332,12 +336,14 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         X = self._check_X(X)
         return self._outward(X, self._scores(X))
 
+    @of_one_fit
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """`decision_function` after each round."""
         X = self._check_X(X)
         for scores in self.model_.staged_scores(X):
             yield self._outward(X, scores)
 
+    @of_one_fit
     def staged_predict(self, X: Any) -> Iterator[Labels]:
         """`predict` after each round."""
         X = self._check_X(X)
@@ -381,15 +387,18 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         """Whether a fit with these parameters may have a link."""
         return self.cost is None
 
+    @of_one_fit
     def _predict_proba(self, X: Any) -> FloatArray:
         X = self._check_X(X)  # first: it says so if there was no fit
         return self.model_.probabilities(self._scores(X))
 
     _predict_proba.__name__ = "predict_proba"  # scikit-learn's stacking takes a method's own name for the attribute's
 
+    @of_one_fit
     def _staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         yield from map(self.model_.probabilities, self.model_.staged_scores(self._check_X(X)))
 
+    @of_one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> float:
         """1 less the mean cost of the decisions: with 0/1 costs the accuracy.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -27,7 +28,27 @@ from minrisk.validation import (
     check_numbers,
 )
 
+if TYPE_CHECKING:
+    from minrisk.costs import CostMatrix
+
 FEW_ROWS = 16
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that sees one fit from beginning to end: another thread's `fit` replaces all attributes in one go."""
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        estimator: Any = args[0]
+        fitted = object.__new__(type(estimator))
+        fitted.__dict__ = estimator.__dict__
+        return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
+
+    return call
 
 
 class Inputs:
@@ -124,7 +145,20 @@ def check_the_same(name: str, before: Any, now: Any) -> None:
     """Refuse to go on with something else."""
     before, now = (value.tolist() if isinstance(value, np.ndarray) else value for value in (before, now))
     if before is not now and before != now:
+        expected, got = _apart(before, now) if name == "costs" else (repr(before), repr(now))
         raise ValueError(
-            f"warm_start goes on with the same {name}: expected {before!r}, got {now!r}. Set warm_start=False to start "
+            f"warm_start goes on with the same {name}: expected {expected}, got {got}. Set warm_start=False to start "
             "afresh."
         )
+
+
+def _apart(before: CostMatrix | None, now: CostMatrix | None) -> tuple[str, str]:
+    """What tells costs of the same classes and decisions apart, in a few words."""
+    if before is None or now is None:
+        kinds = "costs for each row", "one table for all rows"
+        return kinds if before is None else kinds[::-1]
+    i, j = np.argwhere(before.values != now.values)[0].tolist()  # their labels have been compared
+    assert before.classes is not None
+    assert before.decisions is not None
+    where = f"for deciding {before.decisions[j]!r} where {before.classes[i]!r} is true"
+    return f"{before.values[i, j]:.17g} {where}", f"{now.values[i, j]:.17g}"

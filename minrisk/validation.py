@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.frames import DATES, NUMBERS, Column, is_missing, of_cells
+from minrisk.frames import COUNTED, DATES, NUMBERS, Column, is_missing, of_cells
 
 LARGEST_SEED = 2**32 - 1
 MAX_DEPTH = 64  # as in minrisk.learners.tree, which this does without: it takes time to import
@@ -230,6 +230,8 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     TypeError
         As scikit-learn's: of sparse matrices, for example.
     """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":  # to NumPy numbers, which depend on the array's unit
+        raise ValueError(f"X must hold numbers, got dates in an array of {X.dtype}: {COUNTED}.")
     try:
         checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
         values = checked[0] if y else checked
@@ -340,7 +342,7 @@ def label_array(labels: Any, classes: Labels) -> Labels:
     if not others:
         return np.asarray(known)
     wanted = [*as_labels(known), *others]
-    parts = [np.asarray([label], np.min_scalar_type(label) if _is_whole(label) else None) for label in others]
+    parts = [np.asarray([label], _smallest(label, known.dtype)) for label in others]
     try:
         array = np.concatenate([known, *parts])
     except TypeError:  # kinds without a common dtype
@@ -348,6 +350,15 @@ def label_array(labels: Any, classes: Labels) -> Labels:
     if array.dtype.kind == "f" and all(map(_is_whole, wanted)):  # NumPy's choice for uint64 and int8
         array = np.asarray(wanted)
     return array if array.tolist() == wanted else _objects(wanted)
+
+
+def _smallest(label: Any, beside: np.dtype) -> Any:
+    """The dtype that a number needs beside numbers of another; None: NumPy's choice."""
+    if _is_whole(label):
+        return np.min_scalar_type(label)
+    with np.errstate(over="ignore"):
+        same = beside.kind == "f" and isinstance(label, float) and float(beside.type(label)) == label
+    return beside if same else None
 
 
 def plain_array(values: Any) -> Labels:

@@ -352,3 +352,9 @@ def test_row_costs_refuses(cost, message):
 def test_is_per_row(cost, expected):
     assert is_per_row(cost, 10, 3) is expected
     assert not is_per_row(cost, 10, 10)
+
+
+def test_a_frame_without_pandas_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="A DataFrame needs pandas, which cannot be imported: pip install pandas"):
+        CostMatrix([[0, 1], [5, 0]]).to_frame()

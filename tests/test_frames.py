@@ -110,7 +110,10 @@ def test_any_order_gives_the_same_decisions(first, second):
     )
 
 
-@pytest.mark.parametrize("labels", [[3, 1, 2], [("a", 1), ("a", 2), ("b", 1)], [1.5, 2.5, 0.5]])
+@pytest.mark.parametrize("labels", [
+    [3, 1, 2], [("a", 1), ("a", 2), ("b", 1)], [1.5, 2.5, 0.5], list(DAYS[:3]), [day.date() for day in DAYS[:3]],
+    list(DAYS[:3].tz_localize("UTC")), [("a", DAYS[0]), ("a", ("b", 2.5)), (False, np.int8(3))], [1.5, DAYS[0], ("a", 3)],
+])  # fmt: skip
 def test_names_that_are_no_texts_are_names(labels, tmp_path):
     rng = np.random.default_rng(0)
     values, y = rng.normal(size=(N, 3)), np.arange(N) % 3
@@ -120,9 +123,18 @@ def test_names_that_are_no_texts_are_names(labels, tmp_path):
     np.testing.assert_array_equal(model.decision_function(X[X.columns[::-1]]), expected)
     np.testing.assert_array_equal(model.decision_function(pd.DataFrame(values)), expected)  # others: by position
     save(model, tmp_path / "m")
-    again = load(tmp_path / "m").decision_function(X[X.columns[::-1]])
-    if labels == [3, 1, 2]:
-        np.testing.assert_array_equal(again, expected)
+    again = load(tmp_path / "m")
+    np.testing.assert_array_equal(again.decision_function(X[X.columns[::-1]]), expected)
+    save(again, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@pytest.mark.parametrize("labels", [list(DAYS[:3].to_period("D")), list(DAYS[:3] + pd.Timedelta(1, "ns")), [1.0, np.inf, 2.0]])
+def test_names_that_a_file_cannot_keep_are_told(labels, tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 3)), columns=labels)
+    model = REBELClassifier(n_estimators=2).fit(X, np.arange(N) % 3)
+    with pytest.raises(TypeError, match=r"cannot keep the name of X's column .*X\.columns = X\.columns\.astype\(str\)"):
+        save(model, tmp_path / "m")
 
 
 @pytest.mark.parametrize("plain", [True, False])
@@ -303,6 +315,15 @@ def test_numbers_of_polars_and_arrow(library):
 def test_a_plan_of_polars_is_to_be_carried_out_first():
     with pytest.raises(TypeError, match=r"got a LazyFrame of polars: write X\.collect\(\)"):
         REBELClassifier().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0, 1])
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[D]", "datetime64[ns]", "timedelta64[s]"])
+def test_arrays_of_dates_are_refused(dtype):
+    numbers, y = np.arange(2 * N).reshape(N, 2), np.arange(N) % 3
+    with pytest.raises(ValueError, match="^X must hold numbers, got dates in an array of .*: make numbers of it"):
+        REBELClassifier(n_estimators=2).fit(numbers.astype(dtype), y)
+    with pytest.raises(ValueError, match="^X must hold numbers, got dates in an array of .*: make numbers of it"):
+        REBELClassifier(n_estimators=2).fit(numbers, y).predict(numbers.astype(dtype))
 
 
 @needs_polars

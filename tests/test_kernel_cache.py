@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -195,6 +196,21 @@ def test_a_compilation_that_is_interrupted_can_be_begun_again(tmp_path, monkeypa
     other.release()
     lock.release()
     assert not _cache._Lock(tmp_path / "a.lock").acquire()
+
+
+def test_threads_may_ask_for_a_kernel_at_the_same_time():
+    from minrisk._kernels._jit import is_compiled
+    from minrisk._kernels.binning import bin_column
+
+    arguments = [np.arange(4.0)], [np.array([0.5, 2.5])], np.empty(4, dtype=np.uint8)  # of types that nobody has
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            answers = list(threads.map(lambda _: is_compiled(bin_column, *arguments), range(100)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert not any(answers)
 
 
 def test_points_are_of_one_type():

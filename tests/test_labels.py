@@ -100,6 +100,8 @@ def test_predictions_have_the_dtype_of_the_classes(data, tmp_path, algorithm, ki
         (np.array([0, 2**64 - 1], np.uint64), (0, 2**64 - 1, -1), object, [0, 2**64 - 1, -1]),
         (np.array([0, 1], np.float32), (0.0, 1.0, -1), np.float32, [0, 1, -1]),
         (np.array([0, 1], np.float32), (0.0, 1.0, 0.1), np.float64, [0, 1, 0.1]),
+        (np.array([0, 1], np.float32), (0.0, 1.0, -1.0), np.float32, [0, 1, -1]),  # as model files write it
+        (np.array([0, 1], np.float16), (0.0, 1.0, -1e30), np.float64, [0, 1, -1e30]),
         (np.array([False, True]), (False, True, -1), np.int8, [0, 1, -1]),
         (np.array(["a", "b"]), ("a", "b", "refer"), "U5", ["a", "b", "refer"]),
         (np.array(["a", "b\0"], object), ("a", "b\0", "refer"), object, ["a", "b\0", "refer"]),
@@ -112,6 +114,14 @@ def test_decisions_have_the_smallest_dtype_that_holds_all(classes, decisions, dt
     found = label_array(decisions, classes)
     assert found.dtype == np.dtype(dtype) and found.tolist() == expected
     assert list(map(type, found.tolist())) == list(map(type, expected)) or found.dtype.kind in "fi"
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
+def test_a_refer_decision_keeps_its_dtype_in_files(data, tmp_path, dtype):
+    X, code = data
+    model = quick(REBELClassifier, costs.with_reject(costs.uniform(3), 0.1)).fit(X, code.astype(dtype))
+    minrisk.save(model, tmp_path / "m")
+    assert minrisk.load(tmp_path / "m").decisions_.dtype == model.decisions_.dtype == dtype
 
 
 # -- decisions that are no class -------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from minrisk import (
     MultiBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
+    costs,
     load,
     save,
 )
@@ -340,6 +341,23 @@ def test_a_failing_warm_start_leaves_the_rounds_as_they_were(wine, algorithm):
     )
 
 
+def test_a_prediction_sees_one_fit_from_beginning_to_end(wine, monkeypatch):
+    X, y = wine
+    other = MinRiskClassifier(n_estimators=2, pool=False).fit(X[:, ::-1], np.array(["c", "b", "a"])[y])
+    for method, more in (("predict", ()), ("predict", (1 - np.eye(3),)), ("decision_function", ()), ("predict_proba", ())):
+        model = MinRiskClassifier(n_estimators=2, pool=False).fit(X, y)
+        expected, scores = getattr(model, method)(X, *more), MinRiskClassifier._scores
+
+        def fitted_meanwhile(self, X, model=model, scores=scores):
+            model.__dict__ = other.__dict__
+            return scores(self, X)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(MinRiskClassifier, "_scores", fitted_meanwhile)
+            np.testing.assert_array_equal(getattr(model, method)(X, *more), expected)
+        assert model.classes_.tolist() == ["a", "b", "c"]
+
+
 # -- warm starts that cannot go on ------------------------------------------------------------------------------------------
 OTHER = {"binning": "uniform", "max_bins": 17}
 
@@ -374,13 +392,19 @@ def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tm
 def test_other_costs_and_decisions_are_refused(wine, algorithm):
     X, y = wine
     model = small(algorithm, warm_start=True).fit(X, y).set_params(n_estimators=6)
-    with pytest.raises(ValueError, match="warm_start goes on with the same costs: "):
+    by_row = np.abs(np.arange(3) - y[:, None]) * np.arange(1, len(y) + 1)[:, None]
+    same = "warm_start goes on with the same costs: expected "
+    with pytest.raises(ValueError, match=f"{same}1 for deciding 2 where 0 is true, got 2. Set warm_start=False"):
         model.fit(X, y, cost=[[0, 1, 2], [3, 0, 1], [4, 1, 0]])
-    with pytest.raises(ValueError, match="warm_start goes on with the same costs: "):
-        model.fit(X, y, cost=np.abs(np.arange(3) - y[:, None]) * np.arange(1, len(y) + 1)[:, None])
+    with pytest.raises(ValueError, match=f"{same}one table for all rows, got costs for each row. Set"):
+        model.fit(X, y, cost=by_row)
+    with pytest.raises(ValueError, match=f"{same}costs for each row, got one table for all rows. Set"):
+        small(algorithm, warm_start=True).fit(X, y, cost=by_row).fit(X, y)
+    graded = small(algorithm, cost=costs.ordinal(3), warm_start=True).fit(X, y)
+    assert graded.fit(X, y, cost=[[0, 1, 2], [1, 0, 1], [2, 1, 0]]).n_iter_ == 4  # the same in other words
     with pytest.raises(ValueError, match=r"warm_start goes on with the same decisions: expected \[0, 1, 2\], got \[0, 1, 2, "):
         model.fit(X, y, cost=np.c_[1 - np.eye(3), [0.1] * 3])
-    with pytest.raises(ValueError, match=r"same classes: expected .* Set warm_start=False"):
+    with pytest.raises(ValueError, match=r"same classes: expected \[0, 1, 2\], got \['a', 'b', 'c'\]. Set warm_start=False"):
         model.fit(X, np.array(["a", "b", "c"])[y])
     with pytest.raises(ValueError, match="must be at least n_iter_"):
         model.set_params(n_estimators=1).fit(X, y)

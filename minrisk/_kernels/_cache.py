@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import caching, config
+from numba.core.compiler_lock import global_compiler_lock
 from numba.misc.appdirs import AppDirs
 
 HERE = Path(__file__).parent
@@ -157,15 +158,16 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     def holds(self, sig: Any, target_context: Any) -> bool:
         """Whether machine code for the signature lies in one of the folders."""
-        target_context.refresh()
-        name, key = self._title(sig, target_context), self._index_key(sig, target_context.codegen())
-        for folder in folders():
-            if (folder / f"{name}.nbi").exists():
-                self._use(folder, name)
-                with suppress(Exception):
-                    if key in self._cache_file._load_index():
-                        return True
-        return False
+        with global_compiler_lock:  # which Numba takes itself for the others: threads would meet in its context
+            target_context.refresh()
+            name, key = self._title(sig, target_context), self._index_key(sig, target_context.codegen())
+            for folder in folders():
+                if (folder / f"{name}.nbi").exists():
+                    self._use(folder, name)
+                    with suppress(Exception):
+                        if key in self._cache_file._load_index():
+                            return True
+            return False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Machine code from any folder; None: the caller has to compile it, and others wait until it is saved."""

@@ -21,6 +21,7 @@ from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.reading import row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import of_one_fit
 from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule, label_array, share_of
 
 if TYPE_CHECKING:
@@ -415,8 +416,11 @@ class MinRiskClassifier(BoostedClassifier):
         ValueError
             If `cost` is given and the surrogate was trained on costs, or it has the wrong shape.
         """
-        if cost is None:
-            return super().predict(X)
+        return super().predict(X) if cost is None else self._predict_by(X, cost)
+
+    @of_one_fit
+    def _predict_by(self, X: Any, cost: Any) -> Labels:
+        """The decision of least expected cost under these costs."""
         X = self._check_X(X)
         scores = self._scores(X)
         if self.model_.link is None:

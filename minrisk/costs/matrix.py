@@ -138,7 +138,10 @@ class CostMatrix:
         >>> float(frame.loc["ill", "healthy"])
         5.0
         """
-        pandas = importlib.import_module("pandas")
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise ImportError("A DataFrame needs pandas, which cannot be imported: pip install pandas.") from None
         names = range(self.shape[0]) if self.classes is None else list(self.classes)
         index = pandas.Index(names, name="true")
         columns = None if self.decisions is None else pandas.Index(list(self.decisions))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,8 @@ def labels_out(labels: Labels) -> dict[str, Any]:
     values = [label.item() if isinstance(label, np.generic) else label for label in plain]
     if not all(isinstance(value, (str, bool, int, float)) for value in values):
         raise TypeError(
-            f"Labels and categories must be numbers, strings or truth values to be saved, got {values[:5]!r}."
+            f"Labels and categories must be numbers, strings or truth values to be saved, got {values[:5]!r}: make "
+            "texts of them before the fit, as .astype(str) does."
         )
     return {"dtype": "object" if labels.dtype == object else labels.dtype.str, "values": values}
 
@@ -79,3 +82,35 @@ def labels_in(labels: dict[str, Any]) -> Labels:
     if np.dtype(dtype).kind not in "biufU":
         raise ValueError(f"labels of dtype {dtype!r} are unknown.")
     return np.array(values, dtype=dtype)
+
+
+def name_out(name: Any) -> Any:
+    """The name of a column as JSON: number, text, date, or a tuple of these."""
+    if isinstance(name, np.generic) and name.dtype.kind in "biufU":
+        name = name.item()
+    if isinstance(name, tuple):
+        return {"tuple": [name_out(part) for part in name]}
+    if isinstance(name, datetime) and not getattr(name, "nanosecond", 0):  # pandas' Timestamp is one
+        return {"time": name.isoformat()}
+    if type(name) is date:
+        return {"date": name.isoformat()}
+    if isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name)):
+        return name
+    raise TypeError(
+        f"A model file cannot keep the name of X's column {name!r}, a {type(name).__name__}: name the columns by "
+        "texts, X.columns = X.columns.astype(str), and fit again."
+    )
+
+
+def name_in(name: Any) -> Any:
+    """The name of a column as `name_out` wrote it."""
+    if not isinstance(name, dict):
+        if isinstance(name, (str, int, float)):
+            return name
+    elif len(name) == 1:
+        ((kind, value),) = name.items()
+        if kind == "tuple" and isinstance(value, list):
+            return tuple(map(name_in, value))
+        if kind in ("time", "date"):
+            return (datetime if kind == "time" else date).fromisoformat(value)
+    raise ValueError("columns must be named by numbers, texts, dates or tuples of these.")

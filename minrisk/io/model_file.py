@@ -28,7 +28,7 @@ from minrisk.cost_regression import CostRegression
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
-from minrisk.io.labels import costs_out, labels_in, labels_out, restore_labels
+from minrisk.io.labels import costs_out, labels_in, labels_out, name_in, name_out, restore_labels
 from minrisk.learners.packed_similarities import PackedSimilarities
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
@@ -217,8 +217,11 @@ def _payload(estimator: BoostedClassifier) -> bytes:
         "facts": estimator._facts(),
         "seed": int(estimator._seed),
     }
-    if (own := estimator._column_names) and all(isinstance(name, Integral) for name in own):
-        header["feature_numbers"] = [int(name) for name in own]
+    if features is None and (own := estimator._column_names):
+        if all(isinstance(name, Integral) for name in own):
+            header["feature_numbers"] = [int(name) for name in own]
+        else:
+            header["feature_labels"] = [name_out(name) for name in own]
     if (target := getattr(estimator, "target_name_", None)) is not None:
         header["target"] = str(target)
     if columns := estimator._categories.columns:
@@ -261,11 +264,12 @@ def _restore(arrays: io_arrays.Unpacked) -> Any:
         if len(header["feature_names"]) != estimator.n_features_in_:
             raise ModelFileError("there is not one name per feature.")
         estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    names = header["feature_names"] or header.get("feature_numbers")
+    names = header["feature_names"] or header.get("feature_numbers") or header.get("feature_labels")
     if names is not None:
-        if len(names) != estimator.n_features_in_ or len({type(name) for name in names} - {int}) > 1:
+        names = tuple(map(name_in, names))
+        if len(names) != estimator.n_features_in_ or 0 < sum(isinstance(name, str) for name in names) < len(names):
             raise ModelFileError("there is not one name per feature.")
-        estimator._column_names = tuple(names)
+        estimator._column_names = names
     estimator._began_with = estimator._lasting_parameters()
     if "target" in header:
         estimator.target_name_ = str(header["target"])
