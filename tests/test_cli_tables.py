@@ -109,6 +109,18 @@ def test_costs_match_labels_as_written(folder, tmp_path):
     assert "have a row for '2', but column 'y' holds only ['007', '01', '1']" in message
 
 
+def test_costs_of_labels_that_differ_by_blanks_only(tmp_path):
+    shapes([" a", "a", "b"]).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "c.csv").write_text("true, a,a,b, ask\na,5,0, 4,1\n a,0,3,2,1\n b ,6,7,0,1\n")
+    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    cost = minrisk.load(tmp_path / "m").cost_
+    assert cost.classes == (" a", "a", "b") and cost.decisions == (" a", "a", "b", "ask")
+    assert cost.values.tolist() == [[0, 3, 2, 1], [5, 0, 4, 1], [6, 7, 0, 1]]
+    (tmp_path / "c.csv").write_text("true, a,a,b\na,5,0,4\n a,0,3,2\nb,6,7,0\nb ,6,7,0\n")
+    result = invoke("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n")
+    assert result.exit_code == 2 and "have two rows for 'b'" in result.stderr
+
+
 def test_costs_as_excel_writes_them(folder, tmp_path):
     (tmp_path / "c.csv").write_bytes("sep=;\r\nwähr;007;01;1;\r\n007;0;4,5;5;\r\n01;2;0;3;\r\n1;7;6;0;\r\n;;;;\r\n".encode("cp1252"))
     said = run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")[1]
@@ -477,6 +489,19 @@ def test_what_is_wrong_with_costs_is_said_in_terms_of_the_file(folder, tmp_path,
     message = refused("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
     assert PYTHON.search(message.replace(str(tmp_path), "")) is None and "c.csv" in message
     assert message.count(". ") == 0  # one sentence
+
+
+def test_ordinal_costs_that_overflow_are_one_line(tmp_path):
+    shapes(["1", "2", "3"]).to_csv(tmp_path / "t.csv", index=False)
+    message = refused("fit", tmp_path / "t.csv", "--target", "y", "--costs", "ordinal:3000", "--out", tmp_path / "m")
+    assert "gives finite costs" in message
+
+
+def test_named_costs_get_no_advice_for_a_file(folder, tmp_path):
+    (tmp_path / "c.csv").write_text("true,1,01,007,ask\n007,5,4,0,1\n01,3,0,2,1\n1,0,6,7,1\n")
+    run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    message = refused("evaluate", tmp_path / "m", folder / "t.csv", "--costs", "uniform")
+    assert "give a file of costs that has the column" in message
 
 
 def test_what_nobody_foresaw_is_one_line(folder, monkeypatch):

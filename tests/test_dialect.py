@@ -136,7 +136,8 @@ def test_row_numbers(columns, expected):
     (["12%", "3 %", "7,5%"], "percentages"), (["€5", "€ 7.50", "1,000 €"], "amounts of money"), (["$1,234.50"], "amounts of money"),
     (["2020-01-31", "2020-02-01 10:30"], "dates"), (["31.01.2020", "1.2.20"], "dates"), (["1/31/2020"], "dates"),
     (["1,234", "12,345,678"], "numbers with thousands separators"), (["1'234.5"], "numbers with thousands separators"),
-    (["1,5", "2,25"], "numbers with decimal commas"), (["red", "12%", "blue"], None), (["A-1", "B-2"], None), (["1", "2"], None),
+    (["1,5", "2,25"], "numbers with decimal commas"),
+    (["(5)", "(6,5)"], "numbers with a sign of their own"), (["\u22125", "5-"], "numbers with a sign of their own"), (["red", "12%", "blue"], None), (["A-1", "B-2"], None), (["1", "2"], None),
 ])  # fmt: skip
 def test_texts_that_are_nearly_numbers(cells, what):
     found = nearly_numbers(pd.Series(cells))

@@ -1,11 +1,14 @@
 """Tables: what is read, and how what cannot be read is said."""
 
+import datetime
+import decimal
 import gzip
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from minrisk.io.dialect import Dialect
 from minrisk.io.tables import kind_of, open_table, write_table
 from minrisk.io.values import TableError, take_features, take_labels
 
@@ -147,3 +150,29 @@ def test_paths_that_are_no_tables(tmp_path):
         kind_of("data.xlsx")
     with pytest.raises(TableError, match="name ends in"):
         write_table(pd.DataFrame({"a": [1]}), tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(("text", "mark", "values", "found"), [
+    ("x;z;y\n1.000;2,5;a\n500;3,25;b\n", None, [1000, 500], True),  # 1.000 is a thousand beside decimal commas
+    ("x;z;y\n1.250;2,5;a\n2.500.000;3,25;b\n", None, [1250, 2500000], True),
+    ("x;z;y\n1.000;2;a\n-2.500;3;b\n", ",", [1000, -2500], True),
+    ("x;z;y\n1.000,5;2;a\n7,25;3;b\n12;3;b\n", None, [1000.5, 7.25, 12], False),
+    ("x;z;y\n1.000,5;2;a\n7,25;3;b\n2.000;3;b\n", None, [1000.5, 7.25, 2000], True),
+    ("x;z;y\n1.000;2.5;a\n2.500;3;b\n", None, [1, 2.5], False),  # nothing says that these are thousands
+    ("x;z;y\n0.125;2,5;a\n1.000;3,5;b\n", ",", [0.125, 1], False),
+    ("x;z;w;y\n1,5;2,5;a.b;a\n2,5;1,5;1.5;b\n3,5;1,5;c;b\n", None, [1.5, 2.5, 3.5], False),
+])  # fmt: skip
+def test_points_between_thousands(tmp_path, text, mark, values, found):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    table = open_table(path, Dialect(decimal=mark))
+    assert take_features(table.frame(labels="y")[["x"]], path)["x"].tolist() == values
+    assert ("with points between thousands" in table.found) == found
+
+
+def test_parquet_keeps_decimals_and_dates(tmp_path):
+    day, amount = datetime.date(2024, 2, 29), decimal.Decimal("1.50")
+    write_table(pd.DataFrame({"day": [day, None], "amount": [amount, amount], "mixed": [1, "refer"]}), tmp_path / "t.parquet")
+    back = pd.read_parquet(tmp_path / "t.parquet")
+    assert back["day"].tolist() == [day, None] and back["amount"].tolist() == [amount, amount]
+    assert back["mixed"].tolist() == ["1", "refer"]

@@ -67,11 +67,18 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
         )
     table = _read(path, stated)
     labels = classes.tolist()
+    rows, columns = _known(table.classes, labels), _known(table.decisions, labels)
+    for given_labels, what in ((rows, "rows"), (columns, "columns")):
+        twice = next((label for label in given_labels if given_labels.count(label) > 1), None)
+        if twice is not None:
+            raise click.ClickException(
+                f"the costs in {table.name} have two {what} for {str(twice)!r}: remove one of them."
+            )
     _check_labels(table, labels, source)
     _check_values(table)
     import pandas as pd
 
-    frame = pd.DataFrame(table.values, index=_known(table.classes, labels), columns=_known(table.decisions, labels))
+    frame = pd.DataFrame(table.values, index=rows, columns=columns)
     try:
         return as_cost(frame, labels)
     except ValueError as error:
@@ -93,10 +100,13 @@ def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix
         )
     rank = np.argsort(np.argsort(numbers))  # "10.0" stands before "2.0" among texts
     try:
-        distance = ordinal(len(rank), float(power) if power else 1.0).values[np.ix_(rank, rank)]
+        with np.errstate(over="ignore"):
+            distance = ordinal(len(rank), float(power) if power else 1.0).values[np.ix_(rank, rank)]
         return CostMatrix(distance, classes.tolist())
     except ValueError:
-        raise click.ClickException(f"--costs {given}: the power must be a number above 0, as in ordinal:2.") from None
+        raise click.ClickException(
+            f"--costs {given}: the power must be a number above 0 that gives finite costs, as in ordinal:2."
+        ) from None
 
 
 def _read(path: Path, stated: Dialect) -> _CostTable:
@@ -108,11 +118,11 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
     text = _text(data, path, stated)
     reader = csv.reader(io.StringIO(text.content, newline=""), delimiter=text.delimiter)
     try:
-        lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+        lines = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         raise click.ClickException(f"{shown(path)} is no table of costs ({error}): correct the file.") from None
-    lines = [(number, cells) for number, cells in lines if any(cells)]
-    while lines and all(cells and cells[-1] == "" for _, cells in lines):
+    lines = [(number, cells) for number, cells in lines if any(map(str.strip, cells))]
+    while lines and all(cells and cells[-1].strip() == "" for _, cells in lines):
         lines = [(number, cells[:-1]) for number, cells in lines]  # each line ends with a delimiter
     if len(lines) < 2 or len(lines[0][1]) < 2:
         found = f"the first line {','.join(lines[0][1])!r}" if lines else "an empty file"
@@ -129,7 +139,7 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
                 f"line {number} of {shown(path)} must have {len(header)} cells like its header, got {len(cells)}: "
                 "correct the line."
             )
-        for j, cell in enumerate(cells[1:]):
+        for j, cell in enumerate(map(str.strip, cells[1:])):
             with_comma = COMMA_NUMBER.fullmatch(cell) is not None and (text.delimiter != "," or stated.decimal == ",")
             commas |= with_comma
             try:
@@ -140,12 +150,7 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
     if text.found or (commas and stated.decimal is None):
         ways = [*text.found, *(["with decimal commas"] if commas else [])]
         note(f"{shown(path)} is read as costs {', '.join(ways)}")
-    table = _CostTable(shown(path), [cells[0] for _, cells in below], header[1:], values)
-    for labels, what in ((table.classes, "rows"), (table.decisions, "columns")):
-        twice = next((label for label in labels if labels.count(label) > 1), None)
-        if twice is not None:
-            raise click.ClickException(f"the costs in {table.name} have two {what} for {twice!r}: remove one of them.")
-    return table
+    return _CostTable(shown(path), [cells[0] for _, cells in below], header[1:], values)
 
 
 def _text(data: bytes, path: Path, stated: Dialect) -> Text:
@@ -222,4 +227,4 @@ def _cost(truth: str, decision: str, name: str) -> str:
 
 def _known(written: Sequence[str], labels: Sequence[Any]) -> list[Any]:
     """Labels of the file as those of the data, where they are that."""
-    return [text if at < 0 else labels[at] for text, at in zip(written, matched(written, labels), strict=True)]
+    return [text.strip() if at < 0 else labels[at] for text, at in zip(written, matched(written, labels), strict=True)]

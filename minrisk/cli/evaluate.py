@@ -114,9 +114,10 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
     decisions = estimator.decisions_.tolist()
     unknown = [label for label, at in zip(decisions, matched(decisions, cost.decisions), strict=True) if at < 0]
     if unknown:
+        named = str(given).partition(":")[0] in ("uniform", "ordinal")
         raise click.ClickException(
             f"--costs {given} says nothing about the decision {str(unknown[0])!r} of the model, only about "
-            f"{quoted(cost.decisions)}: add the column."
+            f"{quoted(cost.decisions)}: {'give a file of costs that has' if named else 'add'} the column."
         )
     blind = cost == uniform(estimator.classes_.tolist())
     return cost, given if given is not None else "0/1" if blind else "the model's"

@@ -201,7 +201,8 @@ def _keep(model: Any, out: Path) -> int | None:
     except OSError as error:
         rescue = Path(tempfile.mkdtemp(prefix="minrisk-")) / (out.name if str(out) != "-" else "model.minrisk")
         save(model, rescue)
+        name = "standard output" if str(out) == "-" else out
         raise click.ClickException(
-            f"{out} could not be written ({error.strerror or error}): the model was saved as {rescue} instead."
+            f"{name} could not be written ({error.strerror or error}): the model was saved as {rescue} instead."
         ) from None
     return None if is_through(target) else target.stat().st_size

@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from minrisk.costs.labels import listed
 from minrisk.io.atomic import STREAM, is_through, write_beside
 from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
@@ -34,6 +36,9 @@ WRITTEN = (".csv", ".csv.gz", *PARQUET)
 MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
+COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+\s*")  # 1.000,5: no other mark can be meant
+POINTED = r"[+-]?(?:\d+(?:\.\d{3})*\.\d*|\.\d+)(?:[eE][+-]?\d+)?"
+POINT_GROUPS = r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+"  # 1.000, which is one or a thousand
 Result = TypeVar("Result")
 
 
@@ -162,23 +167,41 @@ class _CsvTable(Table):
     def _with_points(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         """Numbers with decimal commas as numbers, where that was stated or nothing else can be meant."""
         commas = {name: cells for name in names if (cells := _comma_cells(frame[name])) is not None}
-        if not commas:
+        if not commas and self._decimal is None:
             return frame
+        points = self._pointed([name for name in names if name in commas or _may_be_numbers(frame[name])])
+        groups = {name for name, texts in points.items() if texts.str.fullmatch(POINT_GROUPS).all()}
         if self._decimal is None:
-            points = [name for name in names if frame[name].dtype.kind == "f" and (frame[name] % 1 > 0).any()]
             grouped = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
             distinct = [cell for name, cells in commas.items() for cell in frame[name][cells].unique()]
-            sure = self._text.delimiter == ";" or any(grouped.fullmatch(cell) is None for cell in distinct)
-            if points or not sure:
+            clear = any(grouped.fullmatch(cell) is None for cell in distinct)
+            sure = clear or (self._text.delimiter == ";" and not groups)
+            if groups != set(points) or not sure:
                 return frame
             self.found.append("with decimal commas")
         frame = frame.copy()
+        for name in sorted(groups):  # 1.000 is a thousand where the decimal mark is a comma
+            column = frame[name].astype(object)
+            column[points[name].index] = points[name].str.replace(".", "").astype(np.float64)
+            frame[name] = column if texts_in(column).any() else as_floats(column)
+        if groups:
+            self.found.append("with points between thousands")
         for name, cells in commas.items():
             column = frame[name].astype(object)
-            column[cells] = column[cells].map(lambda cell: float(cell.replace(",", ".")))
+            column[cells] = column[cells].map(lambda cell: float(cell.replace(".", "").replace(",", ".")))
             numbers = cells | ~texts_in(column)
             frame[name] = as_floats(column) if numbers.all() else column
         return frame
+
+    def _pointed(self, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
+        """Of columns with numbers that are written with points, these."""
+        found = {}
+        for name, cells in self.cells(names).items() if names else ():
+            texts = cells.str.strip()
+            texts = texts[texts.str.fullmatch(POINTED)]
+            if len(texts):
+                found[str(name)] = texts
+        return found
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
@@ -292,7 +315,7 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     with write_beside(path) as beside:
         if kind == "parquet":
             _parquet()
-            mixed = {name: str for name, column in frame.items() if column.dtype == object}
+            mixed = {name: str for name, column in frame.items() if column.dtype == object and _is_mixed(column)}
             frame.astype(mixed).to_parquet(beside, index=False)
         else:
             zipped = path.name.lower().endswith(".gz")
@@ -306,10 +329,30 @@ def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
     if column.dtype.kind in "biufcmM":
         return None
     texts = column[texts_in(column)].astype(str)
-    commas = texts.map({cell: COMMA_NUMBER.fullmatch(cell) is not None for cell in texts.unique()}).astype(bool)
+    written = {cell: any(kind.fullmatch(cell) for kind in (COMMA_NUMBER, COMMA_GROUPS)) for cell in texts.unique()}
+    commas = texts.map(written).astype(bool)
     if not commas.any() or (~commas).sum() > 0.5 * column.notna().sum():
         return None
     return commas.reindex(column.index, fill_value=False)
+
+
+def _may_be_numbers(column: pd.Series[Any]) -> bool:
+    """Whether cells are numbers with a fraction or missing ones, or texts of which half are numbers in some writing."""
+    if column.dtype.kind in "biucmMf":
+        return bool(column.dtype.kind == "f")
+    texts = column[texts_in(column)].astype(str).str.strip()
+    return bool((~texts.str.fullmatch(POINT_GROUPS)).sum() <= 0.5 * column.notna().sum())
+
+
+def _is_mixed(column: pd.Series[Any]) -> bool:
+    """Whether cells are of several types, which a column of a Parquet file cannot be."""
+    import pyarrow
+
+    try:
+        pyarrow.array(column, from_pandas=True)
+    except (pyarrow.ArrowException, OverflowError, ValueError, TypeError):
+        return True
+    return False
 
 
 def _parquet() -> Any:

@@ -40,6 +40,8 @@ TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do a
     ("numbers with thousands separators", re.compile(r"[+-]?\d{1,3}(?:[,.'\u2019\u00a0\u202f ]\d{3})+(?:[.,]\d+)?"),
      "remove the separators (if the mark is a decimal comma, say --decimal ,)"),
     ("numbers with decimal commas", COMMA_NUMBER, "say --decimal ,"),
+    ("numbers with a sign of their own", re.compile("\\([\\d.,]+\\)|[\u2212\u2013][\\d.,]+|[\\d.,]+[-\u2212\u2013]"),
+     "write what is below zero with - in front"),
 )  # fmt: skip
 
 
