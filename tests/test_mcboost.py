@@ -272,7 +272,7 @@ def test_a_file_with_bad_slopes_is_refused(wine):
     model.check(13)
     for change, message in (
         ({"slope": model.slope * np.nan}, "one finite number per node"), ({"origin": None}, "go together"),
-        ({"slope": model.slope[:1]}, "one finite number per node"),
+        ({"slope": model.slope[:1]}, "one entry per node"),
     ):
         with pytest.raises(ValueError, match=message):
             replace(model, **change).check(13)
