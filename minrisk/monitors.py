@@ -149,7 +149,7 @@ class ProgressBar:
                 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
             except ImportError:
                 warnings.warn("verbose draws a progress bar with rich, which is not installed: "
-                              "pip install 'minrisk[progress]'. The fit goes on without a bar.", stacklevel=3)
+                              "pip install 'minrisk[progress]'. The fit goes on without a bar.", stacklevel=4)
             else:
                 self._bar = Progress(
                     BarColumn(), TextColumn("{task.fields[percent]:3d} %"), TimeElapsedColumn(),

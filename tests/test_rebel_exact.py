@@ -13,6 +13,8 @@ import pytest
 
 from minrisk import REBELClassifier
 
+pytestmark = pytest.mark.usefixtures("as_published")
+
 N_PROBLEMS = 200
 N_ROUNDS = 20
 RTOL = 1e-9
