@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.common import ROOT, Dataset, load, parser, save, show
+from benchmarks.common import ROOT, Dataset, load, parser, save, show, there
 from benchmarks.memory import reset_peak, resident
 
 SETS = ("iris", "vehicle", "segment", "satimage", "letter")
@@ -101,11 +101,12 @@ def measured(name: str, folder: Path, jobs: int) -> dict[str, Any]:
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     packed, size = model.model_.packed, (folder / "model").stat().st_size
     loaded, probabilities = json.loads(done.stdout), model.predict_proba(X_test)
+    peer = lightgbm_bytes(name, jobs) / 1e6 if there({"LightGBM": "lightgbm"}) else ""
     return {
         "set": name, "rows": len(load(name).y), "classes": load(name).n_classes, "trees": len(packed),
         "leaves": int(model.model_.vectors.shape[0]), "file_MB": size / 1e6,
         "float64_MB": (36 * len(packed.feature) + 8 * np.prod(model.model_.vectors.shape)) / 1e6,
-        "pickle_MB": len(pickle.dumps(model)) / 1e6, "lightgbm_MB": lightgbm_bytes(name, jobs) / 1e6,
+        "pickle_MB": len(pickle.dumps(model)) / 1e6, "lightgbm_MB": peer,
         "save_seconds": saved, **loaded, "load_of_file": 1e6 * loaded["load_peak_MB"] / size,
         "changed": int(np.sum(model.predict(X_test) != twin.predict(X_test))), "of": len(X_test),
         "probability_moved": float(np.abs(probabilities - twin.predict_proba(X_test)).max()),

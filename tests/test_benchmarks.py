@@ -121,7 +121,7 @@ def test_quick_without_data_sets(module, quick, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("module", "absent"),
     [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
-     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
+     ("benchmarks.model_size", "LightGBM"), ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
      ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
      ("benchmarks.replicate.stagewise_paths", "CVXPY")],
 )  # fmt: skip
