@@ -331,16 +331,13 @@ class Trainer:
             temperature, log_p = slope * spread or 1.0, log_frequencies(member.rows.costs)[1]
             known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
             made.intercept = known * temperature / slope
-        none = np.empty((0, member.rows.n_outputs), dtype=np.float32)
-        return CrossFit(
-            self.candidate, [made], len(made.trees), temperature, np.arange(0), np.empty(0), none, [], member.seconds
-        )
+        return self._of_all_rows(member, made, temperature)
 
     def alone(self, n_rounds: int, seed: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
         member = self._member(0, (0, 0), seed, self.threads)
         member.train([n_rounds])
-        made, none = member.result(n_rounds), np.empty((0, member.rows.n_outputs), dtype=np.float32)
+        made = member.result(n_rounds)
         if not made.trees and self.candidate.link == STARTS_AT_ZERO:
             made = member.constant()
         elif self.candidate.link is None:
@@ -348,8 +345,13 @@ class Trainer:
             member.rows.wake(made.trees, made.vectors, made.intercept)
             if is_worse(member.rows.risk(), self.candidate.costs):
                 made = member.constant()
+        return self._of_all_rows(member, made, 1.0)
+
+    def _of_all_rows(self, member: Member, made: Progress, temperature: float) -> CrossFit:
+        """What this member made, without rows that are left out."""
+        none = np.empty((0, member.rows.n_outputs), dtype=np.float32)
         return CrossFit(
-            self.candidate, [made], len(made.trees), 1.0, np.arange(0), np.empty(0), none, [], member.seconds
+            self.candidate, [made], len(made.trees), temperature, np.arange(0), np.empty(0), none, [], member.seconds
         )
 
 
