@@ -19,9 +19,9 @@ from minrisk.costs import as_cost, is_per_row, row_costs
 from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class, own_rows
 from minrisk.costs.stated import judging, stated_cost
-from minrisk.costs.units import AvoidableCosts, relative_weights
+from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
 from minrisk.inputs import FEW_ROWS, Inputs, check_the_same, of_one_fit
-from minrisk.validation import check_parameters, check_weights, label_array
+from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
     from minrisk.binning import Binner

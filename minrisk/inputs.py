@@ -116,8 +116,8 @@ class Inputs:
             if reset:
                 self._column_names = None
             return check_numbers(self, categories.coded(X), *y, reset=reset)
+        frame.check_names()
         if reset:
-            frame.check_names()
             self._column_names = tuple(frame.names)
         if frame.is_plain and not categories.columns:
             return check_numbers(self, X, *y, reset=reset)

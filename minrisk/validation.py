@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.frames import COUNTED, DATES, NUMBERS, Column, is_missing, of_cells
+from minrisk.frames import COUNTED, DATES, Column, is_missing, of_cells
 
 LARGEST_SEED = 2**32 - 1
 MAX_DEPTH = 64  # as in minrisk.learners.tree, which this does without: it takes time to import
@@ -298,27 +298,6 @@ def check_classes(y: Any) -> Any:
                 "them, as y.astype(str) does."
             )
     return y
-
-
-def check_weights(sample_weight: Any) -> Any:
-    """Sample weights, as scikit-learn is to check them.
-
-    Raises
-    ------
-    ValueError
-        If one is missing, or is no number.
-    """
-    if sample_weight is None or isinstance(sample_weight, AnyNumber):
-        return sample_weight
-    weights = np.asarray(sample_weight)
-    if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
-        return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
-    if weights.ndim != 1 or weights.dtype.kind not in "OUSMm":
-        return sample_weight
-    for row, weight in enumerate(weights.tolist()):
-        if is_missing(weight) or not isinstance(weight, AnyNumber | np.bool_):
-            raise ValueError(f"sample_weight must hold a number for each row, got {weight!r} in row {row}.")
-    return weights.astype(np.float64)
 
 
 def label_array(labels: Any, classes: Labels) -> Labels:

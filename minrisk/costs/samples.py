@@ -22,6 +22,7 @@ from minrisk.costs.labels import (
 from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import as_cost, column_labels, is_per_row, is_per_row_and_class, own_rows, row_costs
 from minrisk.costs.tables import as_numbers, is_labelled
+from minrisk.costs.units import check_weights
 
 # whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
 _DENSE = 4
@@ -180,7 +181,10 @@ def _coded(y: Any, name: str) -> _Coded:
         distinct, codes = np.unique(values, return_inverse=True)
         return _Coded(distinct.tolist(), codes)
     items = list(values) if values.dtype.kind == "M" else values.tolist()  # dates as `as_labels` has them
-    position = {label: i for i, label in enumerate(dict.fromkeys(items))}
+    try:
+        position = {label: i for i, label in enumerate(dict.fromkeys(items))}
+    except TypeError:
+        raise ValueError(f"{name} must hold numbers or texts, got {items[0]!r}: make texts of its labels.") from None
     return _Coded(
         list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items))
     )
@@ -201,7 +205,7 @@ def _positions(coded: _Coded, places: list[int], labels: Labels, name: str, what
 def _weight(sample_weight: Any, n: int) -> FloatArray | None:
     if sample_weight is None:
         return None
-    weight = np.asarray(column_or_1d(sample_weight, dtype=np.float64))
+    weight = np.asarray(column_or_1d(check_weights(sample_weight), dtype=np.float64))
     if len(weight) != n:
         raise ValueError(
             f"sample_weight must have one weight per sample, expected {n}, got {len(weight)}: correct it."

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from numbers import Number
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk.frames import NUMBERS, is_missing
 
 SMALLEST = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
 LEAST_COUNT, MOST_COUNTS = 10, 1 << 16  # of units in the smallest number, and in the largest one, at most
@@ -46,6 +49,29 @@ class AvoidableCosts(NamedTuple):
         else:
             table = np.rint(table / unit)
         return cls(np.ascontiguousarray(table), row, float(np.ldexp(unit, exponent)), least)
+
+
+def check_weights(sample_weight: Any) -> Any:
+    """Sample weights, as scikit-learn is to check them.
+
+    Raises
+    ------
+    ValueError
+        If one is missing, or is no number; if they are a text such as "balanced", or a dict.
+    """
+    if sample_weight is None or isinstance(sample_weight, Number):
+        return sample_weight
+    weights = np.asarray(sample_weight)
+    if isinstance(sample_weight, Mapping) or weights.ndim == 0:
+        raise ValueError(f"sample_weight must hold a number for each row, got {sample_weight!r}: give an array.")
+    if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
+        return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
+    if weights.ndim != 1 or weights.dtype.kind not in "OUSMm":
+        return sample_weight
+    for row, weight in enumerate(weights.tolist()):
+        if is_missing(weight) or not isinstance(weight, Number | np.bool_):
+            raise ValueError(f"sample_weight must hold a number for each row, got {weight!r} in row {row}.")
+    return weights.astype(np.float64)
 
 
 def relative_weights(weight: FloatArray) -> FloatArray:
