@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from minrisk.costs.labels import listed
+from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through, write_beside
 from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
 from minrisk.io.values import TableError, as_floats, short, shown, texts_in
@@ -211,7 +212,9 @@ class _CsvTable(Table):
 
 class _ParquetTable(Table):
     def __init__(self, path: Path, source: Any) -> None:
-        self._arrow = _guarded(path, lambda: _parquet().read_table(source))
+        read = _guarded(path, lambda: _parquet().ParquetFile(source))
+        room.check_parquet(path, read.metadata)
+        self._arrow = _guarded(path, read.read)
         super().__init__(path, [str(name) for name in self._arrow.column_names])
 
     def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
@@ -273,15 +276,16 @@ def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa:
 
 
 def read_bytes(path: Path) -> bytes:
-    """What a file or stream holds, unpacked."""
+    """What a file or stream holds, unpacked; refused where there is no room for it."""
     if str(path) != STREAM:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = room.read(path, file)
     elif sys.stdin is None or sys.stdin.closed:
         raise TableError("standard input is closed: give the name of a file.")
     else:
-        data = sys.stdin.buffer.read()
+        data = room.read(path, sys.stdin.buffer)
     zipped = data.startswith(b"\x1f\x8b") or (path.name.lower().endswith(".gz") and len(data) > 0)
-    return gzip.decompress(data) if zipped else data
+    return room.read(path, gzip.GzipFile(fileobj=io.BytesIO(data))) if zipped else data
 
 
 def _nullable(kind: Any) -> Any:

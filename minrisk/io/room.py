@@ -1,0 +1,66 @@
+"""Memory that a file's contents would take, against what is free: said before it is taken."""
+
+from __future__ import annotations
+
+import io
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from minrisk.io.values import TableError, shown
+
+TIMES = 4  # of its bytes as text that a table takes while it is read, about
+CELL = 8  # bytes
+CHUNK = 1 << 24
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")  # of a container
+
+
+def free() -> int:
+    """Bytes that this process may still take, to the system's best knowledge."""
+    found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 1 << 40
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        found = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    with suppress(OSError, ValueError):
+        most, used = (int(Path(path).read_text("ascii")) for path in LIMITS)
+        found = min(found, max(most - used, 0))
+    return found
+
+
+def check(path: str | Path, needed: int) -> None:
+    """Refuse what would take more memory than there is.
+
+    Raises
+    ------
+    TableError
+        Naming the file and both sizes.
+    """
+    there = free()
+    if needed > there:
+        raise TableError(
+            f"{shown(path)} would take about {needed / 1e9:,.1f} GB of memory as a table, and {there / 1e9:,.1f} GB "
+            "are free: give a part of its rows or columns."
+        )
+
+
+def read(path: str | Path, file: io.BufferedIOBase | IO[bytes]) -> bytes:
+    """What a stream holds, as far as there is room for a table of it.
+
+    Raises
+    ------
+    TableError
+        If there is not.
+    """
+    content = io.BytesIO()
+    while chunk := file.read(CHUNK):
+        content.write(chunk)
+        if content.tell() > CHUNK:
+            check(path, TIMES * content.tell())
+    return content.getvalue()
+
+
+def check_parquet(path: str | Path, metadata: Any) -> None:
+    """Refuse a Parquet file whose rows and columns, by their numbers, are too many."""
+    check(path, metadata.num_rows * max(metadata.num_columns, 1) * CELL)
+
