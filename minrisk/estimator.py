@@ -46,6 +46,7 @@ class Prepared(NamedTuple):
     binner: Binner
     rows: LocalRows
     validation: LocalRows | None
+    costs: RowCosts  # of both
 
 
 def _as_stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> FloatArray:
@@ -161,13 +162,14 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             training, validating = split_rows(codes, self.validation_fraction, self._seed)
         binner = self._fit_binner(X, training, None if sample_weight is None else weight, workers)
 
+        of_rows = RowCosts(costs.table, index, weight, codes.astype(np.int32), costs.unit, costs.least)
+
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
-            of_rows = RowCosts(costs.table, index, weight, codes.astype(np.int32), costs.unit, costs.least)
             of_part = of_rows if part is None else of_rows.at(part)
             return self._make_rows(X, part, binner, of_part, workers, trainable)
 
         rows = rows_of(training, True)
-        return Prepared(binner, rows, None if validating is None else rows_of(validating, False))
+        return Prepared(binner, rows, None if validating is None else rows_of(validating, False), of_rows)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""
@@ -229,9 +231,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         per_round = recipe.learners_per_round
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
-        if self._learnt_nothing(n == 0 and not recipe.fit_intercept, history.risks[n], rows.costs):
+        unborn = n == 0 and (stopping is not None or not recipe.fit_intercept)
+        if self._learnt_nothing(unborn, history.risks[n], rows.costs):
             n, known, validated = 0, np.empty(0), np.empty(0)
-            scores = self._constant(recipe.loss.link(rows.costs), rows.costs)
+            scores = self._constant(recipe.loss.link(rows.costs), data.costs)
             progress = constant(rows, recipe, scores)
             history.risks = [rows.risk()]
             if stopping is not None:
@@ -250,7 +253,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self._log_scale = progress.log_scales[n]
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
-        """Whether a constant is to answer: scores are all 0, or decide worse about the training rows than it."""
+        """Whether a constant is to answer: no round counts, or scores decide worse about the training rows than it."""
         from minrisk.rows.base import is_worse
 
         return unborn or is_worse(risk, costs)

@@ -39,6 +39,7 @@ LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 LEAF_NUMBERS = 8192  # in a tree's vectors, with more than 64 leaves
 TEMPERATURE_STEP = 1.15
+SAME_LOSS = 1e-9  # relative difference of log-losses that rounding may make
 TEMPERATURES = (0.2, 20.0)
 SMOOTH = "smooth"  # the variant whose members are no trees
 STARTS_AT_ZERO = "softmax"  # the link of such boosters; others start from the best constant
@@ -148,11 +149,21 @@ def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: 
 def fit_temperature(
     link: Link, scores: np.ndarray, codes: Codes, weight: FloatArray, start: float = 1.0, *, caution: bool = True
 ) -> tuple[float, float]:
-    """Temperature of least log-loss, by steps of 15 % downhill from `start`, and the log-loss there."""
+    """Temperature of least log-loss, by steps of 15 % downhill from `start`, and the log-loss there.
+
+    Where log-probabilities are at their floor nothing leads away from temperatures that make rows certain. With
+    `caution` the way down from where no class is sure is then taken as well, and the lower end counts.
+    """
     kind, slope = LINK_KERNELS[link]
-    half = half_row(weight) if caution else 0.0
-    rows = scores, codes, weight, FLOOR, half
-    best, least = links.fit_temperature(kind, slope, *rows, start, TEMPERATURE_STEP, *TEMPERATURES)
+    half, (lowest, highest) = half_row(weight) if caution else 0.0, TEMPERATURES
+    if caution:
+        highest = max(highest, slope * float(np.ptp(scores, axis=1).max(initial=0.0)))
+    rows, range_ = (scores, codes, weight), (TEMPERATURE_STEP, lowest, highest)
+    best, least = links.fit_temperature(kind, slope, *rows, FLOOR, half, start, *range_)
+    if caution and links.log_loss(kind, slope / best, *rows, -np.inf, half) > least:
+        unsure = start * TEMPERATURE_STEP ** int(np.log(highest / start) / np.log(TEMPERATURE_STEP))
+        other, loss = links.fit_temperature(kind, slope, *rows, FLOOR, half, unsure, *range_)
+        best, least = (other, loss) if loss < least * (1.0 - SAME_LOSS) else (best, least)
     return float(best), float(least)
 
 

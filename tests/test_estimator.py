@@ -424,3 +424,11 @@ def test_public_names():
     assert all(hasattr(minrisk, name) for name in minrisk.__all__)
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
         minrisk.absent  # noqa: B018
+
+
+def test_early_stopping_without_a_round_answers_what_is_cheapest_for_all_rows():
+    """The row of the dear class may be the one that is held out."""
+    cost = np.array([[0, 1, 1], [1, 0, 1], [50, 50, 0.0]])
+    for seed in range(6):
+        model = REBELClassifier(cost, n_estimators=10, early_stopping=True, random_state=seed)
+        assert model.fit(np.zeros((3, 1)), [0, 1, 2]).predict([[0.0]]) == [2], seed

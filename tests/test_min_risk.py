@@ -219,6 +219,26 @@ def test_no_left_out_mistake_is_no_certainty(surrogate):
     assert np.all(p.argmax(axis=1) == y) and 1e-4 < np.mean(1.0 - p.max(axis=1)) < 0.05
 
 
+@pytest.mark.parametrize("surrogate", ["auto", "exponential"])
+@pytest.mark.parametrize("n", [20, 40, 100])
+@pytest.mark.parametrize("seed", range(4))
+def test_two_classes_far_apart_are_no_certainty(surrogate, n, seed):
+    """Ten deviations apart: of n rows without a mistake others have 1 / (2 n + 1) or so, and not 1e-17."""
+    rng, y = np.random.default_rng(seed), np.arange(n) % 2
+    X = 10 * y[:, None] + rng.normal(size=(n, 2))
+    p = MinRiskClassifier(surrogate=surrogate, random_state=seed).fit(X, y).predict_proba(X)
+    assert np.all(p.argmax(axis=1) == y) and 0.1 / n < p.min() < 2 / n
+
+
+def test_two_rows_a_class_of_noise_say_little():
+    losses = []
+    for seed in range(20):
+        rng, y, new = np.random.default_rng(seed), np.arange(4) % 2, np.arange(100) % 2
+        model = MinRiskClassifier(random_state=seed).fit(rng.normal(size=(4, 3)), y)
+        losses.append(log_loss(new, model.predict_proba(rng.normal(size=(100, 3)))))
+    assert np.mean(losses) < 2  # of certainties 10 and more
+
+
 def test_a_slow_start_is_waited_for():
     """Ten of 300 features say something: the log-loss of left-out rows does not fall in the first rounds."""
     X, y = make_classification(150, 300, n_informative=10, n_classes=3, random_state=5)

@@ -241,6 +241,20 @@ def test_rows_that_are_all_right_leave_the_estimate_of_krichevsky_and_trofimov(n
 
 
 @pytest.mark.parametrize("link", LINK_KERNELS)
+@pytest.mark.parametrize("size", [25.0, 400.0, 3e4])
+@pytest.mark.parametrize("start", [0.2149, 1.0, 5.0])
+def test_rows_that_are_all_right_are_not_certain_however_sure_the_scores(link, size, start):
+    """At low temperatures all log-probabilities of other classes are at the floor, and the log-loss is flat."""
+    codes = np.repeat([0, 1], 10)
+    scores = np.where(np.arange(2) == codes[:, None], size, -size).astype(np.float32)
+    temperature, least = fit_temperature(link, scores, codes, np.ones(20), start)
+    q = 0.5 / 20.5
+    assert least == pytest.approx(-20 * np.log(1 - q) - 0.5 * np.log(q), rel=0.01)
+    p = np.exp(log_probabilities(link, scores.astype(float), temperature))
+    assert p.min() == pytest.approx(q, rel=0.5)
+
+
+@pytest.mark.parametrize("link", LINK_KERNELS)
 @pytest.mark.parametrize("spread", [0.5, 1.0, 2.0, 7.0])
 @pytest.mark.parametrize("start", [1.0, 0.3, 15.0])
 def test_temperature_is_the_minimum_but_for_a_step(link, spread, start):
@@ -262,7 +276,7 @@ def test_temperature_stays_within_its_range():
     rng = np.random.default_rng(3)
     scores, codes, weight = example(rng, "softmax", spread=1.0)
     cold, _ = fit_temperature("softmax", 1e-3 * scores, codes, weight)
-    hot, _ = fit_temperature("softmax", 1e3 * scores, codes, weight)
+    hot, _ = fit_temperature("softmax", 1e3 * scores, codes, weight, caution=False)
     assert TEMPERATURES[0] <= cold < TEMPERATURES[0] * TEMPERATURE_STEP
     assert TEMPERATURES[1] / TEMPERATURE_STEP < hot <= TEMPERATURES[1]
     assert fit_temperature("softmax", np.zeros_like(scores), codes, weight)[0] == 1.0  # nothing to gain: stay
