@@ -10,6 +10,8 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
+Codes = IntArray | Int32Array
+Keys = npt.NDArray[np.uint64]
 Labels = npt.NDArray[Any]
 Binned = npt.NDArray[np.uint8]  # (d, n): one feature is contiguous
 Bag = npt.NDArray[np.bool_]

@@ -3,7 +3,8 @@
 A column of V categories becomes its codes 0..V-1, in place, and more columns after all others: for few values one for
 each, which is 1 in its rows; for many values the shares that the classes have among its rows. In training the shares
 of a row are those of other rows, so that they say there what they will say of new rows (as in scikit-learn's
-TargetEncoder). Categories that are ordered are their codes only.
+TargetEncoder). Neither the order of rows, columns or classes matters for that, nor whether a row stands there twice
+or once with a weight of 2. Categories that are ordered are their codes only.
 
 Codes of ordered categories follow the order of the dtype, values without rows included. Those of others follow the
 values that training rows hold: numbers by size, texts by the alphabet, so that neither the order in which a dtype lists
@@ -12,12 +13,15 @@ them nor what else it lists makes a difference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk.costs.units import MOST_COUNTS
+from minrisk.folds import first_of_equals, odd_numbers, row_keys
 from minrisk.frames import Coded, Column, Frame, is_missing
 
 FEW_VALUES = 10  # of which each has a column
@@ -143,20 +147,25 @@ class Categories:
             return X
         return np.hstack([X, *(column.table[column.rows(X[:, column.position])] for column in self.columns)])
 
-    def learn(self, X: np.ndarray, y: Labels, weight: FloatArray) -> tuple[Categories, np.ndarray]:
-        """With tables from training rows of codes (n, d), and the numbers of these rows."""
+    def learn(
+        self, X: np.ndarray, y: Labels, weight: FloatArray, names: Sequence[Any] | None = None
+    ) -> tuple[Categories, np.ndarray]:
+        """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'."""
         if not self.columns:
             return Categories((), X.shape[1]), X
         label, columns, added = np.unique(y, return_inverse=True)[1], [], []
-        X = X.copy()
-        for listed in self.columns:
-            column, X[:, listed.position] = listed.of_rows(X[:, listed.position], weight)
-            rows, n_values = column.rows(X[:, column.position]), len(column.values)
+        X, groups = X.copy(), None
+        of_rows = [listed.of_rows(X[:, listed.position], weight) for listed in self.columns]
+        for column, codes in of_rows:
+            X[:, column.position] = codes
+        for column, codes in of_rows:
+            rows, n_values = column.rows(codes), len(column.values)
             if column.ordered or n_values <= FEW_VALUES:
                 table = np.eye(n_values + 1, 0 if column.ordered or n_values == 2 else n_values)
                 added.append(table[rows])
             else:
-                table, own = _shares(rows, n_values + 1, label, weight)
+                groups = groups or _Groups.of(X, label, weight, names)
+                table, own = _shares(rows, n_values + 1, label, groups)
                 added.append(own)
             columns.append(replace(column, table=table))
         return Categories(tuple(columns), X.shape[1]), np.hstack([X, *added])
@@ -191,13 +200,50 @@ def _recoded(given: Coded, values: tuple[Any, ...]) -> FloatArray:
     return np.asarray(code[given.codes])
 
 
-def _shares(rows: IntArray, n_rows: int, label: IntArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+class _Groups(NamedTuple):
+    """Training rows that are equal, class included, and how these are spread over folds."""
+
+    rows: IntArray  # (m,) of some weight, group after group
+    number: IntArray  # (m,) which group each of these is in
+    first: IntArray  # (G,) a row of each
+    mass: FloatArray  # (G,)
+    copies: FloatArray  # (G,)
+    placed: FloatArray  # (G, FOLDS) of them in each fold
+
+    @classmethod
+    def of(cls, X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None) -> Self:
+        """Of rows of codes and numbers (n, d).
+
+        Copies of a row go to one fold after another: new rows may repeat it as well. Where all weights are multiples of
+        the least they count rows, and a row stands for so many copies.
+        """
+        rows = np.flatnonzero(weight > 0)
+        label, weight = label[rows], weight[rows]
+        mass = copies = weight / weight.min()
+        if mass.max() > MOST_COUNTS or not np.all(mass == np.rint(mass)):
+            mass, copies = weight / weight.mean(), np.ones(len(rows))
+        by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
+        odds = odd_numbers(np.random.default_rng(0), X.shape[1])  # the same in every fit
+        key = row_keys((X[rows, j] for j in by_name), odds)
+        content = np.zeros(label.max() + 1, dtype=np.uint64)  # of each class: its number says nothing
+        np.add.at(content, label, key * copies.astype(np.uint64))
+        place = np.argsort(np.argsort(content, kind="stable"))[label]
+        order = np.lexsort((mass, key, place))
+        start = np.flatnonzero(first_of_equals(place[order], key[order]))
+        copies = np.add.reduceat(copies[order], start)
+        last = np.cumsum(copies)
+        before, after = (np.ceil((end[:, None] - np.arange(FOLDS)) / FOLDS) for end in (last - copies, last))
+        number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
+        masses = np.add.reduceat(mass[order], start)
+        return cls(rows[order], number, rows[order[start]], masses, copies, after - before)
+
+
+def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Groups) -> tuple[FloatArray, FloatArray]:
     """Shares of the classes in each row of a table, (n_rows, m), and for each training row without its fold, (n, m)."""
-    K = int(label.max()) + 1
-    fold, counted = np.zeros(len(label), dtype=np.int64), np.flatnonzero(weight > 0)
-    fold[counted] = np.random.default_rng(0).permutation(len(counted)) % FOLDS  # the same in every fit
+    K, value = int(label.max()) + 1, rows[groups.first]
     counts = np.zeros((FOLDS, n_rows, K))
-    np.add.at(counts, (fold, rows, label), weight / weight[weight > 0].mean())
+    for part, placed in zip(counts, groups.placed.T, strict=True):
+        np.add.at(part, (value, label[groups.first]), groups.mass * placed / groups.copies)
     total = counts.sum(axis=0)
     table = _smoothed(total)
     if K <= MOST_SHARES:
@@ -205,8 +251,13 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, weight: FloatArray) ->
     else:
         apart = np.sqrt(total.sum(axis=1, keepdims=True)) * (table - total.sum(axis=0) / total.sum())
         axes = np.linalg.svd(apart, full_matrices=False)[2][:MOST_SHARES].T
-    own = np.stack([_smoothed(total - part) for part in counts]) @ axes
-    return np.asarray(table @ axes), np.asarray(own[fold, rows])
+    table = table @ axes
+    of_groups = np.zeros((len(value), axes.shape[1]))
+    for part, placed in zip(counts, groups.placed.T, strict=True):
+        of_groups += (placed / groups.copies)[:, None] * (_smoothed(total - part) @ axes)[value]
+    own = table[rows]
+    own[groups.rows] = of_groups[groups.number]
+    return table, own
 
 
 def _smoothed(counts: FloatArray) -> FloatArray:

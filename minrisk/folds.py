@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from minrisk._typing import Binned, IntArray, Labels
-from minrisk.columns import Codes
+from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
 
 USUAL_FOLDS = 4
 
 
-def folds_of(cv: Any, X: np.ndarray, y: Labels, rows: IntArray, binned: Binned, codes: Codes, seed: int) -> IntArray:
+def folds_of(
+    cv: Any, X: np.ndarray, y: Labels, rows: IntArray, binned: Binned, codes: Codes, seed: int,
+    more: Sequence[np.ndarray] = (),
+) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
-    All are in one fold where every class is: a member that leaves a class out can say nothing about it.
+    All are in one fold where every class is: a member that leaves a class out can say nothing about it. `more` is what
+    rows may differ by beside features and class, (n,) each: their weight, and costs of their own.
     """
+
+    def apart(tied: IntArray) -> Keys:
+        columns = [*X[rows[tied]].T, *(column[tied] for column in more)]
+        return row_keys(columns, odd_numbers(np.random.default_rng([seed, 3]), len(columns)))
+
     if cv is None or isinstance(cv, Integral):
-        folds = fold_numbers(binned, codes, USUAL_FOLDS if cv is None else int(cv), seed)
+        folds = fold_numbers(binned, codes, USUAL_FOLDS if cv is None else int(cv), seed, apart)
     else:
         folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
     spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))
@@ -56,28 +66,70 @@ def stated_folds(cv: Any, X: np.ndarray, y: Labels) -> IntArray:
     return folds
 
 
-def fold_numbers(X_binned: Binned, codes: Codes, n_folds: int, seed: int) -> IntArray:
+def fold_numbers(
+    X_binned: Binned, codes: Codes, n_folds: int, seed: int, apart: Callable[[IntArray], Keys] | None = None
+) -> IntArray:
     """Fold of each row (n,): drawn at random, classes spread evenly, at least two rows in each.
 
     It does not depend on the order of the rows: the random number is made of a row's bins, and of how many such rows
-    there were before, so that repeated rows, which new rows may repeat as well, fall in any folds.
+    there were before, so that repeated rows, which new rows may repeat as well, fall in any folds. Rows of the same
+    bins stand in the order of the numbers that `apart` gives to rows that differ elsewhere.
     """
     rng = np.random.default_rng([seed, 1])
     n = X_binned.shape[1]
-    key = np.zeros(n, dtype=np.uint64)
-    odds = rng.integers(1, 2**63, len(X_binned) + 1, dtype=np.uint64) | 1
-    with np.errstate(over="ignore"):
-        for column, odd in zip(X_binned, odds, strict=False):
-            key += (column.astype(np.uint64) + 1) * odd
-            key ^= key >> np.uint64(29)
-        order = np.lexsort((key, codes))  # by class, then by a random number
-        first = np.ones(n, dtype=np.bool_)
-        first[1:] = (np.diff(codes[order]) != 0) | (key[order[1:]] != key[order[:-1]])
-        if not first.all():
-            before = np.arange(n) - np.maximum.accumulate(np.where(first, np.arange(n), 0))
-            again = before.astype(np.uint64) * odds[-1]
-            key[order] += again ^ (again >> np.uint64(29))
-            order = np.lexsort((key, codes))
+    odds = odd_numbers(rng, len(X_binned) + 1)
+    key = row_keys(X_binned, odds)
+    order = np.lexsort((key, codes))  # by class, then by a random number
+    first = first_of_equals(codes[order], key[order])
+    if not first.all():
+        if apart is not None:
+            tied, other = order[~(first & np.append(first[1:], True))], np.zeros(n, dtype=np.uint64)
+            other[tied] = apart(tied)
+            order = np.lexsort((other, key, codes))
+        before = np.arange(n) - np.maximum.accumulate(np.where(first, np.arange(n), 0))
+        again = before.astype(np.uint64) * odds[-1]
+        key[order] += again ^ (again >> np.uint64(29))
+        order = np.lexsort((key, codes))
     folds = np.empty(n, dtype=np.int64)
     folds[order] = np.arange(n) % min(n_folds, max(1, n // 2))
     return folds
+
+
+def odd_numbers(rng: np.random.Generator, n: int) -> Keys:
+    """Random ones, for `row_keys`."""
+    return rng.integers(1, 2**63, n, dtype=np.uint64) | np.uint64(1)
+
+
+def row_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
+    """A random number for each row that depends on nothing but its cells, (n,).
+
+    Parameters
+    ----------
+    columns : iterable of ndarray
+        Of n cells each: numbers, NaN among them, of which 0.0 and -0.0 are the same.
+    odds : ndarray
+        One odd number for each column, at least.
+    """
+    key = np.zeros(1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column, odd in zip(columns, odds, strict=False):
+            key = key + (_whole(column) + np.uint64(1)) * odd
+            key ^= key >> np.uint64(29)
+    return key
+
+
+def _whole(column: np.ndarray) -> Keys:
+    """Cells as whole numbers: the same for equal cells only."""
+    if column.dtype.kind in "biu":
+        return column.astype(np.uint64)
+    cells = column.astype(np.float64) + 0.0
+    cells[np.isnan(cells)] = np.nan
+    bits = cells.view(np.uint64)
+    return np.asarray(bits ^ (bits >> np.uint64(32)))
+
+
+def first_of_equals(*sorted_columns: np.ndarray) -> npt.NDArray[np.bool_]:
+    """Whether a row differs from the one before it, (n,)."""
+    first = np.ones(len(sorted_columns[0]), dtype=np.bool_)
+    first[1:] = np.any([column[1:] != column[:-1] for column in sorted_columns], axis=0)
+    return first

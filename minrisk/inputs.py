@@ -103,7 +103,9 @@ class Inputs:
             raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
         X, y = self._check_columns(X, self._categories if goes_on else found, y, reset=not goes_on)
         check_classification_targets(y)
-        learnt, numbers = (self._categories if goes_on else found).learn(X, y, self._weights(sample_weight, X))
+        learnt, numbers = (self._categories if goes_on else found).learn(
+            X, y, self._weights(sample_weight, X), self._column_names
+        )
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y
         self._categories = learnt

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from minrisk._memory import give_back
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress
-from minrisk.columns import Codes
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link

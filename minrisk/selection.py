@@ -14,10 +14,10 @@ import numpy as np
 
 from minrisk._kernels import links
 from minrisk._memory import empty, points
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost, constant
-from minrisk.columns import Codes, Columns
+from minrisk.columns import Columns
 from minrisk.losses.links import Link
 from minrisk.monitors import Monitor
 from minrisk.rows.base import RowCosts, is_worse

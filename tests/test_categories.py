@@ -23,6 +23,7 @@ from minrisk import (
     save,
 )
 from minrisk.categories import FOLDS, PRIOR, Categories
+from minrisk.folds import odd_numbers, row_keys
 from minrisk.io import model_file
 
 MODELS = {
@@ -80,31 +81,50 @@ def test_a_frame_without_categories_is_left_alone():
     assert not Categories.of(X.to_numpy()).columns and not Categories.of([[1, 2]]).columns
 
 
+def dealt(X, y, weight):
+    """Slowly: which rows are copies of which, and the folds that all copies of equal rows are in, with their weight."""
+    n, rows = len(X), np.flatnonzero(weight)
+    times = weight / weight[rows].min()
+    counted = all(float(t).is_integer() for t in times)
+    mass, copies = (times, times) if counted else (weight / weight[rows].mean(), np.ones(n))
+    key = row_keys(X.T, odd_numbers(np.random.default_rng(0), X.shape[1])).tolist()
+    content = {k: sum(int(copies[i]) * key[i] for i in rows if y[i] == k) % 2**64 for k in np.unique(y)}
+    folds, card = {}, 0  # a card for each copy, dealt to the folds in turn
+    for i in sorted(rows, key=lambda i: (content[y[i]], key[i])):
+        for _ in range(int(copies[i])):
+            folds.setdefault((y[i], key[i]), []).append(card % FOLDS)
+            card += 1
+    return mass, [folds.get((y[i], key[i]), []) if weight[i] else [] for i in range(n)]
+
+
+@pytest.mark.parametrize("weights", ["counts", "any"])
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
-def test_shares_are_those_of_other_folds(n_classes):
+def test_shares_are_those_of_other_folds(n_classes, weights):
     rng = np.random.default_rng(1)
-    n, weight = 200, rng.integers(0, 4, 200).astype(float)
-    values = rng.integers(0, 12, n)
-    X, y = pd.DataFrame({"v": pd.Categorical(values)}), rng.integers(0, n_classes, n)
+    n, weight = 200, rng.integers(0, 4, 200) * (1.0 if weights == "counts" else rng.random(200))
+    values, other = rng.integers(0, 12, n), np.round(rng.normal(size=n))
+    other[::9] = np.nan
+    X, y = pd.DataFrame({"v": pd.Categorical(values), "w": other}), rng.integers(0, n_classes, n)
     y[:n_classes] = np.arange(n_classes)
     categories, numbers = learnt(X, y, weight)
-    fold, positive = np.zeros(n, dtype=int), np.flatnonzero(weight)  # rows without weight draw none
-    fold[positive] = np.random.default_rng(0).permutation(len(positive)) % FOLDS
-    scaled = weight / weight[weight > 0].mean()
+    mass, folds = dealt(np.c_[values, other], y, weight)
 
-    def share(value, k, counted):
-        overall = scaled[counted & (y == k)].sum() / scaled[counted].sum()
-        here = counted & (values == value)
-        return (scaled[here & (y == k)].sum() + PRIOR * overall) / (scaled[here].sum() + PRIOR)
+    def share(value, k, part):
+        overall = part[y == k].sum() / part.sum()
+        here = values == value
+        return (part[here & (y == k)].sum() + PRIOR * overall) / (part[here].sum() + PRIOR)
 
     shown = range(1, 2) if n_classes == 2 else range(n_classes)
-    for i in range(0, n, 7):
-        np.testing.assert_allclose(numbers[i, 1:], [share(values[i], k, fold != fold[i]) for k in shown], rtol=1e-12)
-    everything = np.ones(n, dtype=bool)
+    without = [np.array([m * np.mean(np.array(f) != fold) if f else 0.0 for m, f in zip(mass, folds, strict=True)])
+               for fold in range(FOLDS)]  # what is left of each row
     table = categories.columns[0].table
+    for i in range(0, n, 7):
+        expected = np.mean([[share(values[i], k, without[f]) for k in shown] for f in folds[i]], axis=0) if folds[i] else (
+            table[values[i]])
+        np.testing.assert_allclose(numbers[i, 2:], expected, rtol=1e-12)
     for value in range(12):
-        np.testing.assert_allclose(table[value], [share(value, k, everything) for k in shown], rtol=1e-12)
-    np.testing.assert_allclose(table[12], [share(-1, k, everything) for k in shown], rtol=1e-12)  # the shares of all
+        np.testing.assert_allclose(table[value], [share(value, k, mass) for k in shown], rtol=1e-12)
+    np.testing.assert_allclose(table[12], [share(-1, k, mass) for k in shown], rtol=1e-12)  # the shares of all
     np.testing.assert_allclose(learnt(X, y, 7.0 * weight)[1], numbers, rtol=1e-12)
 
 

@@ -20,6 +20,7 @@ from minrisk import (
     StagewiseMCBoostClassifier,
 )
 from minrisk.algorithms import ALGORITHMS
+from minrisk.categories import Categories
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost, regret
 
 CASES = int(os.environ.get("MINRISK_LAW_CASES", 200))
@@ -74,12 +75,23 @@ def problem(seed, K=3):
     """Features without ties, classes and whole costs."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 61))
-    y = np.concatenate([np.tile(np.arange(K), 3), rng.choice(K, n - 3 * K, p=[0.5, 0.3, 0.2])])
-    X = rng.normal(size=(n, 3))
+    y = np.concatenate([np.tile(np.arange(K), 3), rng.choice(3, n - 9, p=[0.5, 0.3, 0.2]) % K])
+    X = rng.normal(size=(len(y), 3))
     X[:, 0] += rng.uniform(0, 3) * y
     X[:, 1] -= rng.uniform(0, 1) * y**2
     cost = rng.integers(1, 11, size=(K, K)).astype(float)
     np.fill_diagonal(cost, 0.0)
+    return rng, X, y, cost
+
+
+def towns(seed, K):
+    """A frame with a category of more values than have a column each, and numbers with ties; classes and costs."""
+    pd = pytest.importorskip("pandas")
+    rng, _, y, cost = problem(seed, K)
+    town = np.where(rng.random(len(y)) < 0.7, 2 * (y % 8) + rng.integers(0, 2, len(y)), rng.integers(0, 16, len(y)))
+    town[:16] = np.arange(16)
+    X = pd.DataFrame({"town": pd.Categorical([f"t{k}" for k in town]), "size": np.round(rng.normal(size=len(y)) + y % 3)})
+    X.loc[rng.random(len(y)) < 0.1, "size"] = np.nan
     return rng, X, y, cost
 
 
@@ -186,14 +198,74 @@ def test_a_weight_of_2_is_the_row_twice(name, seed):
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("K", [3, 12])
+@law([name for name in NAMES if name not in DRAWN])
+def test_also_with_categories_of_many_values(name, seed, K):
+    """MultiBoost's vectors of twelve classes are told by L-BFGS to three digits only, with or without categories."""
+    rng, X, y, cost = towns(seed, 3 if name.startswith("multiboost") else K)
+    twice = rng.random(len(y)) < 0.4
+    more = np.concatenate([np.arange(len(y)), np.flatnonzero(twice)])
+    one, other = fit(name, X, y, cost, np.where(twice, 2.0, 1.0)), fit(name, X.iloc[more], y[more], cost)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
+
+
 # -- order and scale ---------------------------------------------------------------------------------------------------
 @law()
 def test_the_order_of_the_rows_changes_no_decision(name, seed):
     rng, X, y, cost = problem(seed)
     order = rng.permutation(len(y))
-    name = "min risk softmax" if name == "min risk auto" else name  # smooth members' landmarks are drawn
     one, other = fit(name, X, y, cost), fit(name, X[order], y[order], cost)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("K", [3, 12])
+@law()
+def test_nor_with_categories_of_many_values(name, seed, K):
+    rng, X, y, cost = towns(seed, K)
+    order = rng.permutation(len(y))
+    one, other = fit(name, X, y, cost), fit(name, X.iloc[order], y[order], cost)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
+    if hasattr(one, "predict_proba"):
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-7, atol=1e-12)
+
+
+@law([name for name in NAMES if name not in NEED_A_MATRIX])
+def test_nor_where_rows_differ_by_weight_and_costs_only(name, seed):
+    rng, X, y, cost = problem(seed)
+    X, weight, order = np.round(X[:, :2]), rng.integers(1, 4, len(y)).astype(float), rng.permutation(len(y))
+    rows = cost[y] * rng.integers(1, 4, (len(y), 1))
+    one = fit(name, X, y, weight=weight, rows=rows)
+    other = fit(name, X[order], y[order], weight=weight[order], rows=rows[order])
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("K", [2, 3, 12])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=CASES // 20, deadline=None)
+def test_what_is_learnt_of_categories_depends_on_no_order(K, seed):
+    rng, X, y, _ = towns(seed, K)
+    X = X.assign(county=X["town"].astype(str).str[::-1].astype("category"), size=X["size"].fillna(0.0))
+    order, renamed, columns = rng.permutation(len(y)), rng.permutation(K)[y], rng.permutation(3)
+    names = X.columns[columns].tolist()
+
+    def numbers(X, y, weight):
+        found = Categories.of(X)
+        return found.learn(found.coded(X), y, weight, list(X.columns))[1][:, 3:]
+
+    weight = rng.integers(1, 3, len(y)).astype(float)
+    one = numbers(X, y, weight)
+    np.testing.assert_array_equal(numbers(X.iloc[order], y[order], weight[order]), one[order])
+    moved = numbers(X[names], y, weight)
+    half = one.shape[1] // 2
+    if names.index("town") > names.index("county"):
+        moved = np.c_[moved[:, half:], moved[:, :half]]
+    np.testing.assert_array_equal(moved, one)
+    twice = np.repeat(np.arange(len(y)), weight.astype(int))
+    np.testing.assert_array_equal(numbers(X.iloc[twice], y[twice], np.ones(len(twice))), one[twice])
+    if K == 3:  # with more than ten classes directions are found anew, with two one of them is shown
+        other = numbers(X, renamed, weight).reshape(len(y), 2, 3)
+        at = np.array([renamed[np.argmax(y == k)] for k in range(3)])
+        np.testing.assert_allclose(other[:, :, at], one.reshape(len(y), 2, 3), rtol=1e-12)
 
 
 @law([name for name in NAMES if name not in DRAWN and not name.startswith("mcboost")])

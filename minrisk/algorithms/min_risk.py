@@ -243,7 +243,9 @@ class MinRiskClassifier(BoostedClassifier):
         columns = binned(usual)
         label = codes[counted].astype(np.int32)
         stated = RowCosts(table, index[counted], weight[counted], label, unit, unavoidable)
-        folds = folds_of(self.cv, X, y, counted, columns.binned, label, self._seed)
+        per_row = self.cost_ is None
+        more = stated.weight, *(table[stated.row].T if per_row else ())
+        folds = folds_of(self.cv, X, y, counted, columns.binned, label, self._seed, more)
         rows, finer, projection, own = counted, {}, None, None
         if pooled := self.pool and folds.max() > 0:
             finer = dict.fromkeys(SMALL_LEAVES, binned(fine)) if fine != usual else {}
@@ -256,7 +258,6 @@ class MinRiskClassifier(BoostedClassifier):
                 part.reorder(order)
             folds, rows = folds[order], counted[order]
             stated = RowCosts(table, index[rows], weight[rows], label[order], unit, unavoidable)
-        per_row = self.cost_ is None
         judge = Judge(stated, mean_costs(stated, len(self.classes_)) if per_row else table)
         unsure = folds.max() == 0 and self.cv != 1
         self.selection_: list[dict[str, Any]] = []
