@@ -182,6 +182,24 @@ def test_costs_file_finds_labels_that_are_numbers(folder, tmp_path):
     assert minrisk.load(out).cost_.values.tolist() == [[0, 5, 5], [1, 0, 1], [1, 1, 0]]
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("free", [["good"], ["bad", "fair", "good"]])
+def test_classes_that_cost_nothing_count_for_nothing(folder, tmp_path, method, free):
+    own = {"bad": "0,4,9", "fair": "3,0,1", "good": "2,1,0"}
+    lines = (f"{label},{'0,0,0' if label in free else own[label]}\n" for label in own)
+    (tmp_path / "c.csv").write_text("true,bad,fair,good\n" + "".join(lines))
+    fitted = invoke("fit", folder / "plain.csv", "--target", "grade", "--costs", tmp_path / "c.csv", "--n-estimators", 3,
+                    "--method", method, "--out", tmp_path / "m.minrisk")
+    assert fitted.exit_code == 0, fitted.output
+    assert [line for line in fitted.stderr.splitlines() if line.startswith("minrisk: note: ")] == [
+        f"minrisk: note: the costs in {tmp_path / 'c.csv'} are all zero for {free}, which then count for nothing"]
+    judged = json.loads(run("evaluate", tmp_path / "m.minrisk", folder / "plain.csv", "--json"))
+    decided = set(run("predict", tmp_path / "m.minrisk", folder / "new.csv").split()[1:])
+    assert decided == {"bad"} and judged["risk"] == 0.0 if len(free) == 3 else len(decided) > 1
+    run("evaluate", tmp_path / "m.minrisk", folder / "plain.csv", "--costs", tmp_path / "c.csv")
+    run("show", tmp_path / "m.minrisk")
+
+
 @pytest.mark.parametrize("method", ["minrisk", "rebel"])
 def test_a_refer_decision_comes_through(folder, tmp_path, method):
     (tmp_path / "c.csv").write_text("true,bad,fair,good,ask me\nbad,0,40,90,1\nfair,30,0,40,1\ngood,20,10,0,1\n")

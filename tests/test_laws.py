@@ -125,6 +125,31 @@ def test_a_constant_added_to_the_costs_of_a_row_changes_no_decision(name, seed):
 
 
 @law()
+def test_a_class_whose_decisions_cost_nothing_is_one_whose_decisions_cost_the_same(name, seed):
+    rng, X, y, cost = problem(seed)
+    cost[rng.integers(0, 3)] = 0.0
+    same = np.where(cost.any(axis=1, keepdims=True), cost, 7.0)
+    one, other = fit(name, X, y, cost), fit(name, X, y, same)
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+    assert expected_cost(y, one.predict(X), cost) <= best_constant_cost(y, cost) + 1e-9
+    if hasattr(one, "train_risk_") and name != "mcboost mc":
+        assert one.train_risk_[-1] == pytest.approx(1 - one.score(X, y))
+    if name not in NEED_A_MATRIX:
+        one, other = fit(name, X, y, rows=cost[y]), fit(name, X, y, rows=same[y])
+        np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+        assert 1 - one.score(X, y, cost=cost[y]) == pytest.approx(expected_cost(y, one.predict(X), cost))
+
+
+@law([name for name in NAMES if name not in NEED_A_MATRIX])
+def test_so_are_rows_whose_decisions_cost_nothing(name, seed):
+    rng, X, y, cost = problem(seed)
+    free = rng.random(len(y)) < 0.3
+    rows = [np.where(free[:, None], same, cost[y]) for same in (0.0, 7.0)]
+    one, other = (fit(name, X, y, rows=of_rows) for of_rows in rows)
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+@law()
 def test_the_unit_of_the_costs_changes_no_decision(name, seed):
     rng, X, y, cost = problem(seed)
     unit = float(rng.choice([1e-300, 1e-9, 0.1, 3.0, 2.0**-1022, 2.0**1019, 1e300]))
@@ -372,8 +397,9 @@ def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
     _, X, y, _ = problem(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        models = [fit(name, X, y, np.full((3, 3), 7.0))]
-        models += [] if name in NEED_A_MATRIX else [fit(name, X, y, rows=np.full((len(y), 3), 7.0))]
+        models = [fit(name, X, y, np.full((3, 3), same)) for same in (7.0, 0.0)]
+        if name not in NEED_A_MATRIX:
+            models += [fit(name, X, y, rows=np.full((len(y), 3), same)) for same in (7.0, 0.0)]
     for model in models:
         assert np.all(model.predict(X) == 0) and np.isfinite(model.decision_function(X)).all()
 
@@ -424,5 +450,12 @@ def test_metrics_hold_near_both_ends(seed, unit):
         for of_weight, of_cost in ((unit, 1.0), (1.0, unit), (unit, unit)):
             found = cost_confusion_matrix(y, decided, stated(cost * of_cost), None, weight * of_weight, normalize)
             np.testing.assert_allclose(found / of_cost, plain, rtol=1e-9)
+    free = np.where(np.arange(3)[:, None] == rng.integers(0, 3), 0.0, cost)
+    for metric in (expected_cost, regret):
+        same = metric(y, decided, stated(np.where(free.any(axis=1, keepdims=True), free, 7.0)))
+        told = 0.0 if metric is regret else 7.0 * np.mean(~free.any(axis=1)[y])
+        assert metric(y, decided, free) == pytest.approx(same - told, abs=1e-9)
+        assert metric(y, decided, free[y]) == pytest.approx(metric(y, decided, free))
+        assert metric(y, decided, 0.0 * cost) == 0.0
     fixed = rng.choice([0.0, 300.0, 1e9], size=(3, 1))
     assert regret(y, decided, stated(cost + fixed)) == pytest.approx(regret(y, decided, stated(cost)), abs=1e-12)

@@ -196,7 +196,7 @@ def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None
 
 
 def _check_values(table: _CostTable) -> None:
-    """Costs are finite and zero or more, correct decisions cost nothing, and each class has a mistake that costs."""
+    """Costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is told."""
     own = matched(table.classes, table.decisions)
     for i, j in np.ndindex(table.values.shape):
         value, what = table.values[i, j], _cost(table.classes[i], table.decisions[j], table.name)
@@ -214,11 +214,9 @@ def _check_values(table: _CostTable) -> None:
                 f"{what} is the cost of a correct decision and must be 0, got {value:g}: subtract it from all costs "
                 "of the row, which changes no decision."
             )
-    for label, row in zip(table.classes, table.values, strict=True):
-        if not row.any():
-            raise click.ClickException(
-                f"the costs in {table.name} are all zero for the class {label!r}: give its mistakes a cost."
-            )
+    free = [label for label, row in zip(table.classes, table.values, strict=True) if not row.any()]
+    if free:
+        note(f"the costs in {table.name} are all zero for {quoted(free)}, which then count for nothing")
 
 
 def _cost(truth: str, decision: str, name: str) -> str:

@@ -51,8 +51,8 @@ class CostMatrix:
     Raises
     ------
     ValueError
-        If a cell is not a finite number >= 0, a row is all zero, a correct decision costs something without
-        ``allow_diagonal``, a label occurs twice, or shapes and labels do not fit together.
+        If a cell is not a finite number >= 0, a correct decision costs something without ``allow_diagonal``, a
+        label occurs twice, or shapes and labels do not fit together.
     TypeError
         If labels are not an ordered collection of hashable values.
     FileNotFoundError
@@ -206,7 +206,7 @@ def graded(matrix: CostMatrix) -> CostMatrix:
 def of_checked(
     values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool = False
 ) -> CostMatrix:
-    """Return parts of a checked cost as a cost; a row may be all zero, if its mistakes are with classes left out."""
+    """Return parts of a checked cost as a cost."""
     matrix = object.__new__(CostMatrix)
     own = np.array(values, dtype=np.float64, order="C")
     own.flags.writeable = False

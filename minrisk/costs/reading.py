@@ -60,8 +60,7 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     given. Labelled costs (a DataFrame, a dict, a file, a CostMatrix with labels) are aligned by label, not by
     position:
 
-    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes (a row may
-      then be all zero);
+    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes;
     * a class without a column can never be decided;
     * a column that is no row's label is a decision of its own (unless it looks like a misspelt class, which
       is an error; a CostMatrix is taken at its word).
@@ -198,8 +197,8 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
     Raises
     ------
     ValueError
-        If the shape does not fit, a cell is not a finite number >= 0, a row is all zero, a column's label
-        occurs twice or may be a misspelt class, or columns without labels are fewer than the classes.
+        If the shape does not fit, a cell is not a finite number >= 0, a column's label occurs twice or may be a
+        misspelt class, or columns without labels are fewer than the classes.
 
     Examples
     --------

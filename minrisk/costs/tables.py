@@ -147,28 +147,24 @@ def cell(i: int, j: int, rows: Labels | None = None, columns: Labels | None = No
 
 
 def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None) -> None:
-    """Raise a ValueError that names the first cell not finite or below zero, or the first row all zero."""
+    """Raise a ValueError that names the first cell not finite or below zero.
+
+    A row of zeros is a row like any other whose decisions all cost the same: it has no say in them.
+    """
     if values.size == 0:
         return
-    largest = values.max(axis=1)  # nan and inf survive the maximum, -inf and negative numbers the minimum
-    if not np.isfinite(largest).all() or not np.isfinite(values.min()):
+    least = values.min()  # nan and inf survive the maximum, -inf and negative numbers the minimum
+    if not np.isfinite(values.max()) or not np.isfinite(least):
         i, j = np.argwhere(~np.isfinite(values))[0].tolist()
         raise ValueError(
             f"{cell(i, j, rows, columns)} must be a finite number, got {values[i, j]}: "
             f"a decision never to be taken gets a large finite cost."
         )
-    if values.min() < 0:
+    if least < 0:
         i, j = np.argwhere(values < 0)[0].tolist()
         raise ValueError(
             f"{cell(i, j, rows, columns)} must be zero or more, got {values[i, j]:g}: "
             f"write a gain as a smaller cost, by adding a constant to its row."
-        )
-    if not largest.all():
-        row = int(np.argmin(largest))
-        raise ValueError(
-            f"every row of cost must have a cost above zero, got only zeros in row "
-            f"{row if rows is None else rows[row]!r}: give its mistakes a cost, or leave it out of cost and "
-            "data."
         )
 
 
