@@ -153,7 +153,8 @@ class Categories:
         """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'."""
         if not self.columns:
             return Categories((), X.shape[1]), X
-        label, columns, added = np.unique(y, return_inverse=True)[1], [], []
+        label, columns, added = np.zeros(len(y), dtype=np.int64), [], []
+        label[weight > 0] = np.unique(y[weight > 0], return_inverse=True)[1]
         X, groups = X.copy(), None
         of_rows = [listed.of_rows(X[:, listed.position], weight) for listed in self.columns]
         for column, codes in of_rows:

@@ -15,10 +15,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
-from minrisk.costs import as_cost, is_per_row, row_costs
+from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.labels import listed
-from minrisk.costs.reading import is_per_row_and_class, own_rows
-from minrisk.costs.stated import judging, stated_cost
+from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
 from minrisk.inputs import FEW_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
@@ -99,7 +99,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         y : array-like of shape (n,)
             Class labels, numbers or strings; at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Multiplies each row's costs; a weight of 2 beside weights of 1 is the row twice. Only ratios matter.
+            Multiplies each row's costs; a weight of 2 beside weights of 1 is the row twice, one of 0 none: a class that
+            only has such rows is no class. Only ratios matter.
         cost : optional
             Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row, or
             (n, K, D), of which the row of the true class counts. A constant in all costs of a row changes no decision.
@@ -144,10 +145,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         from minrisk.monitors import split_rows
         from minrisk.rows.base import RowCosts
 
-        codes = self._encode(y, goes_on)
         weight = self._weights(sample_weight, X)
+        codes, labels = self._encode(y, weight, goes_on)
         before = vars(self).copy()
-        costs = self._resolve_cost(cost, codes, weight)
+        costs = self._resolve_cost(cost, codes, labels, weight)
         index = costs.row
         if goes_on:
             for name, attribute in (("decisions", "decisions_"), ("costs", "cost_")):
@@ -253,10 +254,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self._log_scale = progress.log_scales[n]
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
-        """Whether a constant is to answer: no round counts, or scores decide worse about the training rows than it."""
-        from minrisk.rows.base import is_worse
+        """Whether a constant is to answer: no round counts, or scores decide no better about the training rows."""
+        from minrisk.rows.base import constant_is_better
 
-        return unborn or is_worse(risk, costs)
+        return unborn or constant_is_better(risk, costs)
 
     def _constant(self, link: Link | None, costs: RowCosts) -> FloatArray:
         """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""
@@ -271,9 +272,16 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             scores[best] = np.nextafter(scores.max(), np.inf)
         return scores
 
-    def _encode(self, y: Labels, goes_on: bool) -> IntArray:
-        """Class codes of y; sets or checks `classes_`."""
-        classes, codes = np.unique(y, return_inverse=True)
+    def _encode(self, y: Labels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:
+        """Class codes of y, 0 for rows of weight 0 whose class is none, and all labels; sets or checks `classes_`.
+
+        Classes have rows of some weight. Where only one has, there is nothing to tell apart and all labels are classes.
+        """
+        labels, codes = np.unique(y, return_inverse=True)
+        counted = np.bincount(codes, weights=weight) > 0.0
+        if np.count_nonzero(counted) < 2 or (goes_on and np.array_equal(labels, self.classes_)):
+            counted[:] = True
+        classes, codes = labels[counted], np.where(counted, np.cumsum(counted) - 1, 0)[codes]
         if goes_on:
             if not np.array_equal(classes, self.classes_):
                 expected, got = (listed(labels.tolist()) for labels in (self.classes_, classes))
@@ -288,19 +296,18 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         elif len(classes) < 2:
             raise ValueError(f"y must have at least two classes, got 1 class: {classes[:1].tolist()[0]!r}.")
         self.classes_ = classes
-        return codes
+        return codes, labels
 
-    def _resolve_cost(self, cost: Any, codes: IntArray, weight: FloatArray) -> AvoidableCosts:
+    def _resolve_cost(self, cost: Any, codes: IntArray, labels: Labels, weight: FloatArray) -> AvoidableCosts:
         """Avoidable costs and the table row of each sample; sets `cost_` (as stated) and `decisions_`."""
-        n, for_each = len(codes), is_per_row_and_class(cost)
-        if for_each or is_per_row(cost, n, len(self.classes_)):
-            cost = own_rows(cost, codes, len(self.classes_)) if for_each else cost
-            table, decisions = row_costs(cost, n, self.classes_)
+        n = len(codes)
+        if is_per_row_and_class(cost) or is_per_row(cost, n, len(labels)):
+            table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels)
             self.cost_ = self._stated = None
             self.decisions_ = label_array(decisions, self.classes_)
             return AvoidableCosts.of(table, np.arange(n, dtype=np.int32), weight > 0.0)
         given = self.cost if cost is None else cost
-        self._stated = None if given is None else stated_cost(given, self.classes_)
+        self._stated = None if given is None else cost_of_counted(given, self.classes_, labels)
         self.cost_ = as_cost(self._stated, self.classes_)
         self.decisions_ = label_array(self.cost_.decisions, self.classes_)
         return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32))

@@ -211,11 +211,11 @@ def _contested(trainer: AnyTrainer) -> str:
 def _or_constant(pool: Pool, constants: list[Progress], folds: IntArray, judge: Judge) -> Pool:
     """Members trained on costs, or the cheapest decision for all rows where left-out rows say that it is no dearer.
 
-    Of equals the members, if they have rounds.
+    Of equals the members, if they have rounds and it costs anything.
     """
     fit, scores = pool.fits[0], np.array([made.intercept for made in constants])[folds]
     least = _risk(scores, None, 1.0, judge)
-    if fit.n_rounds and not fit.risk - least > EQUAL * fit.risk:
+    if fit.n_rounds and least > 0.0 and not fit.risk - least > EQUAL * fit.risk:
         return pool
     of_all = judge.costs.constant_scores()
     members = [replace(made, intercept=of_all) for made in constants]

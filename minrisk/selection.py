@@ -20,7 +20,7 @@ from minrisk.boosting import Progress, Recipe, boost, constant
 from minrisk.columns import Columns
 from minrisk.losses.links import Link
 from minrisk.monitors import Monitor
-from minrisk.rows.base import RowCosts, is_worse
+from minrisk.rows.base import RowCosts, constant_is_better
 from minrisk.rows.local import LocalRows
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
@@ -354,7 +354,7 @@ class Trainer:
         elif self.candidate.link is None:
             assert made.intercept is not None
             member.rows.wake(made.trees, made.vectors, made.intercept)
-            if is_worse(member.rows.risk(), self.candidate.costs):
+            if constant_is_better(member.rows.risk(), self.candidate.costs):
                 made = member.constant()
         return self._of_all_rows(member, made, 1.0)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import BaggingClassifier
 
 from minrisk import (
     CostMatrix,
@@ -203,15 +204,83 @@ def test_rows_of_weight_0_are_left_out(name, seed):
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
+@law()
+def test_a_class_of_weight_0_is_not_there(name, seed):
+    rng, X, y, cost = problem(seed)
+    new = float(rng.choice([-1.0, 0.5, 3.0]))  # first, in the middle, last
+    y = y.astype(float).astype(str)
+    more = np.concatenate([X, rng.normal(size=(7, 3))]), np.concatenate([y, np.full(7, str(new))])
+    weight = np.concatenate([rng.integers(1, 3, len(y)).astype(float), np.zeros(7)])
+    labels = np.unique(more[1]).tolist()
+    at = np.flatnonzero(np.array(labels) != str(new))
+    wide = np.ones((4, 4)) - np.eye(4)  # also with costs for the class, or columns
+    wide[np.ix_(at, at)] = cost
+    judged = wide[np.searchsorted(labels, more[1])]
+    own = fit(name, X, y, cost, weight[: len(y)])
+    others = [fit(name, *more, wide, weight), fit(name, *more, cost, weight)]
+    others += [MAKERS[name](cost=CostMatrix(wide, labels)).fit(*more, weight)]
+    for other in others:
+        np.testing.assert_array_equal(other.classes_, own.classes_)
+        np.testing.assert_array_equal(other.decision_function(X), own.decision_function(X))
+        assert other.score(X, y) == own.score(X, y)
+    assert others[2].score(*more) == pytest.approx(1 - judged[np.arange(len(judged)), np.searchsorted(
+        labels, others[2].predict(more[0]))].mean())
+    bare, other = fit(name, X, y), fit(name, *more, weight=np.sign(weight))
+    np.testing.assert_array_equal(other.decision_function(X), bare.decision_function(X))
+    if hasattr(bare, "predict_proba"):
+        np.testing.assert_array_equal(other.predict_proba(X), bare.predict_proba(X))
+    if name not in NEED_A_MATRIX:
+        by_row = fit(name, X, y, rows=judged[: len(y), at])
+        matrices = np.broadcast_to(wide, (len(judged), 4, 4))
+        for rows in (judged, judged[:, at], matrices, matrices[:, at][:, :, at]):
+            other = fit(name, *more, weight=np.sign(weight), rows=rows)
+            np.testing.assert_array_equal(other.decisions_, by_row.decisions_)
+            np.testing.assert_array_equal(other.decision_function(X), by_row.decision_function(X))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_where_one_class_only_has_weight_it_is_the_answer(name, K):
+    rng, X, y, _ = problem(1, K)
+    for k in range(K):
+        model = fit(name, X, y, weight=(y == k).astype(float))
+        assert len(model.classes_) == K
+        assert np.all(model.predict(rng.normal(size=(200, 3)) * 5) == k)
+
+
+def test_rounds_go_on_where_a_class_has_lost_its_weight():
+    _, X, y, _ = problem(0)
+    model = REBELClassifier(n_estimators=3, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=5).fit(X, y, np.where(y == 2, 0.0, 1.0))
+    assert model.n_iter_ == 5 and len(model.classes_) == 3
+    model = REBELClassifier(n_estimators=3, warm_start=True).fit(X[y < 2], y[y < 2])
+    model.set_params(n_estimators=5).fit(X, y, np.where(y == 2, 0.0, 1.0))
+    whole = REBELClassifier(n_estimators=5).fit(X[y < 2], y[y < 2])
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+
+
+def test_bags_that_lack_a_class_know_the_costs_of_the_others():
+    """Bagging draws rows by weights that count them, and numbers the classes."""
+    rng, X, y, _ = problem(0)
+    labels = np.array(["a", "b", "c", "d"])
+    rare = np.concatenate([y, [3]])
+    cost = CostMatrix(np.arange(4.0)[:, None] + 1.0 - np.diag(np.arange(1.0, 5.0)), labels.tolist())
+    bags = BaggingClassifier(REBELClassifier(cost, n_estimators=3), 8, random_state=0)
+    bags.fit(np.concatenate([X, [[9.0, 9.0, 9.0]]]), labels[rare])
+    assert {len(model.classes_) for model in bags.estimators_} == {3, 4}
+    assert bags.predict_proba(X).shape == (len(X), 4) and bags.score(X, labels[y]) > 0.6
+
+
 def test_rows_of_weight_0_are_left_out_of_what_is_learnt_of_categories():
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     y, code = np.arange(120) % 3, rng.integers(0, 20, 120)
     X = pd.DataFrame({"a": pd.Categorical(code, categories=range(20)), "b": rng.normal(size=120)})
-    counted = rng.random(120) < 0.7
-    one = REBELClassifier(n_estimators=4).fit(X[counted], y[counted])
-    other = REBELClassifier(n_estimators=4).fit(X, y, counted.astype(float))
-    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+    for counted in (rng.random(120) < 0.7, y > 0):
+        one = REBELClassifier(n_estimators=4).fit(X[counted], y[counted])
+        other = REBELClassifier(n_estimators=4).fit(X, y, counted.astype(float))
+        assert one._categories.same_tables(other._categories)
+        np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
 @law([name for name in NAMES if name not in DRAWN])

@@ -233,9 +233,9 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.smooth_members import smooth_trainers
 
         begun = time.perf_counter()
-        codes = self._encode(y, False)
         weight = self._weights(sample_weight, X)
-        table, index, unit, unavoidable = self._resolve_cost(cost, codes, weight)
+        codes, labels = self._encode(y, weight, False)
+        table, index, unit, unavoidable = self._resolve_cost(cost, codes, labels, weight)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
         usual, fine = usual_bins(self.binning, self.max_bins, len(counted), X.shape[1])

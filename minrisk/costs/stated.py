@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.labels import (
     Labels,
     are_numbers,
@@ -25,7 +27,9 @@ from minrisk.costs.reading import (
     column_order,
     is_per_row,
     is_per_row_and_class,
+    own_rows,
     positions_hint,
+    row_costs,
 )
 from minrisk.costs.tables import is_labelled
 
@@ -88,6 +92,51 @@ def stated_cost(cost: Any, classes: Any) -> CostMatrix:
         first.decisions + named_beside(tuple(matrix.decisions[j] for j in of_others), matrix.classes, labels),
         allow_diagonal=True,
     )
+
+
+def cost_of_counted(cost: Any, classes: Any, labels: Any) -> CostMatrix:
+    """Return :func:`stated_cost` of these classes; a table may have rows for all the labels that they are among.
+
+    Parameters
+    ----------
+    cost : object
+        As in :func:`stated_cost`.
+    classes : array-like of K labels
+        Labels of the training rows that count.
+    labels : array-like
+        Of all training rows: the places of a table without labels, if it has as many.
+    """
+    if len(labels) > len(classes):
+        with contextlib.suppress(ValueError):  # it need not say anything of the others
+            cost = stated_cost(cost, labels)
+    return stated_cost(cost, classes)
+
+
+def row_costs_of_counted(
+    cost: Any, codes: IntArray, classes: Any, labels: Any
+) -> tuple[FloatArray, Labels]:
+    """Return :func:`~minrisk.costs.row_costs`, or own rows of a matrix per sample, without columns of other labels.
+
+    Columns without labels stand for all labels, if they are enough; a labelled one that is no class is a decision.
+
+    Parameters
+    ----------
+    cost : array-like of shape (n, D), (n, K, D) or (n, L, D)
+    codes : ndarray of int, (n,)
+        Of each row's class.
+    classes, labels : array-like of K and L labels
+        As in :func:`cost_of_counted`, sorted.
+    """
+    is_class = np.isin(labels, classes)
+    if is_per_row_and_class(cost):
+        every = np.shape(cost)[1] == len(labels)
+        cost = own_rows(cost, np.flatnonzero(is_class)[codes] if every else codes, len(labels if every else classes))
+    all_there = is_class.all() or column_labels(cost, as_labels(labels)) is not None
+    if all_there or np.shape(cost)[1] < len(labels):
+        return row_costs(cost, len(codes), classes)
+    table, decisions = row_costs(cost, len(codes), labels)
+    kept = np.flatnonzero(np.append(is_class, np.ones(len(decisions) - len(labels), dtype=np.bool_)))
+    return np.ascontiguousarray(table[:, kept]), tuple(decisions[j] for j in kept)
 
 
 def judging(cost: Any, classes: Any, n_samples: int) -> tuple[Any, Any]:

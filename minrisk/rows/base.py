@@ -67,9 +67,10 @@ class RowCosts(NamedTuple):
         return np.asarray(-np.log(np.maximum(self.of_decisions(), np.finfo(float).tiny)))
 
 
-def is_worse(risk: float, costs: RowCosts) -> bool:
-    """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows."""
-    return risk - float(costs.of_decisions().min()) > EQUAL * risk
+def constant_is_better(risk: float, costs: RowCosts) -> bool:
+    """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows, or that is free."""
+    least = float(costs.of_decisions().min())
+    return least == 0.0 or risk - least > EQUAL * risk
 
 
 class Totals(NamedTuple):
