@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.costs.units import LARGEST
 from minrisk.learners.base import Found, LearnerFamily, Round, Term
 from minrisk.learners.tree import CONSTANT, Tree
 from minrisk.losses.base import JOINT, Loss
@@ -138,8 +139,8 @@ def boost(
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
-        """In stated costs."""
-        return constant + math.exp(totals.log_scale) * _total(totals.value) * share / weight * unit
+        """In stated costs, which may be near the end of float64 where the loss is beyond it."""
+        return min(constant + math.exp(totals.log_scale) * _total(totals.value) * share / weight * unit, LARGEST)
 
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
     if progress.diverged:

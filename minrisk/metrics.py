@@ -14,7 +14,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
-from minrisk.costs.units import scaled
+from minrisk.costs.units import scaled, unscaled
 
 __all__ = [
     "best_constant_cost",
@@ -208,7 +208,7 @@ def cost_confusion_matrix(
     costs, of_cost = scaled(_costs(samples), 0.0)
     total = _sums(cells, weight * costs, shape[0] * shape[1]).reshape(shape)
     if normalize is None:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # sums that float64 does not hold are infinite
             return np.asarray(np.ldexp(total, of_weight + of_cost))
     if normalize == "all":
         by = np.full((1, 1), weight.sum())
@@ -218,7 +218,7 @@ def cost_confusion_matrix(
         by = _sums(samples.decided, weight, shape[1])[None, :]
     share = np.zeros(shape)
     np.divide(total, by, out=share, where=by > 0)
-    return np.asarray(np.ldexp(share, of_cost))
+    return np.asarray(unscaled(share, of_cost))
 
 
 def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[..., float]:
@@ -275,13 +275,13 @@ def _near_one(weight: FloatArray | None, n: int) -> tuple[FloatArray, int]:
 def _mean_cost(samples: Samples) -> float:
     costs, exponent = scaled(_costs(samples), 0.0)
     if samples.weight is None:
-        return float(np.ldexp(costs.mean(), exponent))
+        return float(unscaled(costs.mean(), exponent))
     weight, _ = _near_one(samples.weight, len(costs))
-    return float(np.ldexp(weight @ costs / weight.sum(), exponent))
+    return float(unscaled(weight @ costs / weight.sum(), exponent))
 
 
 def _constant_cost(samples: Samples) -> float:
     weight, _ = _near_one(samples.weight, len(samples.truth))
     values, exponent = scaled(samples.values, 0.0)
     per_line = weight if samples.per_row else _sums(samples.truth, weight, len(values))
-    return float(np.ldexp((per_line @ values).min() / weight.sum(), exponent))
+    return float(unscaled((per_line @ values).min() / weight.sum(), exponent))

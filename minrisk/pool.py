@@ -18,6 +18,7 @@ from minrisk._memory import give_back
 from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress
+from minrisk.costs.units import LARGEST
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import CONSTANT, pack
 from minrisk.losses.links import Link
@@ -342,8 +343,11 @@ def mean_losses(pool: Pool) -> FloatArray:
     """Training loss before round 1 and after every round, averaged over all boosters; the last one goes on."""
     n = 1 + max(fit.n_rounds for fit in boosted(pool))
     curves = [member.losses[: fit.n_rounds + 1] for fit in boosted(pool) for member in fit.members]
+    padded = np.array([curve + curve[-1:] * (n - len(curve)) for curve in curves])
     with np.errstate(over="ignore"):  # of costs near the end of float64
-        return np.asarray(np.mean([curve + curve[-1:] * (n - len(curve)) for curve in curves], axis=0))
+        means = padded.mean(axis=0)
+        bounded = np.minimum((padded / len(padded)).sum(axis=0), LARGEST)
+    return np.asarray(np.where(np.isfinite(means), means, bounded))
 
 
 def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:

@@ -161,6 +161,30 @@ def test_the_unit_of_the_costs_changes_no_decision(name, seed):
         np.testing.assert_allclose(other.train_risk_ / unit, one.train_risk_, rtol=1e-9)
 
 
+@law()
+def test_what_is_shown_of_costs_near_the_end_of_float64_is_finite(name, seed):
+    """Losses are sums over decisions, which may be beyond the largest number where costs are not."""
+    rng, X, y, cost = problem(seed)
+    largest = np.finfo(float).max
+    tables = [cost / cost.max() * largest, np.where(cost > 0, largest, 0.0), np.full((3, 3), largest)]
+    tables.append(np.where(np.arange(3)[:, None] == rng.integers(0, 3), largest, cost))
+    for table in tables:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            models = [fit(name, X, y, table)]
+            models += [] if name in NEED_A_MATRIX else [fit(name, X, y, rows=table[y])]
+            if "early_stopping" in models[0].get_params():
+                models.append(fit(name, X, y, table, early_stopping=True, validation_fraction=0.3, warm_start=True))
+                models[-1].set_params(n_estimators=6).fit(X, y)
+            for model in models:
+                shown = [getattr(model, f"{curve}_", None) for curve in (
+                    "train_loss", "train_risk", "validation_risk", "validation_loss")]
+                shown += [tried[risk] for tried in getattr(model, "selection_", ()) for risk in ("risk", "pooled_risk")]
+                assert all(np.isfinite(numbers).all() for numbers in shown if numbers is not None)
+                assert np.isfinite(model.score(X, y, cost=table[y]))
+                assert all(np.isfinite(scores).all() for scores in model.staged_decision_function(X))
+
+
 @law(["min risk softmax", "min risk exponential", "min risk auto"])
 def test_neither_matters_to_decisions_under_other_costs(name, seed):
     rng, X, y, cost = problem(seed)
@@ -526,5 +550,8 @@ def test_metrics_hold_near_both_ends(seed, unit):
         assert metric(y, decided, free) == pytest.approx(same - told, abs=1e-9)
         assert metric(y, decided, free[y]) == pytest.approx(metric(y, decided, free))
         assert metric(y, decided, 0.0 * cost) == 0.0
+    ends = np.full((3, 3), np.finfo(float).max)
+    for normalize in ("true", "pred", "all"):
+        assert np.isfinite(cost_confusion_matrix(y, decided, stated(ends), None, weight * unit, normalize)).all()
     fixed = rng.choice([0.0, 300.0, 1e9], size=(3, 1))
     assert regret(y, decided, stated(cost + fixed)) == pytest.approx(regret(y, decided, stated(cost)), abs=1e-12)

@@ -14,6 +14,7 @@ from minrisk.frames import NUMBERS, is_missing
 SMALLEST = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
 LEAST_COUNT, MOST_COUNTS = 10, 1 << 16  # of units in the smallest number, and in the largest one, at most
 ROUNDING = 1e-9  # relative, within which a number is whole
+LARGEST = float(np.finfo(np.float64).max)  # that means of costs and losses are shown as where they are beyond it
 LARGEST_COST = 2.0**64  # in units of those that are not whole
 FIRST = 100  # numbers that mostly tell at once that not all are whole
 
@@ -88,6 +89,12 @@ def scaled(values: FloatArray, smallest: float = SMALLEST) -> tuple[FloatArray, 
     found = np.ldexp(values, -exponent)  # exact, but for what is set to 0
     found[found < smallest] = 0.0
     return found, exponent
+
+
+def unscaled(values: Any, exponent: int) -> Any:
+    """Means of `scaled` numbers as those of the numbers; at most `LARGEST`, beyond which only rounding leads."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.ldexp(values, exponent), LARGEST)
 
 
 def whole_unit(positive: FloatArray) -> float | None:

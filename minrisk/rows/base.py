@@ -14,6 +14,7 @@ import numpy as np
 
 from minrisk._memory import read_only
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
+from minrisk.costs.units import LARGEST
 
 EQUAL = 1e-9  # risks that differ by a smaller share are equal
 
@@ -34,7 +35,8 @@ class RowCosts(NamedTuple):
 
     def stated(self, mean: Any) -> Any:
         """Mean avoidable costs of these rows as means of stated costs."""
-        return self.unit * mean + self.mean_least()
+        with np.errstate(over="ignore"):  # by rounding
+            return np.minimum(self.unit * mean + self.mean_least(), LARGEST)[()]
 
     def avoidable(self, mean: Any) -> Any:
         """And back."""
@@ -44,7 +46,8 @@ class RowCosts(NamedTuple):
         """Mean of what no decision avoids."""
         if self.least is None or not self.least.any():
             return 0.0
-        return float((self.weight / self.weight.sum()) @ self.least[self.row])
+        with np.errstate(over="ignore"):
+            return min(float((self.weight / self.weight.sum()) @ self.least[self.row]), float(self.least.max()))
 
     def at(self, rows: IntArray) -> RowCosts:
         """Those of some rows."""
