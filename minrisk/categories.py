@@ -20,13 +20,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk.costs.units import MOST_COUNTS
 from minrisk.folds import first_of_equals, odd_numbers, row_keys
 from minrisk.frames import Coded, Column, Frame, is_missing
 
 FEW_VALUES = 10  # of which each has a column
 FOLDS = 5  # of training rows; shares are those of the four others
-PRIOR = 10.0  # rows of average weight that the shares of all rows count as, beside those of a value
+PRIOR = 10.0  # rows that the shares of all rows count as, beside those of a value
 MOST_SHARES = 10  # columns of shares: with more classes, the directions in which values differ most
 
 
@@ -215,28 +214,26 @@ class _Groups(NamedTuple):
     def of(cls, X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None) -> Self:
         """Of rows of codes and numbers (n, d).
 
-        Copies of a row go to one fold after another: new rows may repeat it as well. Where all weights are multiples of
-        the least they count rows, and a row stands for so many copies.
+        Copies of a row go to one fold after another: new rows may repeat it as well. Where weights count rows, a row
+        stands for so many copies.
         """
         rows = np.flatnonzero(weight > 0)
         label, weight = label[rows], weight[rows]
-        mass = copies = weight / weight.min()
-        if mass.max() > MOST_COUNTS or not np.all(mass == np.rint(mass)):
-            mass, copies = weight / weight.mean(), np.ones(len(rows))
+        copies = weight if np.all(weight == np.rint(weight)) else np.ones(len(rows))
         by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
         odds = odd_numbers(np.random.default_rng(0), X.shape[1])  # the same in every fit
         key = row_keys((X[rows, j] for j in by_name), odds)
         content = np.zeros(label.max() + 1, dtype=np.uint64)  # of each class: its number says nothing
         np.add.at(content, label, key * copies.astype(np.uint64))
         place = np.argsort(np.argsort(content, kind="stable"))[label]
-        order = np.lexsort((mass, key, place))
+        order = np.lexsort((weight, key, place))
         start = np.flatnonzero(first_of_equals(place[order], key[order]))
         copies = np.add.reduceat(copies[order], start)
         last = np.cumsum(copies)
         before, after = (np.ceil((end[:, None] - np.arange(FOLDS)) / FOLDS) for end in (last - copies, last))
         number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
-        masses = np.add.reduceat(mass[order], start)
-        return cls(rows[order], number, rows[order[start]], masses, copies, after - before)
+        mass = np.add.reduceat(weight[order], start)
+        return cls(rows[order], number, rows[order[start]], mass, copies, after - before)
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Groups) -> tuple[FloatArray, FloatArray]:

@@ -153,7 +153,7 @@ def _fit_class(
     """The learners of one class: members for the folds choose how many, the last member has all rows."""
     own, weight = costs.table[costs.row[rows]], costs.weight[rows]
     top, alike = float(own.max(initial=0.0)), len(np.unique(folds)) < 2
-    if alike or len(rows) < LEAST_ROWS or np.all(np.abs(own - mean) <= ROUNDING * top):
+    if alike or round(float(weight.sum())) < LEAST_ROWS or np.all(np.abs(own - mean) <= ROUNDING * top):
         return Progress()
     binned = np.ascontiguousarray(columns.binned[:, rows])
     loss = CoupledLoss("squared", np.zeros(len(rows)), np.full(len(rows), top))

@@ -148,7 +148,8 @@ def fit_pool(
         bar.phase("one member", most, most=most)
         fit = plain.unsure(most, seed) if unsure else plain.alone(most, seed)
         return _alone(fit, judge, [])
-    n_rounds = first_rounds(len(folds), most)
+    n_rows = plain.candidate.costs.n_rows
+    n_rounds = first_rounds(n_rows, most)
 
     def members(trainer: AnyTrainer, first: int, last: int) -> list[Any]:
         return [trainer.fold(fold, folds, seed + fold) for fold in range(first, last)]
@@ -182,7 +183,7 @@ def fit_pool(
     challengers = trainers[1:] if plain.candidate.link is not None else []
     groups = [list(group) for _, group in itertools.groupby(challengers, key=_contested)]
     coming = [n_folds, *(n_folds * (group[0].candidate.variant != SMOOTH) for group in groups)]
-    phases = Phases(bar, len(folds), coming, most)
+    phases = Phases(bar, n_rows, coming, most)
     phases.begin("plain members", n_folds, 1)
     own = members(plain, 0, n_folds)
     pool = _alone(cross_fit(plain.candidate, own, folds, n_rounds, workers), judge, [])

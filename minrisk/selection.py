@@ -179,7 +179,6 @@ def checkpoints(n_rounds: int) -> list[int]:
 def log_frequencies(costs: RowCosts) -> tuple[FloatArray, FloatArray]:
     """Rows of each class, by weight, and the logarithms of their shares with half a row added to each."""
     rows = np.bincount(costs.label, weights=costs.weight, minlength=costs.table.shape[1]).astype(np.float64)
-    rows *= np.count_nonzero(costs.weight) / rows.sum()
     return rows, np.log((rows + 0.5) / (rows + 0.5).sum())
 
 
@@ -308,7 +307,7 @@ class Trainer:
 
     def finish(self, fit: CrossFit, most: int, seed: int) -> CrossFit:
         """With the last rounds of its members; what left-out rows have said of it stands."""
-        begun, more = time.perf_counter(), last_rounds(len(self.candidate.costs.label), fit.n_rounds, most)
+        begun, more = time.perf_counter(), last_rounds(self.candidate.costs.n_rows, fit.n_rounds, most)
         if not more:
             return fit
         n_rounds, folds = fit.n_rounds + more, range(len(fit.members))

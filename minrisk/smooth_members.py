@@ -81,7 +81,7 @@ class SmoothTrainer:
     """Makes the members, on rows that stand fold after fold; see `Trainer`."""
 
     def __init__(self, plain: Candidate, basis: Basis, workers: Workers) -> None:
-        n = len(plain.costs.label)
+        n = plain.costs.n_rows
         self.candidate = Candidate(
             plain.surrogate, SMOOTH, plain.costs, plain.link, least_gain=LEAST_GAINS[n >= MANY_ROWS],
             largest_share=LARGEST_SHARE, tried_on=1 if n >= ONE_FOLD_TELLS else n,
@@ -118,7 +118,7 @@ def smooth_trainers(
     seed : int
     workers : Workers
     """
-    n, K = len(rows), plain.costs.table.shape[1]
+    n, K = plain.costs.n_rows, plain.costs.table.shape[1]
     small = n <= MOST_ROWS and n * K <= MOST_SCORES and n * X.shape[1] <= MOST_VALUES and X.shape[1] <= MOST_FEATURES
     if plain.link != STARTS_AT_ZERO or not small:
         return []

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 import minrisk
@@ -21,6 +21,7 @@ from minrisk import (
     ALGORITHMS,
     CostMatrix,
     MCBoostClassifier,
+    MinRiskClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
     costs,
@@ -46,6 +47,13 @@ EXPECTED = {
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("surrogate", ["auto", "exponential", "coupled", "gll", "gel"])
+def test_weights_that_count_rows_are_repeated_rows_to_scikit_learn(surrogate):
+    """With all default rounds, and defaults that depend on the number of rows."""
+    model = MinRiskClassifier(surrogate=surrogate)
+    check_sample_weight_equivalence_on_dense_data("MinRiskClassifier", model)
 
 
 @pytest.fixture(scope="module")

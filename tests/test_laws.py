@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier
+from sklearn.model_selection import PredefinedSplit
 
 from minrisk import (
     CostMatrix,
@@ -72,10 +73,10 @@ def law(names=NAMES):
     return decorate
 
 
-def problem(seed, K=3):
+def problem(seed, K=3, n=None):
     """Features without ties, classes and whole costs."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(30, 61))
+    n = int(rng.integers(30, 61)) if n is None else n
     y = np.concatenate([np.tile(np.arange(K), 3), rng.choice(3, n - 9, p=[0.5, 0.3, 0.2]) % K])
     X = rng.normal(size=(len(y), 3))
     X[:, 0] += rng.uniform(0, 3) * y
@@ -314,6 +315,28 @@ def test_a_weight_of_2_is_the_row_twice(name, seed):
     one = fit(name, X, y, cost, np.where(twice, 2.0, 1.0))
     other = fit(name, np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]]), cost)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
+
+
+@law(DRAWN)
+def test_so_it_is_where_folds_are_told(name, seed):
+    """Else copies of a row fall in any folds, where each is left out by itself."""
+    rng, X, y, cost = problem(seed, n=(40, 150, 190)[seed % 3])
+    twice, folds = rng.random(len(y)) < 0.4, rng.integers(0, 3, len(y))
+    more = np.concatenate([np.arange(len(y)), np.flatnonzero(twice)])
+    one = fit(name, X, y, cost, np.where(twice, 2.0, 1.0), cv=PredefinedSplit(folds))
+    other = fit(name, X[more], y[more], cost, cv=PredefinedSplit(folds[more]))
+    assert one.n_iter_ == other.n_iter_
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("times", [2, 9])
+def test_a_loss_of_one_mistake_counts_rows_by_their_weight(times):
+    _, X, y, _ = problem(2)
+    weight = np.where(np.arange(len(y)) % 2, times, 1)
+    more = np.repeat(np.arange(len(y)), weight)
+    model = REBELClassifier(n_estimators=200, max_depth=3, target_loss="1/n")
+    one, other = model.fit(X, y, weight.astype(float)).n_iter_, model.fit(X[more], y[more]).n_iter_
+    assert one == other < 200
 
 
 @pytest.mark.parametrize("K", [3, 12])

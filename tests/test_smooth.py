@@ -127,7 +127,7 @@ def member_of(X, y, weight, left_out, K):
 def told(basis, y, weight, rows, K, rounds):
     """Scores of all rows after each round, by the definition: ridge regressions on the gradient, solved one by one."""
     Phi, w = basis.coordinates, np.where(rows, weight, 0.0)
-    counts = np.bincount(y, weights=w, minlength=K) * rows.sum() / w.sum()
+    counts = np.bincount(y, weights=w, minlength=K)
     start = np.log((counts + 0.5) / (counts + 0.5).sum())
     b, scores = np.zeros((Phi.shape[1], K)), []
     bound = 0.5 * (Phi * weight[:, None]).T @ Phi

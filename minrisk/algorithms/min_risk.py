@@ -238,7 +238,7 @@ class MinRiskClassifier(BoostedClassifier):
         table, index, unit, unavoidable = self._resolve_cost(cost, codes, labels, weight)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counted = np.flatnonzero(weight > 0)
-        usual, fine = usual_bins(self.binning, self.max_bins, len(counted), X.shape[1])
+        usual, fine = usual_bins(self.binning, self.max_bins, round(float(weight.sum())), X.shape[1])
         binned = partial(bin_columns, X, counted, weight, self.binning, workers)
         columns = binned(usual)
         label = codes[counted].astype(np.int32)
@@ -307,7 +307,7 @@ class MinRiskClassifier(BoostedClassifier):
 
             return Candidate(surrogate, variant, costs, link, recipe, features, "small" if variant == "tiny" else "")
 
-        variants = usual_variants(len(stated.label), len(self.classes_), n_bins, linear is not None)
+        variants = usual_variants(stated.n_rows, len(self.classes_), n_bins, linear is not None)
         return [candidate(variant) for variant in (variants if self.pool and posterior else variants[:1])]
 
     def _make_recipe(
@@ -322,7 +322,7 @@ class MinRiskClassifier(BoostedClassifier):
 
         exponential = EXPONENTIAL in loss.traits
         share = share_of(self.max_features or usual_share(len(seen)), len(seen))
-        leaves = self.max_leaf_nodes or usual_leaves(rows.n_trained, rows.n_outputs, len(seen))
+        leaves = self.max_leaf_nodes or usual_leaves(rows.costs.n_rows, rows.n_outputs, len(seen))
         if variant in SMALL_LEAVES:
             leaves, share = SMALL_LEAVES[variant], max(share, SMALL_FEATURES / len(seen))
         elif variant == "linear":

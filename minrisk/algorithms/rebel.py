@@ -332,7 +332,7 @@ class REBELClassifier(BoostedClassifier):
         """Where the training rows are fitted well enough, in stated costs."""
         if self.target_loss is None:
             return -np.inf
-        return float(costs.stated(1.0 / len(costs.row)) if self.target_loss == ONE_ERROR else self.target_loss)
+        return float(costs.stated(1.0 / max(1, costs.n_rows)) if self.target_loss == ONE_ERROR else self.target_loss)
 
     def _family(self, thresholds: tuple[FloatArray, ...]) -> LearnerFamily:
         from minrisk.learners.greedy_tree import GreedyTrees

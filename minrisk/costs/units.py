@@ -76,11 +76,16 @@ def check_weights(sample_weight: Any) -> Any:
 
 
 def relative_weights(weight: FloatArray) -> FloatArray:
-    """Weights as counts where they are whole multiples of one number, else with a mean of 1 where they are positive."""
+    """Weights in rows: as many as each stands for where all are whole multiples of the least, else 1 in the mean.
+
+    The mean is over positive weights.
+    """
     weight, _ = scaled(weight)
+    unit = whole_unit(weight[weight > 0.0])
+    if unit is not None:
+        weight = np.rint(weight / unit)
     positive = weight[weight > 0.0]
-    unit = whole_unit(positive)
-    return np.asarray(weight / positive.mean() if unit is None else np.rint(weight / unit))
+    return np.asarray(weight if unit is not None and positive.min() == 1.0 else weight / positive.mean())
 
 
 def scaled(values: FloatArray, smallest: float = SMALLEST) -> tuple[FloatArray, int]:

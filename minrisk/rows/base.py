@@ -33,6 +33,11 @@ class RowCosts(NamedTuple):
     unit: float = 1.0
     least: FloatArray | None = None  # of each row of the table; None: zeros
 
+    @property
+    def n_rows(self) -> int:
+        """Rows that the weights stand for, see `minrisk.costs.units.relative_weights`."""
+        return round(float(self.weight.sum()))
+
     def stated(self, mean: Any) -> Any:
         """Mean avoidable costs of these rows as means of stated costs."""
         with np.errstate(over="ignore"):  # by rounding
