@@ -37,6 +37,7 @@ class Recipe(NamedTuple):
     smoothing: float = 0.0
     learning_rate: float = 1.0
     fit_intercept: bool = False  # start from the best constant
+    start: FloatArray | None = None  # scores (D,) before it; None: 0
     subsample: float = 1.0
     max_features: int | None = None  # features drawn each round; None: all
     features: IntArray | None = None  # that learners may use, ascending; None: all
@@ -145,9 +146,11 @@ def boost(
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
     if progress.diverged:
         return progress
+    if progress.intercept is None and recipe.start is not None:
+        rows.shift(recipe.start)
     totals = progress.totals or rows.gradients(loss, progress.log_scale)
     if progress.intercept is None:
-        progress.intercept = np.zeros(rows.n_outputs)
+        progress.intercept = np.zeros(rows.n_outputs) if recipe.start is None else recipe.start.copy()
         if recipe.fit_intercept:
             problem = _problem(rows, recipe, totals, floors, None)
             progress.intercept = recipe.solver.solve(problem).vectors[-1]  # f = 1: all rows are above

@@ -59,6 +59,7 @@ class Candidate(NamedTuple):
     recipe: Callable[[LocalRows, tuple[FloatArray, ...], IntArray], Recipe] | None = None
     features: Callable[[int], IntArray] | None = None  # numbers of the columns that the member of a fold sees
     rival: str = ""  # variant before it, whose place it takes where the first fold says so
+    wait: float = 0.0  # rounds before which nobody loses patience: the dearest costs come first
     # As a challenger in a pool:
     least_gain: float = LEAST_GAIN  # for which it is taken in
     largest_share: float = 1.0
@@ -405,7 +406,7 @@ def cross_fit(
         asked = LEAST_FALL * min(best, start - best) if chosen else FIRST_FALL * start
         if c == 0 or judged < best - asked:
             best, chosen, temperature = judged, c, running
-        if rounds[c] > (PATIENCE * rounds[chosen] + GRACE if chosen else SLOW_START):
+        if rounds[c] > max(candidate.wait, PATIENCE * rounds[chosen] + GRACE if chosen else SLOW_START):
             break
     progress, scores = [member.result(rounds[chosen]) for member in members], pooled(chosen)
     temperature = fit_temperature(link, scores, label, weight, temperature)[0] if link else 1.0

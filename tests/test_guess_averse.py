@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from minrisk._kernels._exponential import HIGHEST, LOWEST, exponential, logarithm
 from minrisk.losses.base import JOINT, SEPARABLE
-from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
 from minrisk.losses.links import LINKS, log_probabilities, probabilities
 from minrisk.rows.base import EXPONENTIAL
 from minrisk.rows.local import fixed_factor
@@ -355,3 +355,36 @@ def test_logarithm_of_the_kernel():
     found = np.array([logarithm(v) for v in x])
     assert np.all(np.abs(found - np.log(x)) <= 2 * np.spacing(np.abs(np.log(x))))
     assert logarithm(1.0) == 0.0
+
+
+# -- costs that are far apart --------------------------------------------------------------------------------------------
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 6), st.integers(0, 2), st.integers(0, 10**6))
+def test_the_balanced_constant_is_the_one_of_least_loss(K, more, seed):
+    rng = np.random.default_rng(seed)
+    A = np.exp(5 * rng.normal(size=(K, K + more)))
+    np.fill_diagonal(A, 0.0)
+    S = balanced(A)
+    if more:  # decisions that are no class have the least score of a class
+        np.testing.assert_array_equal(S[K:], S[:K].min())
+        A, S = A[:, :K], balanced(A[:, :K])
+    assert S.mean() == pytest.approx(0.0, abs=1e-9)
+    terms = A * np.exp(S[None, :] - S[:, None])
+    np.testing.assert_allclose(terms.sum(axis=0), terms.sum(axis=1), rtol=1e-4)  # the gradient is 0
+    np.testing.assert_allclose(balanced(1e3 * A), S, atol=1e-9)
+    order = rng.permutation(K)
+    np.testing.assert_allclose(balanced(A[np.ix_(order, order)]), S[order], atol=1e-4)
+
+
+def test_only_costs_that_are_far_apart_begin_elsewhere():
+    label = np.repeat([0, 1, 2], [10, 20, 30])
+    for ratio, begins in ((1.0, False), (1e3, False), (FAR_APART, False), (1.1 * FAR_APART, True), (1e8, True)):
+        table = np.array([[0, 1, 1], [1, 0, 1], [ratio, ratio, 0]])
+        for costs in (make_costs(table, label, np.ones(60)), make_costs(table[label], np.arange(60), np.ones(60), label)):
+            start = GuessAverseLoss("gel").start(costs)
+            assert (start is not None) == begins and GuessAverseLoss("gll").start(costs) is None
+            assert log_ratio(costs) == (pytest.approx(np.log(ratio)) if begins else 0.0)
+            if begins:  # rows of the three classes weigh about as much
+                weights = [n * (table[k] @ np.exp(start - start[k]) - table[k, k]) for k, n in enumerate((10, 20, 30))]
+                assert max(weights) < 10 * min(weights)
+    assert log_ratio(make_costs(np.zeros((3, 3)), label, np.ones(60))) == 0.0

@@ -540,6 +540,26 @@ def test_steps_that_are_far_too_long_end_in_a_finite_model(name, size):
     assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
 
 
+@pytest.mark.parametrize("ratio", [1e3, 1e4, 3e4, 1e6, 1e8])
+@pytest.mark.parametrize("surrogate", ["gel", "gll", "coupled"])
+@pytest.mark.parametrize("dear", ["row 2", "row 0", "cell", "cycle", "two rows", "per row"])
+def test_costs_that_are_far_apart_hide_no_feature(surrogate, dear, ratio):
+    """Classes that a feature tells apart are told apart, whichever mistakes are the dear ones."""
+    y = np.arange(300) % 3
+    X, new = (np.random.default_rng(seed).normal(size=(300, 4)) for seed in (0, 1))
+    for features in (X, new):
+        features[:, 0] = 5 * y + 0.1 * features[:, 1]
+    r = ratio
+    cost = np.array({
+        "row 2": [[0, 1, 1], [1, 0, 1], [r, r, 0]], "row 0": [[0, r, r], [1, 0, 1], [1, 1, 0]],
+        "cell": [[0, 1, 1], [1, 0, 1], [r, 1, 0]], "cycle": [[0, 1, r], [1, 0, 1], [1, r, 0]],
+        "two rows": [[0, r, r], [r, 0, r], [1, 1, 0]], "per row": [[0, 1, 1], [1, 0, 1], [r, r, 0]],
+    }[dear])
+    model = MinRiskClassifier(cost, surrogate=surrogate, random_state=0)
+    model.fit(X, y, cost=cost[y] * np.random.default_rng(2).uniform(0.5, 2.0, (300, 1)) if dear == "per row" else None)
+    assert np.mean(model.predict(new) == y) == 1.0
+
+
 def test_a_rare_class_a_100_million_times_as_dear_is_not_missed():
     y = np.arange(300) % 3
     X = np.random.default_rng(0).normal(size=(300, 4))

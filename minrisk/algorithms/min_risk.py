@@ -289,6 +289,7 @@ class MinRiskClassifier(BoostedClassifier):
         self, surrogate: str, stated: RowCosts, n_bins: IntArray, linear: list[IntArray] | None
     ) -> list[Candidate]:
         """Plain members, and those that may join them."""
+        from minrisk.losses.guess_averse import log_ratio
         from minrisk.losses.surrogates import surrogate_loss
         from minrisk.rows.base import RowCosts
         from minrisk.selection import Candidate, usual_variants
@@ -297,6 +298,7 @@ class MinRiskClassifier(BoostedClassifier):
         blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
         costs = blind if posterior else stated
         link = surrogate_loss(surrogate, costs).link(costs) if posterior else None
+        wait = 0.0 if posterior else log_ratio(costs) / self.learning_rate  # a round leaves e^-rate of a loss, about
 
         def candidate(variant: str) -> Candidate:
             def recipe(rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray) -> Recipe:
@@ -305,7 +307,8 @@ class MinRiskClassifier(BoostedClassifier):
             def features(fold: int) -> IntArray:
                 return linear[fold] if variant == "linear" and linear is not None else np.arange(len(n_bins))
 
-            return Candidate(surrogate, variant, costs, link, recipe, features, "small" if variant == "tiny" else "")
+            rival = "small" if variant == "tiny" else ""
+            return Candidate(surrogate, variant, costs, link, recipe, features, rival, wait)
 
         variants = usual_variants(stated.n_rows, len(self.classes_), n_bins, linear is not None)
         return [candidate(variant) for variant in (variants if self.pool and posterior else variants[:1])]
@@ -317,6 +320,7 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.boosting import Recipe
         from minrisk.learners.vector_tree import VectorTrees
         from minrisk.losses.base import EXPONENTIAL
+        from minrisk.losses.guess_averse import GuessAverseLoss
         from minrisk.selection import usual_leaves, usual_share
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
@@ -343,6 +347,7 @@ class MinRiskClassifier(BoostedClassifier):
             smoothing=self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=exponential,
+            start=loss.start(rows.costs) if isinstance(loss, GuessAverseLoss) else None,
             subsample=self.subsample,
             features=seen,
         )

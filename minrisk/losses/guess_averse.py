@@ -31,7 +31,10 @@ from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
 from minrisk.losses.links import Link
-from minrisk.rows.base import Groups, RowCosts
+from minrisk.rows.base import EQUAL, Groups, RowCosts
+
+FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
+SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,17 @@ class GuessAverseLoss(NamedDifferences):
     def start_log_scale(self, costs: RowCosts) -> float:
         """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""
         return super().start_log_scale(costs) if self.kind == "gel" else 0.0
+
+    def start(self, costs: RowCosts) -> FloatArray | None:
+        """Scores (D,) to begin with: for GEL the best constant where costs are very far apart; None: 0.
+
+        At scores of 0 a row of a class whose mistakes cost a million weighs a million, and no split that tells the
+        others apart is seen beside it.
+        """
+        if self.kind != "gel" or not log_ratio(costs):
+            return None
+        of_classes = np.bincount(costs.label, weights=costs.weight)
+        return balanced(of_classes[:, None] * costs.of_classes())
 
     def link(self, costs: RowCosts) -> Link | None:
         """Softmax for GLL with a cost of 1 for each mistake; Eq. (33) for GEL with symmetric costs.
@@ -162,3 +176,34 @@ class GuessAverseLoss(NamedDifferences):
                 stop, line,
             )
         return top
+
+
+def log_ratio(costs: RowCosts) -> float:
+    """Log of the ratio of the largest mean cost of a class's rows to the least; 0 up to `FAR_APART`."""
+    means = costs.of_classes()
+    positive = means[means > 0.0]
+    ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
+    return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + EQUAL) else 0.0
+
+
+def balanced(totals: FloatArray) -> FloatArray:
+    """The constant scores S (D,) of least sum_jk A_jk e^(S_k - S_j), A (L, D) the costs of deciding k for class j.
+
+    There each decision is pushed up as much as down: A is balanced by a diagonal scaling, one score after another
+    (Osborne, "On pre-conditioning of matrices", 1960). A decision that is no class is pushed down only, and gets the
+    least of the classes' scores.
+    """
+    L, D = totals.shape
+    A, S = np.zeros((D, D)), np.zeros(D)
+    A[:L] = totals
+    np.fill_diagonal(A, 0.0)
+    both = np.flatnonzero(A.any(axis=1) & A.any(axis=0))
+    for _ in range(SWEEPS):
+        before = S.copy()
+        for j in both:
+            S[j] = 0.5 * np.log(A[j] @ np.exp(S) / (A[:, j] @ np.exp(-S)))
+        if np.abs(S - before).max() < SETTLED:
+            break
+    S -= S[:L].mean()
+    S[~A.any(axis=1)] = S[:L].min()
+    return S

@@ -16,7 +16,7 @@ from minrisk._memory import read_only
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST
 
-EQUAL = 1e-9  # risks that differ by a smaller share are equal
+EQUAL = 1e-9  # risks and means of costs that differ by a smaller share are equal
 
 
 class RowCosts(NamedTuple):
@@ -69,6 +69,16 @@ class RowCosts(NamedTuple):
         """Mean avoidable cost of each decision, taken for all rows (D,)."""
         of_table = np.bincount(self.row, weights=self.weight, minlength=len(self.table))
         return np.asarray((of_table / self.weight.sum()) @ self.table)
+
+    def of_classes(self) -> FloatArray:
+        """Mean avoidable cost of each decision for the rows of each class (L, D); 0 for a class without rows."""
+        means = np.zeros((int(self.label.max()) + 1, self.table.shape[1]))
+        for label in np.unique(self.label[self.weight > 0]):
+            rows = np.flatnonzero((self.label == label) & (self.weight > 0))
+            of_table = np.bincount(self.row[rows], weights=self.weight[rows], minlength=len(self.table))
+            used = np.flatnonzero(of_table)
+            means[label] = (of_table[used] / of_table.sum()) @ self.table[used]
+        return means
 
     def constant_scores(self) -> FloatArray:
         """Scores (D,) that decide for the cheapest decision for all rows."""
