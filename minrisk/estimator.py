@@ -441,10 +441,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         check_is_fitted(self, "model_")
         packed, linear = self.model_.packed, self.model_.projection
         d = self.model_.n_features
-        total = packed.importances(d)
+        total = packed.importances(d + (0 if linear is None else linear.n_columns))
         if linear is not None:
             total = total[:d] + linear.loadings @ total[d:]
-        total = np.bincount(self._categories.source, weights=total).astype(np.float64)
+        if self._categories.columns:
+            total = np.bincount(self._categories.source, weights=total).astype(np.float64)
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
 
     def _n_outputs(self) -> int:
@@ -456,7 +457,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         return {"log_scale": float(self._log_scale)}
 
     def _restore_facts(self, facts: dict[str, Any]) -> None:
-        """Take back what `_facts` gave; raises for anything else."""
+        """Take back what `_facts` gave."""
         self._log_scale = float(facts["log_scale"])
         self.validation_risk_ = getattr(self, "validation_risk_", None)
 

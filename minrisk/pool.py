@@ -362,15 +362,3 @@ def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:
             "pooled_risk": costs.stated(risk) if np.isfinite(risk) else None, "seconds": fit.seconds,
         })  # fmt: skip
     return lines
-
-
-def checked_report(lines: Any) -> list[dict[str, Any]]:
-    """What `report` gave, but for the seconds, read from a file; raises for anything else."""
-    kinds = {
-        "surrogate": str, "variant": str, "share": float, "n_rounds": int, "temperature": float,
-        "risk": float | None, "pooled_risk": float | None,
-    }  # fmt: skip
-    for line in lines:
-        if set(line) != set(kinds) or not all(isinstance(line[name], kind) for name, kind in kinds.items()):
-            raise ValueError(f"{line!r} is not what a fit reports.")
-    return [dict(line) for line in lines]

@@ -1,11 +1,14 @@
 """Small data and parts for tests of the core."""
 
+from dataclasses import fields
+
 import numpy as np
 
 from minrisk._workers import Workers
 from minrisk.binning import fit_binner
 from minrisk.boosting import Recipe
 from minrisk.costs.units import AvoidableCosts
+from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.rows.base import RowCosts
@@ -67,3 +70,16 @@ def make_recipe(rows, binner, base="exponential", offset="paper", max_depth=2, *
 def in_units(table):
     """Costs as losses see them."""
     return AvoidableCosts.of(np.asarray(table, dtype=float), np.arange(len(table))).table
+
+
+def check_packed(packed, n_features):
+    """Compare packed learners with the schema of model files, as loading does."""
+    arrays = {field.name: part for field in fields(packed) if (part := getattr(packed, field.name)) is not None}
+    known = {"features": n_features, "vectors": int(packed.vector_offsets[-1])}
+    groups = ("similarities",) if "anchors" in arrays else ("trees", "values", "lines")
+    parts = {name: part for group in groups for name, part in GROUPS[group].items() if name in arrays}
+    sizes = named_sizes(parts, {name: (array.dtype, array.shape) for name, array in arrays.items()}, known)
+    for name, part in parts.items():
+        check_shape(name, part, arrays[name].shape, sizes)
+        check_range(name, part, arrays[name], sizes)
+    packed.check(known["vectors"])

@@ -19,7 +19,7 @@ from minrisk.binning import fit_binner
 from minrisk.boosting import boost
 from minrisk.codes import simplex_codewords
 from minrisk.rows.directed import DirectedRows
-from tests.helpers import in_units, make_costs
+from tests.helpers import check_packed, in_units, make_costs
 
 pytestmark = pytest.mark.usefixtures("as_published")
 
@@ -269,10 +269,10 @@ def test_plugged_regressors(wine, tmp_path):
 
 def test_a_file_with_bad_slopes_is_refused(wine):
     model = MCBoostClassifier(n_estimators=2).fit(*wine).model_.packed
-    model.check(13)
+    check_packed(model, 13)
     for change, message in (
-        ({"slope": model.slope * np.nan}, "one finite number per node"), ({"origin": None}, "go together"),
-        ({"slope": model.slope[:1]}, "one entry per node"),
+        ({"slope": model.slope * np.nan}, "'slope' must hold numbers"), ({"slope": model.slope[:1]}, "must be of shape"),
+        ({"origin": model.origin - np.inf}, "'origin' must"),
     ):
         with pytest.raises(ValueError, match=message):
-            replace(model, **change).check(13)
+            check_packed(replace(model, **change), 13)

@@ -1,7 +1,5 @@
 """Model files: the same bits back, or a ModelFileError; never a crash, a hang or a wrong answer."""
 
-import io
-import json
 import os
 import stat
 
@@ -14,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
 import minrisk
-from minrisk.io import model_file
 from minrisk.io.model_file import MAGIC, ModelFileError
+from tests.forging import START, changed, envelope
 
 
 @pytest.fixture(scope="module")
@@ -144,26 +142,6 @@ def test_two_thousand_mutations(written, fitted, iris, tmp_path):
     assert same(minrisk.load(path), fitted, iris[0])
 
 
-def forged(written, change):
-    """A file with a valid checksum whose payload was changed on purpose."""
-    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
-    with np.load(io.BytesIO(written[start:])) as archive:
-        arrays = {name: archive[name].copy() for name in archive.files}
-    header = json.loads(arrays["header"].tobytes())
-    change(arrays, header)
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return envelope(buffer.getvalue())
-
-
-def envelope(payload, version=model_file.VERSION):
-    import hashlib
-
-    head = model_file.HEAD.pack(version, len(payload))
-    return MAGIC + head + hashlib.sha256(head + payload).digest() + payload
-
-
 def put(name, value, at=0):
     def change(arrays, header):
         arrays[name][at] = value
@@ -205,7 +183,7 @@ def put_header(name, value):
 )  # fmt: skip
 def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, change):
     path = tmp_path / "forged"
-    path.write_bytes(forged(written, change))
+    path.write_bytes(changed(written, change))
     with pytest.raises(ModelFileError):
         minrisk.load(path)
 
@@ -221,7 +199,7 @@ def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, c
 )  # fmt: skip
 def test_forged_vectors_of_leaves_are_refused(two_sided, tmp_path, change):
     path = tmp_path / "forged"
-    path.write_bytes(forged(two_sided, change))
+    path.write_bytes(changed(two_sided, change))
     with pytest.raises(ModelFileError):
         minrisk.load(path)
 
@@ -255,16 +233,15 @@ def cut(name):
 ])  # fmt: skip
 def test_forged_smooth_scores_are_refused(smooth, tmp_path, change):
     path = tmp_path / "forged"
-    path.write_bytes(forged(smooth, lambda arrays, header: None))
+    path.write_bytes(changed(smooth, lambda arrays, header: None))
     minrisk.load(path)
-    path.write_bytes(forged(smooth, change))
+    path.write_bytes(changed(smooth, change))
     with pytest.raises(ModelFileError):
         minrisk.load(path)
 
 
 def test_files_of_the_format_before_are_read(written, fitted, iris, tmp_path):
-    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
-    (tmp_path / "before").write_bytes(envelope(written[start:], version=3))
+    (tmp_path / "before").write_bytes(envelope(written[START:], version=3))
     assert same(minrisk.load(tmp_path / "before"), fitted, iris[0])
 
 
@@ -281,7 +258,7 @@ def test_splits_stay_behind_and_former_names_are_read(iris, tmp_path):
         header["parameters"]["n_folds"] = 3
         header["parameters"].pop("cv", None)
 
-    path.write_bytes(forged(path.read_bytes(), older))
+    path.write_bytes(changed(path.read_bytes(), older))
     assert minrisk.load(path).cv == 3
 
 
@@ -294,7 +271,7 @@ def test_rounds_of_several_trees(two_sided, iris, tmp_path):
             arrays[name] = arrays[name][::2]
 
     path = tmp_path / "pairs"
-    path.write_bytes(forged(two_sided, in_pairs))
+    path.write_bytes(changed(two_sided, in_pairs))
     model = minrisk.load(path)
     assert model.n_iter_ == len(model.model_) == 3 and model.model_.n_trees == 6
     stages = list(model.staged_decision_function(iris[0]))
@@ -307,8 +284,7 @@ def test_rounds_of_several_trees(two_sided, iris, tmp_path):
 @given(st.integers(0, 10**9), st.integers(0, 255), st.booleans())
 def test_forged_payload_bytes_never_crash(written, two_sided, iris, tmp_path, place, byte, sides):
     """Payload bytes changed under a checksum made anew: refused, or a model that predicts without a crash."""
-    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
-    payload = bytearray((two_sided if sides else written)[start:])
+    payload = bytearray((two_sided if sides else written)[START:])
     payload[place % len(payload)] = byte
     path = tmp_path / "forged"
     path.write_bytes(envelope(bytes(payload)))
@@ -321,15 +297,13 @@ def test_forged_payload_bytes_never_crash(written, two_sided, iris, tmp_path, pl
 
 
 def test_a_newer_format_says_so(written, tmp_path):
-    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
-    (tmp_path / "new").write_bytes(envelope(written[start:], version=7))
+    (tmp_path / "new").write_bytes(envelope(written[START:], version=7))
     with pytest.raises(ModelFileError, match="format 7.*reads 3, 4 and 5: upgrade"):
         minrisk.load(tmp_path / "new")
 
 
 def test_an_older_format_says_so(written, tmp_path):
-    start = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
-    (tmp_path / "old").write_bytes(envelope(written[start:], version=1))
+    (tmp_path / "old").write_bytes(envelope(written[START:], version=1))
     with pytest.raises(ModelFileError, match="format 1.*reads 3, 4 and 5: train again"):
         minrisk.load(tmp_path / "old")
 

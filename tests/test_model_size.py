@@ -1,6 +1,5 @@
 """Models in few bytes: rounded vectors, packed files, what loading takes, and archives that would unpack to too much."""
 
-import hashlib
 import io
 import json
 import os
@@ -15,16 +14,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.lib import format as npy
 
 import minrisk
 from minrisk.io import arrays as io_arrays
-from minrisk.io import model_file
 from minrisk.io.model_file import MAGIC, ModelFileError
 from minrisk.learners.coded_trees import CodedTrees
 from minrisk.learners.rounded_vectors import EXPONENTS, RoundedVectors
 from minrisk.learners.tree import pack
 from minrisk.model import AdditiveModel
+from tests.forging import START, archive, as_bytes, envelope
 from tests.test_model import leaf_tree, plain_scores
 
 FILES = Path(__file__).parent / "files"
@@ -45,7 +43,7 @@ def test_rounding_moves_no_entry_by_more_than_a_32767th_of_the_largest(scale, sh
     np.testing.assert_array_equal(np.asarray(rounded, dtype=np.float32).astype(np.float64), values)
     np.testing.assert_array_equal(np.asarray(RoundedVectors.of(values)), values)
     np.testing.assert_array_equal(np.asarray(rounded[3:7]), values[3:7])
-    rounded.check()
+    assert EXPONENTS[0] <= rounded.exponent.min(initial=0) and rounded.exponent.max(initial=0) <= EXPONENTS[1]
 
 
 def test_rounding_at_the_ends():
@@ -196,30 +194,9 @@ def test_files_of_format_4_are_read(name, tmp_path):
 
 # -- files made to harm ------------------------------------------------------------------------------------------------
 def parts(written):
-    with np.load(io.BytesIO(written[len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES :])) as archive:
+    """All arrays of a file, the header among them."""
+    with np.load(io.BytesIO(written[START:])) as archive:
         return {name: archive[name] for name in archive.files}
-
-
-def envelope(payload):
-    head = model_file.HEAD.pack(model_file.VERSION, len(payload))
-    return MAGIC + head + hashlib.sha256(head + payload).digest() + payload
-
-
-def archive(members):
-    """A packed archive of members given as bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in members.items():
-            file.writestr(name + ".npy", data)
-    return buffer.getvalue()
-
-
-def as_bytes(array, shape=None):
-    """An array as a file of its own, whose header may say another shape."""
-    buffer = io.BytesIO()
-    header = npy.header_data_from_array_1_0(array)
-    npy.write_array_header_1_0(buffer, header if shape is None else {**header, "shape": shape})
-    return buffer.getvalue() + array.tobytes()
 
 
 def refused(payload, path, most):
@@ -272,16 +249,35 @@ def test_other_packing_is_refused(written, tmp_path):
     assert "unknown way" in refused(buffer.getvalue(), tmp_path / "forged", 10e6)
 
 
+def packed(arrays):
+    """The archive of these, behind other bytes."""
+    file = io.BytesIO(b"before")
+    file.seek(0, io.SEEK_END)
+    size = io_arrays.write(file, arrays)
+    assert len(file.getvalue()) == 6 + size and file.getvalue()[:6] == b"before"
+    return file.getvalue()[6:]
+
+
+@pytest.mark.parametrize("arrays", [
+    {"a": np.linspace(0, 1, 3 * 10**5)}, {"b": np.asfortranarray(np.arange(600.0).reshape(20, 30)), "c": np.empty((0, 3))},
+    {"d": np.arange(40, dtype=np.int16)[::2], "e": np.array([True, False]), "f": np.zeros(10**6)},
+])  # fmt: skip
+def test_the_archive_is_what_numpy_makes(arrays):
+    buffer = io.BytesIO()
+    (np.savez if "f" in arrays else np.savez_compressed)(buffer, **arrays)
+    assert packed(arrays) == buffer.getvalue()
+
+
 def test_what_packs_too_well_is_stored():
     arrays = {"a": np.zeros(10**6), "b": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "c": np.empty((0, 3))}
-    payload = io_arrays.pack(arrays)
-    assert len(payload) > 8 * 10**6 and payload == io_arrays.pack(arrays)
+    payload = packed(arrays)
+    assert len(payload) > 8 * 10**6 and payload == packed(arrays)
     found = io_arrays.Unpacked(io.BytesIO(payload), len(payload))
     assert set(found) == set(arrays) and len(found) == 3
     for name, array in arrays.items():
         assert found.kind(name) == (array.dtype, array.shape)
         np.testing.assert_array_equal(found[name], array)
-    assert len(io_arrays.pack({"a": np.arange(10**5)})) < 3 * 10**5
+    assert len(packed({"a": np.arange(10**5)})) < 3 * 10**5
 
 
 @pytest.mark.parametrize("change", [

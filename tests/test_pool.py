@@ -29,7 +29,7 @@ from minrisk.pool import (
 )
 from minrisk.projection import PRINCIPAL, Projection
 from minrisk.selection import LAST_ROUNDS_FROM, Candidate, CrossFit, fit_temperature, log_loss
-from tests.helpers import make_costs, random_costs
+from tests.helpers import check_packed, make_costs, random_costs
 from tests.test_selection import added, example
 
 LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
@@ -598,7 +598,7 @@ def test_a_model_of_members_is_their_average(seed, m):
         np.testing.assert_array_equal(model.projection.weights, projection.weights[:, columns])
     else:
         assert model.projection is None
-    model.packed.check(d + len(columns))
+    check_packed(model.packed, d + len(columns))
 
 
 def test_columns_that_no_tree_names_are_dropped():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from minrisk import REBELClassifier
+from tests.helpers import check_packed
 
 pytestmark = pytest.mark.usefixtures("as_published")
 
@@ -143,7 +144,7 @@ def test_equals_the_twin(seed):
         where = f"round {t + 1}: {context}"
         assert shape(as_twin(tree)) == shape(this.learner), where
         assert close(vector, this.vector, np.abs(this.vector).max()), where
-    got.model_.packed.check(p.X.shape[1])
+    check_packed(got.model_.packed, p.X.shape[1])
     assert len(got.train_loss_) == len(want.losses) == got.n_iter_ + 1
     for t, (ours, twins) in enumerate(zip(got.train_loss_, want.losses, strict=True)):
         assert close(ours, twins, abs(twins)), f"loss after round {t}: {context}"

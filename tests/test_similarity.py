@@ -22,7 +22,7 @@ from minrisk.rows.neighbors import neighbors_of
 from minrisk.rows.points import Points, Units
 from minrisk.rows.similar import SimilarRows
 from minrisk.steps.base import StepProblem
-from tests.helpers import make_costs
+from tests.helpers import check_packed, make_costs
 
 pytestmark = pytest.mark.usefixtures("as_published")
 
@@ -359,9 +359,9 @@ def test_forged_arrays_are_refused(change):
         Similarity(np.eye(2)[:1], np.array([0]), 1.0, True, units, np.ones(1)),
     ]
     packed = pack(learners)
-    packed.check(2)
+    check_packed(packed, 2)
     with pytest.raises(ValueError):
-        replace(packed, **change).check(2)
+        check_packed(replace(packed, **change), 2)
 
 
 def test_importances_find_the_feature_that_matters():

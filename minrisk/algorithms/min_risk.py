@@ -385,11 +385,7 @@ class MinRiskClassifier(BoostedClassifier):
         return {"surrogate": self.surrogate_, "selection": timeless}
 
     def _restore_facts(self, facts: dict[str, Any]) -> None:
-        from minrisk.pool import checked_report
-
-        if facts["surrogate"] not in (*POSTERIOR, *COST_TRAINED):
-            raise ValueError(f"surrogate {facts['surrogate']!r} is unknown.")
-        self.surrogate_, self.selection_ = facts["surrogate"], checked_report(facts["selection"])
+        self.surrogate_, self.selection_ = facts["surrogate"], facts["selection"]
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:

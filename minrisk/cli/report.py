@@ -113,7 +113,7 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix) -> dict[st
 
 def describe_model(model: Any, path: Path) -> dict[str, Any]:
     """What a model file holds."""
-    names = getattr(model, "feature_names_in_", np.array([f"column {j + 1}" for j in range(model.n_features_in_)]))
+    names = getattr(model, "feature_names_in_", None)
     importance = model.feature_importances_
     order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
     hidden = ("cost", "n_jobs", "random_state", "verbose", "warm_start")
@@ -139,7 +139,10 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
         "selection": getattr(model, "selection_", None),
         "train_loss": model.train_loss_.tolist(),
         **{name: None if curve is None else curve.tolist() for name, curve in curves.items()},
-        "importance": [{"feature": str(names[j]), "share": float(importance[j])} for j in order],
+        "importance": [
+            {"feature": f"column {j + 1}" if names is None else str(names[j]), "share": float(importance[j])}
+            for j in order
+        ],
     }
 
 

@@ -1,36 +1,104 @@
-"""Named arrays in one zip archive: written packed, read one at a time, and refused where they unpack to too much.
+"""Named arrays in one zip archive: written and read one at a time, and refused where they unpack to too much.
 
 The archive is what ``numpy.savez_compressed`` makes. An array is read when it is asked for, into memory that its shape
-asks for, and its shape is compared with what the archive holds before any memory is taken.
+asks for. Its shape is compared with what the archive holds before any memory is taken, and all that a file asks for
+comes out of one allowance, a multiple of its size.
 """
 
 from __future__ import annotations
 
-import io
 import math
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 
 SUFFIX = ".npy"
-MOST_UNPACKED = 1 << 20, 64  # bytes, and for each byte of the archive: what its arrays may hold
-CHUNK = 1 << 16  # bytes unpacked at a time
+MOST_UNPACKED = 1 << 20, 64  # bytes, and for each byte of the archive: what it may ask for
+CHUNK = 1 << 16  # bytes packed or unpacked at a time
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+ENCRYPTED = 1  # a flag of members
+MAGIC = npy.magic(1, 0)
+# What NumPy writes before an array's numbers, of one dimension or two; nothing in it is evaluated.
+HEADER = re.compile(
+    rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': (True|False), 'shape': \((\d{1,15}),(?: (\d{1,15}))?\), \} *\n"
+)
 
 
-def pack(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The archive's bytes, the same ones for the same arrays."""
-    for write in (np.savez_compressed, np.savez):  # the second for what would seem to unpack to too much
-        buffer = io.BytesIO()
-        write(buffer, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle
-        if sum(array.nbytes for array in arrays.values()) <= _most(len(buffer.getbuffer())):
+class Allowance:
+    """Bytes of memory that a file may still ask for.
+
+    Parameters
+    ----------
+    size : int
+        Of the file.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.left = _most(size)
+
+    def take(self, n_bytes: int) -> None:
+        """Use some of it.
+
+        Raises
+        ------
+        ValueError
+            If there is less.
+        """
+        if n_bytes > self.left:
+            least, times = MOST_UNPACKED
+            raise ValueError(
+                f"it asks for far more memory than a model of its size, beyond {times} times the file and {least} "
+                "bytes."
+            )
+        self.left -= n_bytes
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+class _Rest:
+    """A file from some place on, as a file of its own."""
+
+    def __init__(self, file: IO[bytes], start: int) -> None:
+        self._file, self._start = file, start
+        self.write, self.flush = file.write, file.flush
+
+    def tell(self) -> int:
+        return self._file.tell() - self._start
+
+    def seek(self, offset: int) -> int:
+        return self._file.seek(self._start + offset) - self._start
+
+
+def write(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> int:
+    """Write the archive from a file's place on, up to its end: the same bytes for the same arrays; returns how many."""
+    start, unpacked = file.tell(), sum(array.nbytes for array in arrays.values())
+    for packing in reversed(PACKED):  # stored is what would seem to unpack to too much
+        file.seek(start)
+        file.truncate()
+        rest: Any = _Rest(file, start)
+        with zipfile.ZipFile(rest, "w", packing) as archive:
+            for name, array in arrays.items():
+                with archive.open(name + SUFFIX, "w", force_zip64=True) as member:
+                    _write(member, array)
+        size = file.tell() - start
+        if unpacked <= _most(size):
             break
-    return buffer.getvalue()
+    return size
 
 
+def _write(member: IO[bytes], array: np.ndarray) -> None:
+    """An array as NumPy writes it, without a copy of it."""
+    description = npy.header_data_from_array_1_0(array)
+    npy.write_array_header_1_0(member, description)
+    numbers = np.ascontiguousarray(array.T if description["fortran_order"] else array).reshape(-1).view(np.uint8)
+    for low in range(0, len(numbers), CHUNK):
+        member.write(numbers[low : low + CHUNK].data)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
 class Unpacked(Mapping[str, np.ndarray]):
     """The arrays of an archive by name, each read anew when it is asked for.
 
@@ -41,10 +109,15 @@ class Unpacked(Mapping[str, np.ndarray]):
     size : int
         Bytes of the archive.
 
+    Attributes
+    ----------
+    allowance : Allowance
+        What is left beside the arrays.
+
     Raises
     ------
     ValueError
-        If the arrays are packed in an unknown way, hold objects, or would unpack to far more than the archive.
+        If a name occurs twice, or the arrays are packed in an unknown way or would unpack to far more than the archive.
     zipfile.BadZipFile
         If it is no archive.
     """
@@ -52,11 +125,14 @@ class Unpacked(Mapping[str, np.ndarray]):
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._archive = zipfile.ZipFile(file)
         members = self._archive.infolist()
-        if any(member.compress_type not in PACKED for member in members):
+        if any(member.compress_type not in PACKED or member.flag_bits & ENCRYPTED for member in members):
             raise ValueError("its arrays are packed in an unknown way.")
-        if sum(member.file_size for member in members) > _most(size):
-            raise ValueError("its arrays would unpack to far more than the file.")
+        self.allowance = Allowance(size)
+        self.allowance.take(sum(member.file_size for member in members))
         self._members = {member.filename.removesuffix(SUFFIX): member for member in members}
+        if len(self._members) != len(members):
+            raise ValueError("it holds two arrays of the same name.")
+        self._kinds: dict[str, tuple[np.dtype, tuple[int, ...]]] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -69,39 +145,40 @@ class Unpacked(Mapping[str, np.ndarray]):
 
     def kind(self, name: str) -> tuple[np.dtype, tuple[int, ...]]:
         """Dtype and shape of an array, which is not read."""
-        with self._archive.open(self._members[name]) as file:
-            shape, dtype, _ = _header(file)
-        return dtype, shape
+        if name not in self._kinds:
+            with self._archive.open(self._members[name]) as file:
+                self._kinds[name] = self._header(name, file)[:2]
+        return self._kinds[name]
 
     def __getitem__(self, name: str) -> np.ndarray:
-        member = self._members[name]
-        with self._archive.open(member) as file:
-            shape, dtype, rows_first = _header(file)
-            count = math.prod(shape)
-            if dtype.hasobject or count * dtype.itemsize != member.file_size - file.tell():
-                raise ValueError(f"array {name!r} is not as large as its shape says, or holds objects.")
-            flat = np.empty(count, dtype=dtype)
-            rest = flat.view(np.uint8) if count else np.empty(0, dtype=np.uint8)
+        with self._archive.open(self._members[name]) as file:
+            dtype, shape, columns_first = self._header(name, file)
+            flat = np.empty(math.prod(shape), dtype=dtype)
+            rest = flat.view(np.uint8)
             while len(rest):
                 chunk = file.read(min(CHUNK, len(rest)))
                 if not chunk:
-                    raise ValueError(f"array {name!r} is cut short.")
+                    raise ValueError(f"its array {name!r} is cut short.")
                 rest[: len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
                 rest = rest[len(chunk) :]
             file.read(1)  # there its checksum is compared
-        array = flat.reshape(shape) if rows_first else flat.reshape(shape[::-1]).T
-        return np.ascontiguousarray(array)
+        return np.ascontiguousarray(flat.reshape(shape[::-1]).T) if columns_first else flat.reshape(shape)
 
-
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, bool]:
-    """Shape, dtype, and whether rows stand one after another."""
-    if npy.read_magic(file) != (1, 0):
-        raise ValueError("its arrays are written in an unknown way.")
-    shape, columns_first, dtype = npy.read_array_header_1_0(file)
-    return shape, dtype, not columns_first
+    def _header(self, name: str, file: IO[bytes]) -> tuple[np.dtype, tuple[int, ...], bool]:
+        """Dtype, shape, and whether columns stand one after another; raises where the archive holds more or less."""
+        written = b""
+        if file.read(len(MAGIC)) == MAGIC:
+            written = file.read(int.from_bytes(file.read(2), "little"))
+        found = HEADER.fullmatch(written)
+        if found is None:
+            raise ValueError(f"its array {name!r} is written in an unknown way.")
+        dtype, shape = np.dtype(found[1].decode()), tuple(int(size) for size in found.groups()[2:] if size)
+        if math.prod(shape) * dtype.itemsize != self._members[name].file_size - file.tell():
+            raise ValueError(f"its array {name!r} is not as large as its shape says.")
+        return dtype, shape, found[2] == b"True"
 
 
 def _most(size: int) -> int:
-    """Bytes that the arrays of an archive of so many may hold."""
+    """Bytes that an archive of so many may ask for."""
     least, times = MOST_UNPACKED
     return least + times * size

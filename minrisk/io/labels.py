@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
@@ -12,9 +13,22 @@ import numpy as np
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, match_labels, named_beside
+from minrisk.frames import of_cells
+from minrisk.io.arrays import Allowance
 from minrisk.validation import label_array, plain_array
 
 KINDS = "classes", "decisions"  # what labels are of
+MOST_LETTERS = 1000  # in a label: every prediction holds one for each row
+DTYPE = re.compile(
+    r"object|[<>|]?(?:b1|[iu][1248]|f[248]|U\d{1,9}|M8\[(?:\d{1,9})?(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])"
+)  # of labels
+SHOWN = 60  # characters of a value in a message
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def costs_out(estimator: Any) -> tuple[dict[str, FloatArray], dict[str, Any]]:
@@ -42,46 +56,66 @@ def labels_out(labels: Labels) -> dict[str, Any]:
             f"Labels and categories must be numbers, strings or truth values to be saved, got {values[:5]!r}: make "
             "texts of them before the fit, as .astype(str) does."
         )
-    return {"dtype": "object" if labels.dtype == object else labels.dtype.str, "values": values}
+    wide = labels.dtype.kind == "U" and labels.dtype.itemsize > np.dtype(f"U{MOST_LETTERS}").itemsize
+    dtype = np.asarray(values).dtype if wide else labels.dtype  # no wider than the longest needs
+    return {"dtype": "object" if dtype.kind == "O" else dtype.str, "values": values}
 
 
-def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, np.ndarray], room: Allowance) -> None:
     """Give an estimator its labels and costs; raises for what does not fit together."""
-    estimator.classes_ = labels_in(header["classes"])
-    if len(estimator.classes_) < 2 or len(set(estimator.classes_.tolist())) != len(estimator.classes_):
-        raise ValueError("the classes must be at least two, all different.")
-    classes, written = as_labels(estimator.classes_), as_labels(labels_in(header["decisions"]))
-    others = tuple(label for label, at in zip(written, match_labels(written, classes), strict=True) if at < 0)
-    decisions = (*written[: len(written) - len(others)], *named_beside(others, classes, classes))  # as in older files
+    estimator.classes_ = labels_in(header["classes"], room)
+    classes, decisions = as_labels(estimator.classes_), as_labels(values_in(header["decisions"]), "the decisions")
+    known = [at for at in match_labels(decisions, classes) if at >= 0]
+    others = decisions[len(known) :]
+    if len(known) + sum(at < 0 for at in match_labels(others, classes)) < len(decisions) or known != sorted(known):
+        raise ValueError("its decisions must be classes, in their order, and then others.")
+    decisions = (*decisions[: len(known)], *named_beside(others, classes, classes))  # as in older files
+    widest = max(4 * len(label) if isinstance(label, str) else 8 for label in decisions)
+    room.take(len(decisions) * max(widest, estimator.classes_.dtype.itemsize))
     estimator.decisions_ = label_array(decisions, estimator.classes_)
     estimator.cost_ = estimator._stated = None
     if "cost" in arrays:
         names: dict[str, Any] = {"classes": classes, "decisions": decisions}
         if "stated" in arrays:
-            names = {kind: labels_in(header[f"stated_{kind}"]).tolist() for kind in KINDS}
+            names = {kind: values_in(header[f"stated_{kind}"]) for kind in KINDS}
         stated = CostMatrix(arrays["stated" if "stated" in arrays else "cost"], **names, allow_diagonal=True)
         estimator.cost_ = as_cost(stated, classes)
         if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
-            raise ValueError("the costs of the decisions are not those that were stated.")
-        known = header.get("cost_stated", estimator.cost_ != as_cost(None, classes))  # older files do not say
-        estimator._stated = stated if known else None
+            raise ValueError("its costs are not those that were stated.")
+        told = header.get("cost_stated", estimator.cost_ != as_cost(None, classes))  # older files do not say
+        estimator._stated = stated if told else None
         estimator.cost = stated if header["cost_given"] else None
 
 
-def labels_in(labels: dict[str, Any]) -> Labels:
-    """Labels as `labels_out` wrote them."""
-    values, dtype = labels["values"], labels["dtype"]
-    if not all(isinstance(value, (str, bool, int, float)) for value in values):
-        raise ValueError("labels must be numbers, strings or truth values.")
-    if dtype == "object":
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
-    if np.dtype(dtype).kind == "M":
-        return np.array(values, dtype=np.int64).view(dtype)
-    if np.dtype(dtype).kind not in "biufU":
-        raise ValueError(f"labels of dtype {dtype!r} are unknown.")
-    return np.array(values, dtype=dtype)
+def labels_in(labels: dict[str, Any], room: Allowance) -> Labels:
+    """Labels as `labels_out` wrote them, in an array of their dtype, which `DTYPE` matches.
+
+    Raises
+    ------
+    ValueError
+        If the dtype does not hold them, or the array would be far larger than the file.
+    """
+    values, written = labels["values"], labels["dtype"]
+    dtype = np.dtype(written)
+    room.take(dtype.itemsize * len(values))
+    if dtype.kind == "O":
+        return of_cells(values)
+    try:
+        array = np.array(values, dtype=np.int64).view(dtype) if dtype.kind == "M" else np.array(values, dtype=dtype)
+        plain = array.view(np.int64) if dtype.kind == "M" else array
+        held = plain.tolist() == values
+    except (ValueError, TypeError, OverflowError):
+        held = False
+    if not held:
+        raise ValueError(f"it has labels that are not of their dtype {written!r}, such as {shown(values[:1])}.")
+    return array
+
+
+def values_in(labels: dict[str, Any]) -> list[Any]:
+    """Labels, or categories, as `labels_out` wrote them, as plain values."""
+    if "M8" not in labels["dtype"]:
+        return list(labels["values"])
+    return list(np.array(labels["values"], dtype=np.int64).view(labels["dtype"]))
 
 
 def name_out(name: Any) -> Any:

@@ -2,18 +2,22 @@
 
 A file is MAGIC, format version (uint32), payload length (uint64), SHA-256 of the rest, payload; little-endian. The
 payload is an ``.npz`` archive (`minrisk.io.arrays`) of the model's arrays and a JSON header. The
-checksum tells damage; what damage cannot explain (a file made to harm) is stopped by checking every index and shape
-before a kernel sees it. How a fit was run (threads, verbosity) is not stored: the same model gives the same bytes.
+checksum tells damage; what damage cannot explain (a file made to harm) is stopped by `minrisk.io.schema`, which says
+what a file may hold. How a fit was run (threads, verbosity) is not stored: the same model gives the same bytes.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
-import io
 import json
-import math
+import shutil
 import struct
-from collections.abc import Mapping
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from numbers import Integral
 from pathlib import Path
@@ -22,20 +26,17 @@ from typing import IO, Any
 import numpy as np
 
 import minrisk
-from minrisk._typing import FloatArray
-from minrisk.categories import Categories, Category
-from minrisk.cost_regression import CostRegression
+from minrisk.categories import Category
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
-from minrisk.io.labels import costs_out, labels_in, labels_out, name_in, name_out, restore_labels
+from minrisk.io.header import RUN_PARAMETERS
+from minrisk.io.labels import costs_out, labels_out, name_out
+from minrisk.io.restore import restore
+from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
 from minrisk.learners.packed_similarities import PackedSimilarities
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
-from minrisk.losses.links import LINKS
-from minrisk.model import AdditiveModel
-from minrisk.projection import Projection
-from minrisk.smooth import SmoothScores
 from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"
@@ -44,35 +45,8 @@ READABLE = (3, 4, 5)  # 3 knew no smooth scores, 4 no rounded vectors and nothin
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
 CHUNK = 1 << 16  # bytes that are read at a time
-
-RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # not part of a model
-FORMER = {"n_folds": "cv"}  # names of parameters in older files
-ARRAYS = {"intercept": (np.float64, 1), "train_loss": (np.float64, 1)}
-VECTORS = {"vectors": (np.float64, 2)}
-ROUNDED = {"mantissa": (np.int16, 2), "exponent": (np.int16, 1)}  # in place of them
-TREE_ARRAYS = {
-    "feature": (np.int32, 1), "threshold": (np.float64, 1), "left": (np.int32, 1), "vector": (np.int32, 1),
-    "gain": ((np.float64, np.float32), 1), "offsets": (np.int64, 1), "vector_offsets": (np.int64, 1),
-    "depth": (np.int32, 1),
-}  # fmt: skip
-SIMILARITY_ARRAYS = {
-    "anchors": (np.float64, 2), "anchor_row": (np.int64, 1), "near": (np.int32, 1), "far": (np.int32, 1),
-    "span": (np.float64, 1), "real": (np.bool_, 1), "gain": (np.float64, 1), "center": (np.float64, 1),
-    "scale": (np.float64, 1), "fill": (np.float64, 1),
-}  # fmt: skip
-CURVES = {"train_risk": (np.float64, 1), "validation_risk": (np.float64, 1), "validation_loss": (np.float64, 2)}
-PROJECTION = {"center": (np.float64, 1), "scale": (np.float64, 1), "weights": (np.float64, 2)}
-SMOOTH = {
-    "smooth_center": (np.float64, 1), "smooth_scale": (np.float64, 1), "landmarks": (np.float64, 2),
-    "smooth_vectors": (np.float64, 2), "smooth_width": (np.float64, 1),
-}  # fmt: skip
-REGRESSION = {"unit": (np.float64, 1), "means": (np.float64, 2), "vectors": (np.float64, 2), "bounds": (np.int64, 1)}
-COSTS = {f"costs_{name}": kind for name, kind in (TREE_ARRAYS | REGRESSION).items()}  # learnt from costs per row
-LEAVES = {"value": (np.float64, 1), "slope": (np.float64, 1), "origin": (np.float64, 1)}
-COSTS_STATED = {"cost": (np.float64, 2), "stated": (np.float64, 2)}
-OPTIONAL = {
-    **CURVES, **PROJECTION, **SMOOTH, **COSTS, **LEAVES, **COSTS_STATED, "category_numbers": (np.float64, 1),
-}  # fmt: skip
+# What the standard library says of an archive that it cannot read
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OverflowError)
 
 
 class ModelFileError(ValueError):
@@ -98,6 +72,8 @@ def save(estimator: BoostedClassifier, path: str | Path) -> None:
         If the estimator is not fitted.
     TypeError
         If it is not one of minrisk's, or its class labels are neither numbers, strings nor truth values.
+    ValueError
+        If it is beyond what a file holds, such as scores beyond float64; the message says what.
     OSError
         If the file cannot be written.
 
@@ -111,11 +87,9 @@ def save(estimator: BoostedClassifier, path: str | Path) -> None:
     >>> minrisk.load(path).predict(X[:2])
     array([0, 0])
     """
-    payload = _payload(estimator)
-    head = HEAD.pack(VERSION, len(payload))
-    digest = hashlib.sha256(head + payload).digest()
-    with write_beside(path) as beside:
-        beside.write_bytes(MAGIC + head + digest + payload)
+    header, arrays = _parts(estimator)
+    with write_beside(path) as beside, open(beside, "r+b") as file:
+        _write(file, header, arrays)
 
 
 def load(path: str | Path) -> Any:
@@ -137,15 +111,37 @@ def load(path: str | Path) -> Any:
     OSError
         If the file cannot be read.
     """
-    with open(path, "rb") as file:
-        whole = file if file.seekable() else io.BytesIO(file.read())
+    with open(path, "rb") as file, _seekable(file) as whole:
         size = _check_head(whole, path)
         try:
-            return _restore(io_arrays.Unpacked(whole, size))
-        except ModelFileError:
+            return restore(Contents(io_arrays.Unpacked(whole, size), size))
+        except MemoryError:
             raise
-        except Exception as error:  # whatever a hostile payload provokes is one kind of error to the caller
-            raise ModelFileError(f"{path} is not a valid minrisk model: {error}") from error
+        except RecursionError:
+            what = "its header is nested too deeply."
+        except BROKEN as error:
+            what = f"its archive is broken ({type(error).__name__}: {error})."
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # of a place before the file's beginning
+                raise
+            what = "its archive is broken."
+        except ValueError as error:
+            what = str(error)
+        except Exception as error:  # whatever else a hostile file provokes is one kind of error to the caller
+            what = f"its parts do not fit together ({type(error).__name__}: {error})."
+        raise ModelFileError(f"{path} is not a valid minrisk model: {' '.join(what.split())}")
+
+
+@contextmanager
+def _seekable(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The file, or what it gives in a temporary one, such as of a pipe."""
+    if file.seekable():
+        yield file
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(file, copy)
+        copy.seek(0)
+        yield copy
 
 
 def _check_head(file: IO[bytes], path: str | Path) -> int:
@@ -155,11 +151,8 @@ def _check_head(file: IO[bytes], path: str | Path) -> int:
         raise ModelFileError(f"{path} is not a minrisk model file, or is cut short: give a file made by minrisk.save.")
     head = start[len(MAGIC) : -DIGEST_BYTES]
     version, length = HEAD.unpack(head)
-    digest, found = hashlib.sha256(head), 0
-    while chunk := file.read(CHUNK):
-        digest.update(chunk)
-        found += len(chunk)
-    if digest.digest() != start[-DIGEST_BYTES:] or length != found:
+    digest, found = _digest(file, head)
+    if digest != start[-DIGEST_BYTES:] or length != found:
         raise ModelFileError(f"{path} is damaged: its checksum does not match. Take a fresh copy or train again.")
     if version not in READABLE:
         advice = "upgrade" if version > VERSION else "train again"
@@ -169,7 +162,36 @@ def _check_head(file: IO[bytes], path: str | Path) -> int:
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
-def _payload(estimator: BoostedClassifier) -> bytes:
+def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a model, an array at a time, and make sure that it can be read again."""
+    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
+    file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
+    start = file.tell()
+    size = io_arrays.write(file, {"header": np.frombuffer(text, dtype=np.uint8), **arrays})
+    try:
+        contents = Contents(io_arrays.Unpacked(file, size), size)
+        for name, array in arrays.items():
+            check_range(name, contents.parts[name], array, contents.sizes)
+    except ValueError as error:
+        raise ValueError(f"This model cannot be saved, since no such file could be loaded: {error}") from None
+    head = HEAD.pack(VERSION, size)
+    file.seek(start)
+    digest = _digest(file, head)[0]
+    file.seek(0)
+    file.write(MAGIC + head + digest)
+
+
+def _digest(file: IO[bytes], head: bytes) -> tuple[bytes, int]:
+    """SHA-256 of the head and the rest of a file, and how many bytes these are."""
+    digest, found = hashlib.sha256(head), 0
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+        found += len(chunk)
+    return digest.digest(), found
+
+
+def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays of a fitted estimator."""
     from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(estimator, minrisk.ALGORITHMS):
@@ -184,20 +206,22 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     names = [field.name for field in fields(model.packed)]
     arrays = {name: part for name in names if (part := getattr(model.packed, name)) is not None}
     if isinstance(model.vectors, RoundedVectors):
-        arrays |= {name: getattr(model.vectors, name) for name in ROUNDED}
+        arrays |= {name: getattr(model.vectors, name) for name in GROUPS["rounded vectors"]}
     else:
         arrays["vectors"] = model.vectors
     arrays["intercept"] = model.intercept
     if model.projection is not None:
-        arrays |= {name: getattr(model.projection, name) for name in PROJECTION}
+        arrays |= {name: getattr(model.projection, name) for name in GROUPS["linear features"]}
     if (smooth := model.smooth) is not None:
         parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
-        arrays |= dict(zip(SMOOTH, parts, strict=True))
+        arrays |= dict(zip(GROUPS["smooth scores"], parts, strict=True))
     if (regression := getattr(estimator, "cost_regression_", None)) is not None:
         arrays |= {f"costs_{name}": np.atleast_1d(getattr(regression, name)) for name in REGRESSION}
-        arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREE_ARRAYS}
+        arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREES}
     arrays["train_loss"] = estimator.train_loss_
-    arrays |= {name: curve for name in CURVES if (curve := getattr(estimator, name + "_", None)) is not None}
+    for name in ("train_risk", "validation_risk", "validation_loss"):
+        if (curve := getattr(estimator, name + "_", None)) is not None:
+            arrays[name] = curve
     costs, labels = costs_out(estimator)
     arrays |= costs
     features, given = getattr(estimator, "feature_names_in_", None), estimator.get_params(deep=False)
@@ -227,8 +251,7 @@ def _payload(estimator: BoostedClassifier) -> bytes:
     if columns := estimator._categories.columns:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
-    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
-    return io_arrays.pack({"header": np.frombuffer(text, dtype=np.uint8), **arrays})
+    return header, arrays
 
 
 def _category_out(column: Category) -> dict[str, Any]:
@@ -236,162 +259,3 @@ def _category_out(column: Category) -> dict[str, Any]:
     values = labels_out(plain_array(column.values))
     return {"position": column.position, "name": column.name, "ordered": column.ordered, "values": values,
             "added": column.table.shape[1]}  # fmt: skip
-
-
-# -- reading -------------------------------------------------------------------------------------------------------
-Arrays = Mapping[str, np.ndarray]
-
-
-def _restore(arrays: io_arrays.Unpacked) -> Any:
-    _check_kinds(arrays)
-    header = json.loads(arrays["header"].tobytes())
-    algorithms = {algorithm.__name__: algorithm for algorithm in minrisk.ALGORITHMS}
-    if header["algorithm"] not in algorithms:
-        raise ModelFileError(f"algorithm {header['algorithm']!r} is unknown.")
-    parameters = {FORMER.get(name, name): value for name, value in header["parameters"].items()}
-    if "cost" in parameters:  # which might be the path of any file
-        raise ModelFileError("its costs are not among its arrays.")
-    estimator = algorithms[header["algorithm"]](**parameters)
-    check_parameters(header["algorithm"], estimator.get_params(deep=False), estimator._rules)
-    restore_labels(estimator, header, arrays)
-    estimator._restore_facts(header["facts"])
-    estimator.model_ = _restore_model(header, arrays, estimator._n_outputs())
-    if isinstance(estimator, minrisk.MinRiskClassifier):
-        estimator.cost_regression_ = _restore_regression(arrays, estimator)
-    estimator._categories = _restore_categories(header, arrays, estimator.model_.n_features)
-    estimator.n_features_in_ = estimator._categories.n_features
-    if header["feature_names"] is not None:
-        if len(header["feature_names"]) != estimator.n_features_in_:
-            raise ModelFileError("there is not one name per feature.")
-        estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    names = header["feature_names"] or header.get("feature_numbers") or header.get("feature_labels")
-    if names is not None:
-        names = tuple(map(name_in, names))
-        if len(names) != estimator.n_features_in_ or 0 < sum(isinstance(name, str) for name in names) < len(names):
-            raise ModelFileError("there is not one name per feature.")
-        estimator._column_names = names
-    estimator._began_with = estimator._lasting_parameters()
-    if "target" in header:
-        estimator.target_name_ = str(header["target"])
-    estimator.n_iter_ = len(estimator.model_)
-    for name in ("train_loss", *CURVES):
-        curve = arrays.get(name)
-        if name in ("train_loss", "train_risk") and curve is not None and len(curve) != estimator.n_iter_ + 1:
-            raise ModelFileError(f"{name} must have one value per round and one before.")
-        if curve is not None:
-            setattr(estimator, name + "_", curve)
-    estimator._seed = int(header["seed"])
-    return estimator
-
-
-def _check_kinds(arrays: io_arrays.Unpacked) -> None:
-    """Refuse arrays that are missing, of the wrong dtype or number of dimensions; none is read."""
-    learners = SIMILARITY_ARRAYS if "anchors" in arrays else TREE_ARRAYS
-    vectors = ROUNDED if "mantissa" in arrays else VECTORS
-    needed: dict[str, tuple[Any, int]] = {"header": (np.uint8, 1), **ARRAYS, **learners, **vectors}
-    for name, (dtypes, n_dimensions) in {**OPTIONAL, **needed}.items():
-        if name not in arrays and name not in needed:
-            continue
-        dtype, shape = arrays.kind(name) if name in arrays else (None, ())
-        if dtype not in (dtypes if isinstance(dtypes, tuple) else (dtypes,)) or len(shape) != n_dimensions:
-            raise ModelFileError(f"array {name!r} is missing or of the wrong kind.")
-
-
-def _restore_categories(header: dict[str, Any], arrays: Arrays, n_numbers: int) -> Categories:
-    """The columns of categories of a model that sees so many numbers."""
-    flat, columns, begin = arrays.get("category_numbers", np.empty(0)), [], 0
-    for part in header.get("categories", []):
-        values = tuple(labels_in(part["values"]).tolist())
-        shape = len(values) + 1, int(part["added"])
-        end = begin + math.prod(shape)
-        table = flat[begin:end].reshape(shape)  # raises for what does not fit, also for a negative number
-        columns.append(Category(part["position"], part["name"], values, bool(part["ordered"]), table))
-        begin = end
-    d = n_numbers - sum(column.table.shape[1] for column in columns)
-    positions = [column.position for column in columns]
-    whole = all(type(j) is int for j in positions) and positions == sorted(set(positions))
-    if not whole or begin != len(flat) or (columns and not 0 <= positions[0] <= positions[-1] < d):
-        raise ModelFileError("the columns of categories do not fit the features.")
-    if not np.all(np.isfinite(flat)):
-        raise ModelFileError("a number of the categories is not finite.")
-    return Categories(tuple(columns), d)
-
-
-def _restore_model(header: dict[str, Any], arrays: Arrays, n_outputs: int) -> AdditiveModel:
-    kind: Any = PackedSimilarities if "anchors" in arrays else PackedTrees
-    packed = kind(**{field.name: arrays.get(field.name) for field in fields(kind)})
-    n_features = int(header["n_features"])
-    projection = None if kind is PackedSimilarities else _restore_projection(arrays, n_features)
-    packed.check(n_features + (0 if projection is None else projection.n_columns))
-    vectors, intercept = _restore_vectors(arrays), arrays["intercept"]  # now that the checks need no memory any more
-    if vectors.shape != (packed.vector_offsets[-1], n_outputs) or intercept.shape != (n_outputs,):
-        raise ModelFileError("there must be as many vectors as the learners name, with one entry per decision.")
-    if not np.all(np.isfinite(intercept)):
-        raise ModelFileError("the intercept is not finite.")
-    if header["link"] is not None and header["link"] not in LINKS:
-        raise ModelFileError(f"link {header['link']!r} is unknown.")
-    per_round = header["trees_per_round"]
-    if type(per_round) is not int or per_round < 1 or len(packed) % per_round:
-        raise ModelFileError("trees_per_round must be a positive whole number that divides the number of trees.")
-    temperature = float(header["temperature"])
-    if not 0 < temperature < np.inf:
-        raise ModelFileError(f"temperature {temperature} is not a positive number.")
-    smooth = _restore_smooth(arrays, n_features, n_outputs)
-    return AdditiveModel(
-        packed, vectors, intercept, n_features, header["link"], per_round, temperature, projection, smooth
-    )
-
-
-def _restore_regression(arrays: Arrays, estimator: Any) -> CostRegression | None:
-    """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
-    model, D = estimator.model_, len(estimator.decisions_)
-    if estimator.cost_ is not None or model.link is None:
-        return None
-    if not all(name in arrays for name in COSTS):
-        raise ModelFileError("there must be a cost matrix, or what was learnt from costs per row.")
-    packed = PackedTrees(value=None, **{name: arrays[f"costs_{name}"] for name in TREE_ARRAYS})
-    packed.check(model.n_features)
-    unit, means, vectors, bounds = (arrays[f"costs_{name}"] for name in REGRESSION)
-    if means.shape != (len(estimator.classes_), D) or vectors.shape != (packed.vector_offsets[-1], D):
-        raise ModelFileError("costs per class, and the vectors of their trees, need one entry per decision.")
-    if unit.shape != (1,) or not all(np.all(np.isfinite(part)) for part in (unit, means, vectors)):
-        raise ModelFileError("a cost is not finite.")
-    within = bounds.shape == (len(means) + 1,) and bounds[0] == 0 and bounds[-1] == len(packed)
-    if not within or np.any(bounds[1:] < bounds[:-1]):
-        raise ModelFileError("each class must have a range of the trees that say its costs.")
-    return CostRegression(float(unit[0]), means, packed, vectors, bounds)
-
-
-def _restore_vectors(arrays: Arrays) -> FloatArray | RoundedVectors:
-    if "mantissa" in arrays:
-        rounded = RoundedVectors(arrays["mantissa"], arrays["exponent"])
-        rounded.check()
-        return rounded
-    if not np.all(np.isfinite(vectors := arrays["vectors"])):
-        raise ModelFileError("a vector is not finite.")
-    return vectors
-
-
-def _restore_projection(arrays: Arrays, n_features: int) -> Projection | None:
-    parts = [arrays[name] for name in PROJECTION if name in arrays]
-    if not parts:
-        return None
-    if len(parts) != len(PROJECTION) or any(len(part) != n_features for part in parts):
-        raise ModelFileError("the linear features need a center, a scale and weights, each with a row per feature.")
-    if not all(np.all(np.isfinite(part)) for part in parts):
-        raise ModelFileError("a number of the linear features is not finite.")
-    return Projection(*parts)
-
-
-def _restore_smooth(arrays: Arrays, n_features: int, n_outputs: int) -> SmoothScores | None:
-    parts = [arrays[name] for name in SMOOTH if name in arrays]
-    if not parts:
-        return None
-    m = arrays["landmarks"].shape[1] if "landmarks" in arrays else 0
-    shapes = [(n_features,), (n_features,), (n_features, m), (m, n_outputs), (1,)]
-    if [part.shape for part in parts] != shapes:
-        raise ModelFileError("the smooth scores need a center, a scale, landmarks, vectors and a width that fit.")
-    if not all(np.all(np.isfinite(part)) for part in parts) or parts[-1][0] < 0:
-        raise ModelFileError("a number of the smooth scores is not finite, or their width is negative.")
-    center, scale, landmarks, vectors, width = parts
-    return SmoothScores(center, scale, landmarks, float(width[0]), vectors)

@@ -12,6 +12,7 @@ from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.learners.rounded_vectors import RoundedVectors
 from minrisk.learners.tree import PackedTrees
 
+FEW_FEATURES, NODES_PER_FEATURE = 512, 16  # with more features for so many nodes the table would outweigh the trees
 CODES_PER_TREE = 4  # coding so many values of a row takes as long as a tree without codes takes longer
 
 
@@ -47,7 +48,7 @@ class CodedTrees(NamedTuple):
         new = np.ones(len(inner), dtype=np.bool_)
         new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
         features, counts = np.unique(feature[new], return_counts=True)
-        if np.any(counts > LEAF_BIN) or len(features) > COLUMN:
+        if np.any(counts > LEAF_BIN) or len(features) > min(COLUMN, FEW_FEATURES + len(leaf) // NODES_PER_FEATURE):
             return None
         column = np.repeat(np.arange(len(features)), counts)
         place = np.arange(len(column)) - np.repeat(np.cumsum(counts) - counts, counts)

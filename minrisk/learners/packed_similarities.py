@@ -14,6 +14,7 @@ from minrisk.learners.similarity import Similarity
 from minrisk.rows.points import Points, Units
 
 BLOCK_BYTES = 16 << 20  # of distances at a time
+BLOCK_LEARNERS = 256  # whose answers are asked for at a time
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,13 @@ class PackedSimilarities:
 
     def importances(self, n_features: int) -> FloatArray:
         """Sum of the gains of two-point learners, shared out by each feature's part in |x_i - x_j|^2."""
-        total = np.zeros(n_features)
-        for t in np.flatnonzero(self.far >= 0):
-            squares = (self.anchors[self.near[t]] - self.anchors[self.far[t]]) ** 2
-            total += self.gain[t] * squares / squares.sum()
+        total, two = np.zeros(n_features), self.far >= 0
+        pairs, which = np.unique(np.column_stack([self.near[two], self.far[two]]), axis=0, return_inverse=True)
+        for (near, far), gain in zip(pairs, np.bincount(which.ravel(), weights=self.gain[two]), strict=True):
+            squares = (self.anchors[near] - self.anchors[far]) ** 2
+            whole = squares.sum()
+            if whole > 0:  # else the two are one point, to float64
+                total += gain * (squares / whole)
         return total
 
     @property
@@ -117,36 +121,23 @@ class PackedSimilarities:
     def responses(self, X: np.ndarray) -> FloatArray:
         """f_t(x) of every learner, (n, T)."""
         out = np.zeros((len(X), len(self)))
-        self.add_scores(X, np.eye(len(self)), 0, len(self), 0, len(X), out)
+        for first in range(0, len(self), BLOCK_LEARNERS):
+            block = self[first : first + BLOCK_LEARNERS]
+            answers, n = np.zeros((len(X), len(block))), len(block)
+            block.add_scores(X, np.eye(n), 0, n, 0, len(X), answers)
+            out[:, first : first + n] = answers
         return out
 
-    def check(self, n_features: int) -> None:
-        """Refuse arrays that a prediction kernel could not read safely.
+    def check(self, n_vectors: int) -> None:
+        """Refuse learners that do not say what they compare with; entries are in the ranges of `minrisk.io.schema`.
 
         Raises
         ------
         ValueError
-            Naming what is wrong: a shape, an anchor out of range, a number that is not finite.
+            If one has a second anchor and no first one, or there is not one vector for each.
         """
-        n_learners, m = len(self.near), len(self.anchors)
-        for name in ("far", "span", "real", "gain"):
-            if getattr(self, name).shape != (n_learners,):
-                raise ValueError(f"{name} must have one entry per learner ({n_learners}).")
-        if self.anchors.shape != (m, n_features) or self.anchor_row.shape != (m,) or np.any(self.anchor_row < 0):
-            raise ValueError("anchors must be rows of all features, each with the number of a training row.")
-        for name in ("center", "scale", "fill"):
-            if getattr(self, name).shape != (n_features,):
-                raise ValueError(f"{name} must have one entry per feature ({n_features}).")
-        for name in ("anchors", "span", "gain", "center", "scale", "fill"):
-            if not np.all(np.isfinite(getattr(self, name))):
-                raise ValueError(f"{name} has a number that is not finite.")
-        if np.any(self.scale <= 0) or np.any(self.span <= 0):
-            raise ValueError("a scale or a span is not positive.")
-        for numbers in (self.near, self.far):
-            if np.any((numbers < -1) | (numbers >= m)):
-                raise ValueError(f"a learner names an anchor outside 0..{m - 1}.")
-        if np.any((self.near < 0) & (self.far >= 0)):
-            raise ValueError("a learner has a second anchor and no first one.")
+        if n_vectors != len(self) or np.any((self.near < 0) & (self.far >= 0)):
+            raise ValueError("a similarity has a second anchor and no first one, or not one vector.")
 
 
 def pack_similarities(learners: Sequence[Similarity]) -> PackedSimilarities:

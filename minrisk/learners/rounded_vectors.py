@@ -76,15 +76,3 @@ class RoundedVectors:
             part = slice(low, low + BLOCK)
             values[part] = self.mantissa[part] * np.ldexp(1.0, self.exponent[part].astype(np.int32))[:, None]
         return values
-
-    def check(self) -> None:
-        """Refuse exponents that would make values infinite, or other ones in float32.
-
-        Raises
-        ------
-        ValueError
-            If there is one.
-        """
-        low, high = EXPONENTS
-        if self.exponent.shape != self.mantissa.shape[:1] or np.any((self.exponent < low) | (self.exponent > high)):
-            raise ValueError(f"rounded vectors need an exponent from {low} to {high} each.")

@@ -54,11 +54,10 @@ class StepTables(NamedTuple):
         rises, owners = np.add.reduceat(rise[order], places), feature[order][places]
         features, counts = np.unique(owners, return_counts=True)
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        table = np.zeros((len(places) + len(features), vectors.shape[1]))
-        for c, j in enumerate(features):
-            part, row = slice(offsets[c], offsets[c + 1]), offsets[c] + c
-            table[row] = -0.5 * rise[feature == j].sum(axis=0)
-            table[row + 1 : row + 1 + counts[c]] = table[row] + np.cumsum(rises[part], axis=0)
+        below = np.concatenate([np.zeros((1, rises.shape[1])), np.cumsum(rises, axis=0)])  # exact, as all sums here
+        middle = 0.5 * (below[offsets[:-1]] + below[offsets[1:]])  # of what each feature's stumps answer
+        column = np.repeat(np.arange(len(features)), counts + 1)
+        table = below[np.arange(len(column)) - column] - middle[column]
         return cls(*map(read_only, (features, offsets, threshold[order][places], table)))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:

@@ -148,59 +148,48 @@ class PackedTrees:
             parts = [read_only(c) for c in (*nodes, self.offsets, self.depth, self.slope, self.origin, vectors)]
             add_linear_trees(X, *parts, first, last, start, stop, scores)
 
-    def check(self, n_features: int) -> None:
-        """Refuse arrays that a prediction kernel could not walk safely.
+    def check(self, n_vectors: int) -> None:
+        """Refuse trees that a prediction kernel could not walk safely, of a model with so many vectors.
+
+        Entries are in the ranges that `minrisk.io.schema` states. Neighbours are compared and never subtracted:
+        a difference of int64 may wrap.
 
         Raises
         ------
         ValueError
-            Naming what is wrong: lengths, a feature, child or vector out of range, a walk that does not end in a leaf.
+            Naming what is wrong: a child, leaf or vector outside its tree, a walk that does not end in a leaf.
         """
         n_nodes, n_trees = len(self.feature), len(self.depth)
-        for name in ("threshold", "left", "value", "vector", "gain", "slope", "origin"):
-            if (part := getattr(self, name)) is not None and part.shape != (n_nodes,):
-                raise ValueError(f"{name} must have one entry per node ({n_nodes}), got {part.shape}.")
-        if self.offsets.shape != (n_trees + 1,) or self.offsets[0] != 0 or self.offsets[-1] != n_nodes:
-            raise ValueError("offsets must lead from 0 to the number of nodes, one entry per tree and one more.")
-        if self.vector_offsets.shape != (n_trees + 1,) or self.vector_offsets[0] != 0:
-            raise ValueError("vector_offsets must start at 0, with one entry per tree and one more.")
-        if (self.slope is None) != (self.origin is None) or (self.value is None and self.slope is not None):
-            raise ValueError("slope and origin go together, with a value.")
-        if np.any(np.diff(self.offsets) < 1):
-            raise ValueError("every tree needs a node.")
-        if np.any(self.left < 0) or np.any(self.vector < 0):
-            raise ValueError("a node names a vector or a child before the first.")
+        for name, of, last in (("offsets", self.offsets, n_nodes), ("vector_offsets", self.vector_offsets, n_vectors)):
+            if of[0] != 0 or of[-1] != last or np.any(of[1:] <= of[:-1]):
+                raise ValueError(f"its array {name!r} must lead from 0 to {last}, further with every tree.")
         first = 0
         while first < n_trees:  # a part at a time, for the memory
             last = max(first + 1, int(np.searchsorted(self.offsets, self.offsets[first] + CHECKED_NODES, "right")) - 1)
-            self[first:last]._check_nodes(n_features)
+            self[first:last]._check_nodes()
             first = last
 
-    def _check_nodes(self, n_features: int) -> None:
-        """`check`, where there are as many entries as there should be, and a tree or more."""
+    def _check_nodes(self) -> None:
+        """`check` of the nodes of one tree or more."""
         n_nodes, n_trees = len(self.feature), len(self.depth)
-        if np.any((self.feature < 0) | (self.feature >= n_features)):
-            raise ValueError(f"a split names a feature outside 0..{n_features - 1}.")
         node = np.arange(n_nodes)
         owner = np.repeat(np.arange(n_trees), np.diff(self.offsets))
         leaf = self.left == node
         inside = (self.left > node) & (self.left < self.offsets[1:][owner] - 1)
         if not np.all(leaf | inside):
-            raise ValueError("a child lies outside its tree.")
-        if np.any(self.threshold[leaf] != np.inf) or np.any(np.isnan(self.threshold)):
-            raise ValueError("a leaf has a threshold, or a threshold is not a number.")
-        if not all(np.all(np.isfinite(part)) for part in (self.value, self.gain) if part is not None):
-            raise ValueError("a value or a gain is not finite.")
+            raise ValueError("a child lies before its parent or outside its tree.")
+        if np.any(self.threshold[leaf] != np.inf):
+            raise ValueError("a leaf has a threshold.")
         for part in (self.slope, self.origin):
-            if part is not None and (not np.all(np.isfinite(part)) or part[~leaf].any()):
-                raise ValueError("slope and origin must have one finite number per node, 0 at inner ones.")
+            if part is not None and part[~leaf].any():
+                raise ValueError("a node that is no leaf has a slope or an origin.")
         first_vector = self.vector_offsets[owner]
         last_vector = np.maximum.reduceat(self.vector, self.offsets[:-1]).astype(np.int64)
         if np.any(np.where(leaf, self.vector < first_vector, self.vector != first_vector)):
             raise ValueError("a node names a vector before its tree's first, or an inner node another than that.")
         if np.any(last_vector + 1 != self.vector_offsets[1:]):
             raise ValueError("a leaf names a vector behind its tree's last, or no leaf names the last.")
-        if np.any(self.depth > MAX_DEPTH) or not np.array_equal(self._depths(), self.depth):
+        if not np.array_equal(self._depths(), self.depth):
             raise ValueError(f"a depth is wrong, or above {MAX_DEPTH}.")
 
     def _depths(self) -> Int32Array:

@@ -1,0 +1,224 @@
+"""The header of a model file: its fields, what each may be, and the parameters of the estimator.
+
+A rule accepts a value or does not, and says in words what it accepts; see `minrisk.io.schema`, which has the whole.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import minrisk
+from minrisk.algorithms.min_risk import COST_TRAINED, POSTERIOR
+from minrisk.io.arrays import Allowance
+from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, shown
+from minrisk.losses.links import LINKS
+from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
+
+LARGEST = sys.float_info.max
+MOST_FEATURES = 1 << 22  # of which importances take 32 MB
+MOST = (1 << 31) - 1  # of rounds and the like
+SETTING = 100  # letters of a parameter's value
+PARSED = 64  # bytes that Python takes for a value of the header, at least
+RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written
+FORMER = {"n_folds": "cv"}  # names of parameters in older files
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+class Text(NamedTuple):
+    """A text."""
+
+    most: float = math.inf  # letters
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and len(value) <= self.most
+
+    def __str__(self) -> str:
+        return "a text" if self.most == math.inf else f"a text of at most {self.most} letters"
+
+
+class Dtype(NamedTuple):
+    """The dtype of labels."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and DTYPE.fullmatch(value) is not None
+
+    def __str__(self) -> str:
+        return "the dtype of numbers, texts, dates or objects"
+
+
+class Value(NamedTuple):
+    """A label, a category or a parameter as JSON has it."""
+
+    letters: float = math.inf  # at most, of a text
+    bits: float = 64  # at most, of a whole number
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return len(value) <= self.letters
+        if isinstance(value, float):
+            return math.isfinite(value)
+        return isinstance(value, int) and value.bit_length() <= self.bits  # truth values are whole numbers
+
+    def __str__(self) -> str:
+        text = "a text" if self.letters == math.inf else f"a text of at most {self.letters} letters"
+        return f"{text}, a truth value, or a finite number{'' if self.bits == math.inf else ' of at most 64 bits'}"
+
+
+class Name(NamedTuple):
+    """The name of a column that is no text, as `minrisk.io.labels.name_out` writes it."""
+
+    def accepts(self, value: Any) -> bool:
+        try:
+            name_in(value)
+        except (ValueError, TypeError, OverflowError):
+            return False
+        return True
+
+    def __str__(self) -> str:
+        return "a number, text or date, or a tuple of such, as the name of a column"
+
+
+class Truth(NamedTuple):
+    """True or false."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool)
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+class Maybe(NamedTuple):
+    """What another rule accepts, or nothing."""
+
+    rule: Any
+
+    def accepts(self, value: Any) -> bool:
+        return value is None or bool(self.rule.accepts(value))
+
+    def __str__(self) -> str:
+        return f"{self.rule}, or null"
+
+
+class Listed(NamedTuple):
+    """A list, each of whose entries a rule accepts."""
+
+    of: Any
+    least: int = 0  # entries
+
+
+class Object(NamedTuple):
+    """An object of JSON, whose fields are looked at later."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, dict)
+
+    def __str__(self) -> str:
+        return "an object"
+
+
+class Fields(NamedTuple):
+    """An object of JSON with these fields, of which those `optional` may be missing, and no others."""
+
+    needed: Mapping[str, Any]
+    optional: Mapping[str, Any] = {}
+
+
+ROUNDS = Number(int, 0, MOST)
+FINITE = Number(float, -LARGEST, LARGEST)
+LABELS = Fields({"dtype": Dtype(), "values": Listed(Value(MOST_LETTERS), 2)})
+CATEGORY = Fields({
+    "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST),
+    "values": Fields({"dtype": Dtype(), "values": Listed(Value())}),
+})  # fmt: skip
+TRIED = Fields({  # a line of `minrisk.pool.report`
+    "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "variant": Text(MOST_LETTERS), "share": Number(float, 0, 1),
+    "n_rounds": ROUNDS, "temperature": Number(float, 0, open_low=True), "risk": Maybe(FINITE),
+    "pooled_risk": Maybe(FINITE),
+})  # fmt: skip
+FACTS = {
+    "MinRiskClassifier": Fields({
+        "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "selection": Listed(TRIED, 1),
+    }),
+    **{
+        name: Fields({"log_scale": FINITE})
+        for name in ("REBELClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier")
+    },
+}  # fmt: skip
+HEADER = Fields(
+    {
+        "algorithm": Choice(tuple(FACTS)), "parameters": Object(), "facts": Object(),  # which depend on the first
+        "cost_given": Truth(), "classes": LABELS, "decisions": LABELS, "n_features": Number(int, 1, MOST_FEATURES),
+        "feature_names": Maybe(Listed(Text())), "link": Maybe(Choice(tuple(LINKS))),
+        "trees_per_round": Number(int, 1, MOST), "temperature": Number(float, 0, open_low=True),
+        "seed": Number(int, 0, LARGEST_SEED),
+    },
+    {
+        "cost_stated": Truth(), "stated_classes": LABELS, "stated_decisions": LABELS,
+        "feature_numbers": Listed(Value()), "feature_labels": Listed(Name()), "target": Text(),
+        "categories": Listed(CATEGORY, 1),
+    },
+)  # fmt: skip
+
+
+def read_header(text: bytes, room: Allowance) -> dict[str, Any]:
+    """The header of a file, checked; its parameters are those of a model.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, unknown, or not what it should be.
+    """
+    room.take(len(text) + PARSED * sum(map(text.count, (b",", b":", b"[", b"{"))))
+    try:
+        header = json.loads(text, parse_constant=_no_number)
+    except ValueError as error:
+        raise ValueError(f"its header is no JSON ({error}).") from None
+    check(HEADER, header, "its header")
+    check(FACTS[header["algorithm"]], header["facts"], "its header['facts']")
+    return {**header, "parameters": _parameters(header)}
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
+
+
+def check(rule: Any, value: Any, name: str) -> None:
+    """Compare a value of the header with its rule; raises `ValueError`, naming its place."""
+    if isinstance(rule, Fields):
+        if not isinstance(value, dict):
+            raise ValueError(f"{name} must be an object, got {shown(value)}.")
+        missing, known = rule.needed.keys() - value.keys(), {**rule.needed, **rule.optional}
+        if missing or not value.keys() <= known.keys():
+            what, field = ("lacks", missing) if missing else ("has an unknown field,", value.keys() - known.keys())
+            raise ValueError(f"{name} {what} {shown(min(field))}.")
+        for field, inner in value.items():
+            check(known[field], inner, f"{name}[{field!r}]")
+    elif isinstance(rule, Listed):
+        if not isinstance(value, list) or len(value) < rule.least:
+            raise ValueError(f"{name} must be a list of {rule.least} or more, got {shown(value)}.")
+        if hasattr(rule.of, "accepts") and all(map(rule.of.accepts, value)):
+            return
+        for place, inner in enumerate(value):
+            check(rule.of, inner, f"{name}[{place}]")
+    elif isinstance(rule, Maybe) and value is not None:
+        check(rule.rule, value, name)
+    elif not rule.accepts(value):
+        raise ValueError(f"{name} must be {rule}, got {shown(value)}.")
+
+
+def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The constructor's parameters, by today's names; what is a matter of the machine is left out."""
+    algorithm = header["algorithm"]
+    given = {
+        FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in RUN_PARAMETERS
+    }
+    kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[algorithm]
+    rules: Mapping[str, Rule] = kind._rules
+    for accepted in (dict.fromkeys(rules, Maybe(Value(SETTING, math.inf))), rules):
+        check(Fields({}, accepted), given, "its header['parameters']")
+    return given

@@ -1,0 +1,142 @@
+"""An estimator of the checked contents of a model file."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+import minrisk
+from minrisk._kernels._dtypes import FAR
+from minrisk._typing import FloatArray
+from minrisk.categories import Categories, Category
+from minrisk.cost_regression import CostRegression
+from minrisk.io.labels import name_in, restore_labels, values_in
+from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
+from minrisk.learners.packed_similarities import PackedSimilarities
+from minrisk.learners.rounded_vectors import RoundedVectors
+from minrisk.learners.tree import PackedTrees
+from minrisk.model import AdditiveModel
+from minrisk.projection import Projection
+from minrisk.smooth import SmoothScores
+
+
+def restore(contents: Contents) -> Any:
+    """The fitted estimator that a file holds.
+
+    Raises
+    ------
+    ValueError
+        If numbers are out of their range, trees do not hang together, or scores would not be finite.
+    """
+    header = contents.header
+    kind: Any = {algorithm.__name__: algorithm for algorithm in minrisk.ALGORITHMS}[contents.algorithm]
+    estimator = kind(**header["parameters"])
+    restore_labels(estimator, header, contents, contents.room)
+    estimator.model_ = _model(contents)
+    if contents.algorithm == "MinRiskClassifier":
+        estimator.cost_regression_ = _regression(contents)
+    estimator._categories = _categories(contents)
+    estimator.n_features_in_ = estimator._categories.n_features
+    _restore_names(estimator, header)
+    estimator._began_with = estimator._lasting_parameters()
+    if "target" in header:
+        estimator.target_name_ = header["target"]
+    estimator.n_iter_ = contents.sizes["rounds"]
+    for name, part in itertools.chain.from_iterable(GROUPS[group].items() for group in contents.groups):
+        if part.is_curve:
+            setattr(estimator, name + "_", contents[name])
+    estimator._restore_facts(header["facts"])
+    estimator._seed = header["seed"]
+    return estimator
+
+
+def _restore_names(estimator: Any, header: dict[str, Any]) -> None:
+    """Names of the columns of X, where they have some."""
+    given = next((names for field in COLUMN_NAMES if (names := header.get(field)) is not None), None)
+    if given is None:
+        return
+    names = tuple(map(name_in, given))
+    if len(set(names)) < len(names) or 0 < sum(isinstance(name, str) for name in names) < len(names):
+        raise ValueError("its columns must have different names, all of them texts or none.")
+    estimator._column_names = names
+    if header["feature_names"] is not None:
+        estimator.feature_names_in_ = np.array(given, dtype=object)
+
+
+def _categories(contents: Contents) -> Categories:
+    """The columns of categories."""
+    columns, begin = [], 0
+    flat = contents["category_numbers"] if "categories" in contents.groups else np.empty(0)
+    for part in contents.header.get("categories", []):
+        values = tuple(values_in(part["values"]))
+        end = begin + (len(values) + 1) * part["added"]
+        table = flat[begin:end].reshape(len(values) + 1, part["added"])
+        columns.append(Category(part["position"], part["name"], values, part["ordered"], table))
+        begin = end
+    return Categories(tuple(columns), n_columns(contents.header))
+
+
+def _model(contents: Contents) -> AdditiveModel:
+    """The additive model; trees are checked before the vectors are read, for the memory."""
+    header, n_features = contents.header, contents.sizes["features"]
+    projection = Projection(*_parts(contents, "linear features")) if "linear features" in contents.groups else None
+    kind: Any = PackedSimilarities if "similarities" in contents.groups else PackedTrees
+    packed = kind(**{field.name: contents.get(field.name) for field in fields(kind)})
+    packed.check(contents.sizes["vectors"])
+    vectors: Any = (
+        RoundedVectors(*_parts(contents, "rounded vectors")) if "mantissa" in contents else contents["vectors"]
+    )
+    smooth = None
+    if "smooth scores" in contents.groups:
+        center, scale, landmarks, of_landmarks, width = _parts(contents, "smooth scores")
+        smooth = SmoothScores(center, scale, landmarks, float(width[0]), of_landmarks)
+    model = AdditiveModel(
+        packed, vectors, contents["intercept"], n_features, header["link"], header["trees_per_round"],
+        float(header["temperature"]), projection, smooth,
+    )  # fmt: skip
+    most = _largest(model.intercept) + len(packed) * _response(packed) * _longest(vectors)
+    most += 0.0 if smooth is None else len(smooth.vectors) * _largest(smooth.vectors)
+    if not most / min(1.0, model.temperature) <= LARGEST_SCORE:
+        raise ValueError("its scores could be beyond what a number holds.")
+    return model
+
+
+def _regression(contents: Contents) -> CostRegression | None:
+    """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
+    if "regression of costs" not in contents.groups:
+        return None
+    parts: dict[str, Any] = {field.name: contents.get(f"costs_{field.name}") for field in fields(PackedTrees)}
+    packed = PackedTrees(**parts)
+    packed.check(contents.sizes["cost vectors"])
+    unit, means, vectors, bounds = (contents[f"costs_{name}"] for name in ("unit", "means", "vectors", "bounds"))
+    if bounds[0] != 0 or bounds[-1] != len(packed) or np.any(bounds[1:] < bounds[:-1]):
+        raise ValueError("its array 'costs_bounds' must lead from 0 to the number of trees, in order.")
+    if not _largest(means) + len(packed) * _largest(vectors) <= LARGEST_SCORE:
+        raise ValueError("its costs of rows could be beyond what a number holds.")
+    return CostRegression(float(unit[0]), means, packed, vectors, bounds)
+
+
+def _parts(contents: Contents, group: str) -> list[np.ndarray]:
+    return [contents[name] for name in GROUPS[group]]
+
+
+def _largest(numbers: FloatArray) -> float:
+    """By size; 0 of none."""
+    return float(max(numbers.max(initial=0.0), -numbers.min(initial=0.0)))
+
+
+def _response(packed: PackedTrees | PackedSimilarities) -> float:
+    """What a learner answers at most."""
+    if isinstance(packed, PackedSimilarities) or packed.value is None:
+        return 1.0
+    return _largest(packed.value) + (0.0 if packed.slope is None else FAR)
+
+
+def _longest(vectors: FloatArray | RoundedVectors) -> float:
+    """The largest entry of all vectors."""
+    if not isinstance(vectors, RoundedVectors):
+        return _largest(vectors)
+    return float(np.ldexp(1.0, 15 + int(vectors.exponent.max(initial=0))))

@@ -1,0 +1,383 @@
+"""What a model file may hold: its arrays, the fields of its header, and what ties them to each other.
+
+A file is data of a stranger. `Contents` looks at all of it before anything is made of it: at the header
+(`minrisk.io.header`), at the dtypes and shapes of all arrays, at laws between them, and at the numbers of an array when
+it is read. What a kernel follows as an index is in the range that stands here beside its name;
+docs/developers/model_files.md says which kernel follows which. Only how the nodes of a tree hang together is left to
+`minrisk.learners.tree.PackedTrees.check`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk.algorithms.min_risk import POSTERIOR
+from minrisk.io.arrays import Allowance, Unpacked
+from minrisk.io.header import LARGEST, read_header
+from minrisk.io.labels import shown
+from minrisk.learners.rounded_vectors import EXPONENTS
+from minrisk.learners.tree import MAX_DEPTH
+from minrisk.rows.points import FARTHEST
+
+LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
+LARGEST_SCORE = 2.0**1020  # what scores, over the temperature, may come to: they and their differences stay finite
+WIDE = float(np.finfo(np.float32).max)
+SPANS = 1e-300, 1e300  # squared distances whose inverse is finite
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------------
+class Numbers(NamedTuple):
+    """An array: its shape in named sizes, its dtypes, and the range of its numbers, which NaN is outside of.
+
+    A size is "trees", or "trees + 1" where there is one more. Where the upper end is a size, numbers are below it. Of
+    a curve, which only people look at, NaN and what is beyond float64 are read as its largest number.
+    """
+
+    shape: tuple[str, ...]
+    dtypes: tuple[type[np.generic], ...] = (np.float64,)
+    least: float = -LARGEST
+    most: float | str = LARGEST
+    is_curve: bool = False
+
+
+INT16, INT32, INT64 = (np.int16,), (np.int32,), (np.int64,)
+BOTH = (np.float64, np.float32)
+TREES = {
+    "feature": Numbers(("nodes",), INT32, 0, "columns"),
+    "threshold": Numbers(("nodes",), least=-math.inf, most=math.inf),
+    "left": Numbers(("nodes",), INT32, 0, "nodes"),
+    "vector": Numbers(("nodes",), INT32, 0, "vectors"),
+    "gain": Numbers(("nodes",), BOTH, 0, LARGEST_SHARE),
+    "offsets": Numbers(("trees + 1",), INT64, 0, "nodes + 1"),
+    "vector_offsets": Numbers(("trees + 1",), INT64, 0, "vectors + 1"),
+    "depth": Numbers(("trees",), INT32, 0, MAX_DEPTH),
+}
+SIMILARITIES = {
+    "anchors": Numbers(("anchors", "features"), least=-FARTHEST, most=FARTHEST),
+    "anchor_row": Numbers(("anchors",), INT64, 0, math.inf),
+    "near": Numbers(("trees",), INT32, -1, "anchors"),
+    "far": Numbers(("trees",), INT32, -1, "anchors"),
+    "span": Numbers(("trees",), least=SPANS[0], most=SPANS[1]),
+    "real": Numbers(("trees",), (np.bool_,), 0, 1),
+    "gain": Numbers(("trees",), least=0, most=LARGEST_SHARE),
+    "center": Numbers(("features",)),
+    "scale": Numbers(("features",), least=math.ulp(0.0)),
+    "fill": Numbers(("features",)),
+}
+REGRESSION_TREES = {
+    name: part._replace(
+        shape=tuple(f"cost {size}" for size in part.shape),
+        most=part.most if not isinstance(part.most, str) else "features" if name == "feature" else f"cost {part.most}",
+    )
+    for name, part in TREES.items()
+}  # which see the features only
+REGRESSION = {
+    "unit": Numbers(("one",), least=0),
+    "means": Numbers(("classes", "decisions")),
+    "vectors": Numbers(("cost vectors", "decisions")),
+    "bounds": Numbers(("classes + 1",), INT64, 0, "cost trees + 1"),
+}
+Group = Mapping[str, Numbers]
+GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
+    "model": {"intercept": Numbers(("scores",)), "train_loss": Numbers(("rounds + 1",), is_curve=True)},
+    "trees": TREES,
+    "similarities": SIMILARITIES,
+    "vectors": {"vectors": Numbers(("vectors", "scores"))},
+    "rounded vectors": {
+        "mantissa": Numbers(("vectors", "scores"), INT16, -(1 << 15), (1 << 15) - 1),
+        "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
+    },
+    "values": {"value": Numbers(("nodes",))},
+    "lines": {"slope": Numbers(("nodes",)), "origin": Numbers(("nodes",))},
+    "linear features": {
+        "center": Numbers(("features",)),
+        "scale": Numbers(("features",), least=0, most=LARGEST_SHARE),
+        "weights": Numbers(("features", "linear"), least=-WIDE, most=WIDE),
+    },
+    "smooth scores": {
+        "smooth_center": Numbers(("features",)),
+        "smooth_scale": Numbers(("features",), least=0),
+        "landmarks": Numbers(("features", "landmarks")),
+        "smooth_vectors": Numbers(("landmarks", "scores")),
+        "smooth_width": Numbers(("one",), least=math.ulp(0.0)),
+    },
+    "regression of costs": {f"costs_{name}": part for name, part in (REGRESSION_TREES | REGRESSION).items()},
+    "costs": {"cost": Numbers(("classes", "decisions"), least=0)},
+    "stated costs": {"stated": Numbers(("stated classes", "stated decisions"), least=0)},
+    "categories": {"category_numbers": Numbers(("category numbers",))},
+    "training costs": {"train_risk": Numbers(("rounds + 1",), is_curve=True)},
+    "validated costs": {"validation_risk": Numbers(("validated",), is_curve=True)},
+    "validated loss": {"validation_loss": Numbers(("checkpoints", "two"), is_curve=True)},
+}
+
+
+# -- the whole ---------------------------------------------------------------------------------------------------------
+HELD = {"model", "trees", "values", "vectors", "costs", "stated costs", "categories"}  # groups that any model may have
+CURVES = {"training costs", "validated costs"}
+HELD_BY = {
+    "MinRiskClassifier": HELD
+    | {"rounded vectors", "linear features", "smooth scores", "regression of costs", "validated loss"},
+    "REBELClassifier": HELD | CURVES | {"similarities"},
+    "MCBoostClassifier": HELD | CURVES | {"lines"},
+    "StagewiseMCBoostClassifier": HELD | CURVES,
+    "MultiBoostClassifier": HELD | CURVES,
+}
+LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
+OTHER_LINKS = {
+    "REBELClassifier": ("sigmoid2", "sigmoid", "linear"),
+    **dict.fromkeys(
+        ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
+    ),
+}
+
+
+def named_sizes(
+    parts: Mapping[str, Numbers], kinds: Mapping[str, tuple[np.dtype, tuple[int, ...]]], known: Mapping[str, int]
+) -> dict[str, int]:
+    """What each name of a size stands for: what is known, else what the first array says that has it in its shape.
+
+    Raises
+    ------
+    ValueError
+        If an array has another dtype, or other dimensions.
+    """
+    sizes = {"one": 1, "two": 2, **known}
+    for name, part in parts.items():
+        dtype, shape = kinds[name]
+        if dtype not in part.dtypes or len(shape) != len(part.shape):
+            wanted = " or ".join(np.dtype(kind).name for kind in part.dtypes)
+            raise ValueError(
+                f"its array {name!r} must be of {wanted} in {len(part.shape)} dimensions, got {dtype} in {len(shape)}."
+            )
+        for size, length in zip(part.shape, shape, strict=True):
+            base, one_more, _ = size.partition(" + 1")
+            sizes.setdefault(base, length - bool(one_more))
+    return {"columns": sizes["features"] + sizes.get("linear", 0), **sizes}
+
+
+def size_of(size: str, sizes: Mapping[str, int]) -> int:
+    """A size, or one more."""
+    name, one_more, _ = size.partition(" + 1")
+    return sizes[name] + bool(one_more)
+
+
+def check_shape(name: str, part: Numbers, shape: tuple[int, ...], sizes: Mapping[str, int]) -> None:
+    """Compare an array's shape with what it should be; raises `ValueError`."""
+    expected = tuple(size_of(size, sizes) for size in part.shape)
+    if shape != expected:
+        raise ValueError(f"its array {name!r} must be of shape ({', '.join(part.shape)}) = {expected}, got {shape}.")
+
+
+def check_range(name: str, part: Numbers, array: np.ndarray, sizes: Mapping[str, int]) -> None:
+    """Compare an array's numbers with the range that its name has; raises `ValueError`."""
+    if part.is_curve or not array.size:
+        return
+    numbers = array.view(np.uint8) if array.dtype == np.bool_ else array
+    most = size_of(part.most, sizes) - 1 if isinstance(part.most, str) else part.most
+    low, high = numbers.min().item(), numbers.max().item()  # NaN, where there is any
+    if not (part.least <= low and high <= most):
+        raise ValueError(f"its array {name!r} must hold numbers from {part.least:g} to {most:g}, got {low} to {high}.")
+
+
+class Contents(Mapping[str, np.ndarray]):
+    """The header and the arrays of a model file, which fit together; numbers are compared with their range when read.
+
+    Parameters
+    ----------
+    archive : Unpacked
+    size : int
+        Bytes of the file.
+
+    Attributes
+    ----------
+    header : dict
+        See `minrisk.io.header.HEADER`; "parameters" are those of a model, by today's names.
+    groups : set of str
+        Keys of `GROUPS` that the file holds.
+    parts : dict
+        What is asked of each of its arrays.
+    sizes : dict
+        What the shapes of arrays name.
+    room : Allowance
+        Memory that the file may ask for beside its arrays.
+
+    Raises
+    ------
+    ValueError
+        Saying in one sentence what is missing, unknown or does not fit.
+    """
+
+    def __init__(self, archive: Unpacked, size: int) -> None:
+        self._archive, self.room = archive, Allowance(size)
+        if "header" not in archive or archive.kind("header")[0] != np.uint8 or len(archive.kind("header")[1]) != 1:
+            raise ValueError("it has no header.")
+        self.header = header = read_header(archive["header"].tobytes(), self.room)
+        self.groups, self.parts = self._found()
+        kinds = {name: archive.kind(name) for name in self.parts}
+        labels = ("classes", "decisions", "stated_classes", "stated_decisions")
+        known = {name.replace("_", " "): len(header[name]["values"]) if name in header else 0 for name in labels}
+        self.sizes = named_sizes(self.parts, kinds, {"features": header["n_features"], **known})
+        for name, (_, shape) in kinds.items():
+            check_shape(name, self.parts[name], shape, self.sizes)
+        for law in LAWS:
+            if not law.holds(self):
+                raise ValueError(law.sentence)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.parts
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        array = self._archive[name]
+        if self.parts[name].is_curve:
+            np.nan_to_num(array, copy=False, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
+        check_range(name, self.parts[name], array, self.sizes)
+        return array
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the estimator."""
+        return str(self.header["algorithm"])
+
+    @property
+    def is_posterior(self) -> bool:
+        """Whether it is a `MinRiskClassifier` whose surrogate estimates probabilities."""
+        return self.header["facts"].get("surrogate") in POSTERIOR
+
+    def _found(self) -> tuple[set[str], dict[str, Numbers]]:
+        """The groups of arrays that the file holds, and what is asked of each array."""
+        names, groups = set(self._archive) - {"header"}, set[str]()
+        parts: dict[str, Numbers] = {}
+        others = {"trees", "linear features"} if "anchors" in names else {"similarities"}  # arrays of the same names
+        for group, arrays in GROUPS.items():
+            if group in others or arrays.keys().isdisjoint(names):
+                continue
+            if missing := arrays.keys() - names:
+                raise ValueError(f"its array {min(missing)!r} is missing.")
+            groups.add(group)
+            parts |= arrays
+        if unknown := names - parts.keys():
+            raise ValueError(f"it has an array {shown(min(unknown))}, which does not belong to such a model.")
+        if strange := groups - HELD_BY[self.algorithm]:
+            raise ValueError(f"it is of {self.algorithm}, which has no {min(strange)}.")
+        return groups, parts
+
+
+# -- laws between the parts --------------------------------------------------------------------------------------------
+class Law(NamedTuple):
+    """What must hold of the header, the groups and the sizes, and what is said where it does not."""
+
+    sentence: str
+    holds: Callable[[Contents], bool]
+
+
+def _either(f: Contents, *groups: str) -> bool:
+    """Whether the file holds one of these groups and no other of them."""
+    return len(f.groups.intersection(groups)) == 1
+
+
+def _scores_fit(f: Contents) -> bool:
+    """Scores are of decisions; where they estimate probabilities alone, of classes."""
+    K, D, S = (f.sizes[name] for name in ("classes", "decisions", "scores"))
+    if f.algorithm == "MCBoostClassifier" and f.header["parameters"].get("loss") == "mc":
+        return S == K and (D >= K or _by_probabilities(f))
+    return S == (K if f.is_posterior else D)
+
+
+def _by_probabilities(f: Contents) -> bool:
+    """Whether MCBoost decides by Bayes' rule."""
+    return bool(f.header["parameters"].get("decision") == "bayes")
+
+
+def _link_fits(f: Contents) -> bool:
+    """Probabilities are of classes, by a link that the algorithm has."""
+    link, by_class = f.header["link"], f.sizes["scores"] == f.sizes["classes"]
+    if f.algorithm == "MinRiskClassifier":
+        return bool(link == LINKS_OF.get(f.header["facts"]["surrogate"]))
+    return link is None or (by_class and link in OTHER_LINKS[f.algorithm])
+
+
+def _categories_fit(f: Contents) -> bool:
+    """Columns of categories are among the features, each once, and their tables fill the array."""
+    columns = f.header.get("categories", [])
+    places = [column["position"] for column in columns]
+    numbers = sum((len(column["values"]["values"]) + 1) * column["added"] for column in columns)
+    ascending = all(one < other for one, other in pairwise(places))
+    return ascending and numbers == f.sizes.get("category numbers", 0) and max(places, default=0) < n_columns(f.header)
+
+
+def n_columns(header: Mapping[str, Any]) -> int:
+    """Columns of X: the features, less those that categories add."""
+    return int(header["n_features"] - sum(column["added"] for column in header.get("categories", [])))
+
+
+def _names_fit(f: Contents) -> bool:
+    """Columns of X have no names, or one each in one place of the header."""
+    given = [names for field in COLUMN_NAMES if (names := f.header.get(field)) is not None]
+    return not given or [len(names) for names in given] == [n_columns(f.header)]
+
+
+def _selection_fits(f: Contents) -> bool:
+    """A `MinRiskClassifier` is made of candidates that it reports."""
+    facts = f.header["facts"]
+    kept = [line for line in facts.get("selection", []) if line["surrogate"] == facts["surrogate"] and line["share"]]
+    return bool(kept) or f.algorithm != "MinRiskClassifier"
+
+
+COLUMN_NAMES = ("feature_names", "feature_numbers", "feature_labels")
+LAWS = (
+    Law("it has no intercept and no training loss.", lambda f: "model" in f.groups),
+    Law("it has neither trees nor similarities.", lambda f: _either(f, "trees", "similarities")),
+    Law("it must have vectors or rounded vectors, and not both.", lambda f: _either(f, "vectors", "rounded vectors")),
+    Law(
+        "its similarities must have one vector each, and nothing that belongs to trees.",
+        lambda f: (
+            "trees" in f.groups
+            or (f.sizes["vectors"] == f.sizes["trees"] and f.groups.isdisjoint({"values", "rounded vectors"}))
+        ),
+    ),
+    Law("its lines in leaves need values.", lambda f: "lines" not in f.groups or "values" in f.groups),
+    Law(
+        "its trees and its training loss must be of the same rounds.",
+        lambda f: f.sizes["trees"] == f.sizes["rounds"] * f.header["trees_per_round"],
+    ),
+    Law("it has no training costs.", lambda f: f.algorithm == "MinRiskClassifier" or "training costs" in f.groups),
+    Law(
+        "its validated costs must be of all its rounds.",
+        lambda f: "validated costs" not in f.groups or f.sizes["validated"] > f.sizes["rounds"],
+    ),
+    Law("it must have a score for each decision, or for each class where the loss knows no costs.", _scores_fit),
+    Law("its link does not fit its algorithm, or its scores and classes are not as many.", _link_fits),
+    Law(
+        "it decides by Bayes' rule, which needs a link and a cost matrix.",
+        lambda f: not _by_probabilities(f) or (f.header["link"] is not None and "costs" in f.groups),
+    ),
+    Law(
+        "it decides by probabilities, which needs a cost matrix or else what was learnt from costs per row.",
+        lambda f: not f.is_posterior or _either(f, "costs", "regression of costs"),
+    ),
+    Law(
+        "its regression of costs has no probabilities to go with.",
+        lambda f: f.is_posterior or "regression of costs" not in f.groups,
+    ),
+    Law("its stated costs need costs.", lambda f: "stated costs" not in f.groups or "costs" in f.groups),
+    Law(
+        "its stated costs must have labels, and only they.",
+        lambda f: all(
+            ("stated costs" in f.groups) == (name in f.header) for name in ("stated_classes", "stated_decisions")
+        ),
+    ),
+    Law("its columns of categories do not fit its features.", _categories_fit),
+    Law("it must have one name for each column.", _names_fit),
+    Law("it reports no candidate of its surrogate that has a share.", _selection_fits),
+)

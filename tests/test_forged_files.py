@@ -1,0 +1,387 @@
+"""Model files made to harm: refused in one clear sentence, or models that answer; never a crash, a hang or much memory."""
+
+import json
+import math
+import os
+import re
+import tracemalloc
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minrisk
+from minrisk.io.header import MOST_FEATURES
+from minrisk.io.labels import MOST_LETTERS
+from minrisk.io.model_file import ModelFileError
+from minrisk.io.schema import GROUPS, Numbers
+from tests import forging
+from tests.forged_outcomes import TRIAL, attack, check_answers, check_shown, rows_for
+from tests.forging import archive, as_bytes, changed, envelope, put_together, taken_apart
+
+CASES = int(os.environ.get("MINRISK_ATTACK_CASES", "2000"))
+PROCESSES = min(4, os.cpu_count() or 1)
+
+
+@pytest.fixture(scope="module")
+def files():
+    return forging.seeds()
+
+
+@pytest.fixture(scope="module")
+def parts(files):
+    """Header and arrays of each."""
+    return {name: taken_apart(raw) for name, raw in files.items()}
+
+
+def refused(raw, folder, most=8e6):
+    """What is said of a file, which is refused before it takes so much memory."""
+    path = folder / "forged"
+    path.write_bytes(raw)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError) as caught:
+            minrisk.load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    text = str(caught.value)
+    assert peak < most, f"{peak / 1e6:.0f} MB for a file of {len(raw)} bytes"
+    assert text.startswith(f"{path} is not a valid minrisk model: "), text
+    assert "\n" not in text and text.endswith(".") and len(text) < 600 and "parts do not fit together" not in text
+    return text
+
+
+def loaded(raw, folder):
+    (folder / "forged").write_bytes(raw)
+    return minrisk.load(folder / "forged")
+
+
+# -- many --------------------------------------------------------------------------------------------------------------
+def test_forged_files_give_answers_or_one_clear_error():
+    """As many as the environment variable MINRISK_ATTACK_CASES says, 2000 else."""
+    counts, failed = attack(CASES, processes=PROCESSES)
+    assert not failed, failed
+    assert counts["refused"] > CASES / 2 and counts["answers"] > CASES / 20
+
+
+def test_a_crash_a_hang_and_too_much_memory_are_noticed(monkeypatch):
+    """What the attack would say of a loader that does harm: it goes on behind such a case."""
+    monkeypatch.setenv(TRIAL, "yes")
+    counts, failed = attack(6, kinds=("rebel",))
+    assert {number: found.partition(":")[0] for number, found in failed.items()} == {1: "crash", 3: "hang", 4: "memory"}
+    assert counts.total() == 6
+
+
+@pytest.mark.parametrize("name", ["rebel", "softmax", "birds", "lines", "similarity", "cost_rows", "gll"])
+def test_the_seeds_answer(files, name, tmp_path):
+    model = loaded(files[name], tmp_path)
+    check_answers(model, rows_for(np.random.default_rng(0), model, 30), tmp_path)
+    check_shown(tmp_path / "forged", tmp_path)
+
+
+# -- every array, every field ------------------------------------------------------------------------------------------
+def set_entry(array, at, value):
+    array = np.array(array, order="C")
+    with np.errstate(over="ignore"):  # of float32
+        array.reshape(-1)[at] = value
+    return array
+
+
+@pytest.mark.parametrize("name", sorted(forging.SHAPES))
+def test_numbers_out_of_their_range_are_refused(parts, name, tmp_path):
+    """In every file that has the array, at its first entry and its last."""
+    tried = 0
+    for header, arrays in parts.values():
+        array = arrays.get(name)
+        if array is None or not array.size:
+            continue
+        kinds = [group[name] for group in GROUPS.values() if name in group and group.keys() <= arrays.keys()]
+        part = next(kind for kind in kinds if len(kind.shape) == array.ndim)
+        for wrong in wrong_numbers(part, array.dtype):
+            for at in (0, -1):
+                refused(put_together(header, {**arrays, name: set_entry(array, at, wrong)}), tmp_path)
+                tried += 1
+    assert tried or name in ("train_loss", "train_risk", "validation_risk", "validation_loss", "mantissa", "real"), name
+
+
+def wrong_numbers(part: Numbers, dtype):
+    """Outside the range of an array, as far as its dtype holds them."""
+    if part.is_curve or dtype == np.bool_:
+        return []
+    if dtype.kind == "f":
+        ends = math.nextafter(part.least, -math.inf), math.nextafter(part.most, math.inf)
+        with np.errstate(over="ignore"):
+            ends = np.array(ends).astype(dtype).tolist()  # in float32 there may be no number just outside
+        return [math.nan, *(end for end in ends if not part.least <= end <= part.most)]
+    ends = np.iinfo(dtype)
+    most = 10**9 if isinstance(part.most, str) else part.most  # no file here has as many of anything
+    return [n for n in (part.least - 1, ends.min, most + 1, ends.max) if ends.min <= n <= ends.max and not part.least <= n <= most]
+
+
+@pytest.mark.parametrize("change", [
+    lambda a: a[:-1], lambda a: np.concatenate([a, a[-1:]]), lambda a: a[None], lambda a: a[..., None], lambda a: a[:0],
+    lambda a: a.astype(">" + a.dtype.str[1:]), lambda a: a.astype(np.float16), lambda a: a.astype("<U8"), lambda a: a.astype(complex),
+    None,
+])  # fmt: skip
+def test_arrays_of_other_shapes_and_kinds_and_missing_ones_are_refused(parts, change, tmp_path):
+    for header, arrays in parts.values():
+        for array in arrays:
+            other = None if change is None else change(arrays[array])
+            if other is not None and other.dtype == arrays[array].dtype and other.shape == arrays[array].shape:
+                continue  # nothing to take away
+            kept = {key: part for key, part in arrays.items() if key != array} | ({} if other is None else {array: other})
+            if other is None and array in ("value", "cost", "validation_risk", "validation_loss"):
+                continue  # a model without them may be whole, too
+            if other is not None and array.startswith("validation") and (other.dtype, other.ndim) == (float, arrays[array].ndim):
+                continue  # whose length is its own
+            refused(put_together(header, kept), tmp_path)
+
+
+def test_whatever_stands_in_the_header_is_refused_or_answers(parts, tmp_path):
+    """Every field of every file taken out, or with junk in its place."""
+    said, number = Counter(), 0
+    for header, arrays in parts.values():
+        for place in forging.places(header):
+            number += 1
+            for junk in (None, *forging.JUNK[number % 61 :: 61]) if place else ():
+                text = json.loads(json.dumps(header))
+                holder = text
+                for key in place[:-1]:
+                    holder = holder[key]
+                if junk is None:
+                    del holder[place[-1]]
+                else:
+                    holder[place[-1]] = junk
+                try:
+                    said["answers" if loaded(put_together(text, arrays), tmp_path).get_params()["n_jobs"] is None else "obeys"] += 1
+                except ModelFileError as error:
+                    clear = "parts do not fit together" not in str(error) and len(str(error)) < 600
+                    said["refused" if clear else str(error)] += 1
+    assert said.keys() == {"answers", "refused"} and said["refused"] > 1000 and said["answers"] > 50, said
+
+
+# -- known ones --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["rebel", "rebel_sides", "softmax", "cost_rows", "lines"])
+@pytest.mark.parametrize("array", ["offsets", "vector_offsets", "costs_offsets", "costs_vector_offsets", "costs_bounds"])
+@pytest.mark.parametrize("step", [2**62, -(2**62), 2**63 - 1, 2**61, 2**32, 2**31, -1])
+def test_offsets_whose_differences_wrap_are_refused(parts, name, array, step, tmp_path):
+    """From 0 over both ends of int64 back to what is right: every difference is 1 or more where it is computed."""
+    header, arrays = parts[name]
+    if array not in arrays:
+        return
+    offsets = arrays[array].copy()
+    with np.errstate(over="ignore"):
+        offsets[1:-1] += np.cumsum(np.full(len(offsets) - 2, step))
+    refused(put_together(header, {**arrays, array: offsets}), tmp_path)
+
+
+def test_four_trees_more_than_there_are_nodes(parts, tmp_path):
+    """Whose offsets wrap, and whose other arrays have as many entries as are asked for."""
+    header, arrays = parts["rebel"]
+    wrapped = np.array([0, 2**62, -(2**63), -(2**62), 0, len(arrays["feature"])], dtype=np.int64)
+    more = {"offsets": wrapped, "vector_offsets": np.arange(6), "depth": np.ones(5, dtype=np.int32)}
+    more |= {name: np.resize(arrays[name], 6) for name in ("train_loss", "train_risk", "validation_risk")}
+    more["vectors"] = np.resize(arrays["vectors"], (5, arrays["vectors"].shape[1]))
+    assert "'offsets' must" in refused(put_together(header, {**arrays, **more}), tmp_path)
+
+
+def test_more_scores_than_classes_have_no_probabilities(parts, tmp_path):
+    """A surrogate that was trained on costs, a link, and ten thousand decisions: costs have fewer rows than scores."""
+    header, arrays = json.loads(json.dumps(parts["gll"][0])), dict(parts["gll"][1])
+    D, K = 10_000, 3
+    header |= {"link": "softmax", "decisions": {"dtype": "object", "values": [*header["classes"]["values"], *range(D - K)]}}
+    cost = np.ones((K, D))
+    np.fill_diagonal(cost, 0.0)
+    vectors = {name: np.resize(arrays[name], (len(arrays["exponent"]), D)) for name in ("mantissa",)}
+    whole = {**arrays, **vectors, "cost": cost, "intercept": np.zeros(D)}
+    assert "link does not fit" in refused(put_together(header, whole), tmp_path, most=60e6)
+    header["facts"]["surrogate"] = header["facts"]["selection"][0]["surrogate"] = "softmax"
+    assert "must have a score for each" in refused(put_together(header, whole), tmp_path, most=60e6)
+
+
+@pytest.mark.parametrize(("name", "fields", "arrays", "message"), [
+    ("softmax", {"link": None}, {}, "link"), ("softmax", {"link": "sigmoid2"}, {}, "link"), ("softmax", {"link": "linear"}, {}, "link"),
+    ("gll", {"link": "softmax"}, {}, "link"), ("rebel", {"link": "sigmoid2"}, {}, "link"), ("bayes", {"link": None}, {}, "Bayes"),
+    ("bayes", {"link": "sigmoid"}, {}, "link"), ("stagewise", {"link": "linear"}, {}, "link"), ("bayes", {}, {"cost": None}, "Bayes"),
+    ("softmax", {}, {"cost": None}, "cost matrix"), ("cost_rows", {}, {"cost": np.ones((3, 3)) - np.eye(3)}, "cost matrix"),
+    ("coupled", {"link": "softmax"}, {}, "link"),
+])  # fmt: skip
+def test_header_link_surrogate_and_costs_must_agree(parts, name, fields, arrays, message, tmp_path):
+    header, own = parts[name]
+    kept = {key: part for key, part in (own | arrays).items() if part is not None}
+    assert message in refused(put_together(header | fields, kept), tmp_path)
+
+
+@pytest.mark.parametrize("field", ["classes", "decisions"])
+@pytest.mark.parametrize("dtype", ["<U100000000", "<U400000", "<M8[100000000000s]", "<U2147483647", "<U", "V8", "<U-1", "O8", "<c16", "|S8"])
+def test_dtypes_of_labels_take_no_memory(parts, field, dtype, tmp_path):
+    header = json.loads(json.dumps(parts["rebel"][0]))
+    header[field]["dtype"] = dtype
+    raw = put_together(header, parts["rebel"][1])
+    if field == "classes" or dtype not in ("<U100000000", "<U400000"):
+        refused(raw, tmp_path)
+        return
+    tracemalloc.start()
+    model = loaded(raw, tmp_path)  # the dtype of decisions follows that of the classes
+    assert model.decisions_.dtype == "<U10" and tracemalloc.get_traced_memory()[1] < 8e6
+    tracemalloc.stop()
+
+
+def test_labels_are_no_longer_than_a_thousand_letters(parts, tmp_path):
+    header = json.loads(json.dumps(parts["rebel_rows"][0]))
+    for n in (MOST_LETTERS, MOST_LETTERS + 1):
+        for field in ("classes", "decisions"):
+            header[field] = {"dtype": f"<U{n}", "values": ["a" * n, "b", "c"]}
+        raw = put_together(header, parts["rebel_rows"][1])
+        if n == MOST_LETTERS:
+            assert loaded(raw, tmp_path).classes_.dtype == f"<U{n}"
+        else:
+            assert "1000 letters" in refused(raw, tmp_path)
+
+
+@pytest.mark.parametrize("n", [MOST_FEATURES + 1, 300_000_000, 2**31, 2**63, 10**30, 0, -1, True, 4.0, "4"])
+def test_no_model_has_so_many_features(parts, n, tmp_path):
+    assert "'n_features'" in refused(put_together(parts["rebel"][0] | {"n_features": n}, parts["rebel"][1]), tmp_path)
+
+
+def test_as_many_features_as_may_be_take_little_memory(parts, tmp_path):
+    model = loaded(put_together(parts["rebel"][0] | {"n_features": MOST_FEATURES}, parts["rebel"][1]), tmp_path)
+    tracemalloc.start()
+    share = model.feature_importances_
+    check_shown(tmp_path / "forged", tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert share.shape == (MOST_FEATURES,) and peak < 250e6
+
+
+@pytest.mark.parametrize("temperature", [1e-310, 1e-320, 5e-324])
+def test_scores_that_would_not_be_finite_are_refused(parts, temperature, tmp_path):
+    header, arrays = parts["rebel_rows"]
+    refused(put_together(header | {"temperature": temperature}, arrays), tmp_path)
+    for name, largest in (("vectors", 1e308), ("intercept", -1e308), ("value", 1e308)):
+        whole = {**arrays, name: np.where(arrays[name] != 0.0, largest, 0.0)}
+        assert "beyond what a number holds" in refused(put_together(header, whole), tmp_path)
+    header, arrays = parts["softmax"]
+    huge = np.full_like(arrays["smooth_vectors"], 1e307)
+    assert "beyond what a number holds" in refused(put_together(header, {**arrays, "smooth_vectors": huge}), tmp_path)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda facts: facts.update(selection=[]), "list of 1 or more"), (lambda facts: facts["selection"][0].update(share=math.nan), "NaN"),
+    (lambda facts: [line.update(share=0.0) for line in facts["selection"]], "no candidate of its surrogate"),
+    (lambda facts: [line.update(surrogate="gel") for line in facts["selection"]], "no candidate of its surrogate"),
+    (lambda facts: facts["selection"][0].update(share=1.5), "'share'"), (lambda facts: facts["selection"][0].update(share="1"), "'share'"),
+    (lambda facts: facts["selection"][0].update(risk=1e999), "Infinity"), (lambda facts: facts["selection"][0].pop("risk"), "lacks 'risk'"),
+    (lambda facts: facts["selection"][0].update(n_rounds=True), "'n_rounds'"), (lambda facts: facts.update(selection={}), "list"),
+    (lambda facts: facts["selection"].append(None), "object"), (lambda facts: facts.update(surrogate="auto"), "'surrogate'"),
+])  # fmt: skip
+def test_what_a_fit_reports_is_checked(files, change, message, tmp_path):
+    assert message in refused(changed(files["softmax"], lambda arrays, header: change(header["facts"])), tmp_path)
+
+
+@pytest.mark.parametrize("curve", ["train_loss", "train_risk", "validation_risk"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_curves_beyond_float64_are_read_as_its_largest_number(files, curve, value, tmp_path):
+    raw = changed(files["rebel"], lambda arrays, header: arrays[curve].__setitem__(1, value))
+    model = loaded(raw, tmp_path)
+    assert abs(getattr(model, curve + "_")[1]) == np.finfo(np.float64).max
+    check_shown(tmp_path / "forged", tmp_path)
+
+
+def test_what_is_a_matter_of_the_machine_is_not_read(files, tmp_path):
+    """Neither threads nor words, nor a path that would be opened."""
+    machine = {"n_jobs": 64, "verbose": 3, "warm_start": True, "random_state": 5, "cost": "/etc/passwd"}
+    raw = changed(files["rebel_rows"], lambda arrays, header: header["parameters"].update(machine))
+    model, plain = loaded(raw, tmp_path), minrisk.REBELClassifier().get_params()
+    assert {name: model.get_params()[name] for name in machine} == {name: plain[name] for name in machine}
+    with zipfile.ZipFile(tmp_path / "saved.zip", "w"):
+        pass
+    minrisk.save(model.set_params(n_jobs=3, verbose=1), tmp_path / "again")
+    written = taken_apart((tmp_path / "again").read_bytes())[0]["parameters"]
+    assert not machine.keys() & written.keys()
+
+
+@pytest.mark.parametrize("inner", [
+    "[" * 100_000 + "]" * 100_000, '{"tuple": [' * 500 + "]}" * 500, '{"a":' * 90_000 + "1" + "}" * 90_000, "1" * 5000, "1e999", "NaN",
+    "-Infinity", "[" * 10**6, '"' + "a" * 10**7 + '"', "[" + "[]," * 10**6 + "[]]",
+])  # fmt: skip
+def test_headers_that_are_deep_or_long_are_refused(parts, inner, tmp_path):
+    header, arrays = parts["rebel"]
+    text = json.dumps(header | {"feature_labels": "HERE"}).replace('"HERE"', inner).encode()
+    refused(put_together(text, arrays), tmp_path, most=60e6)
+
+
+@pytest.mark.parametrize("text", [b"", b"null", b"[]", b"3", b"{", b"\xff\xfe\xfd", b'{"algorithm": []}', b'{"algorithm": "REBELClassifier"}'])
+def test_headers_that_are_no_header(parts, text, tmp_path):
+    refused(put_together(text, parts["rebel"][1]), tmp_path)
+
+
+@pytest.mark.parametrize("header", [
+    b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }\n", b"{'descr': '|V99999999', 'fortran_order': False, 'shape': (3,), }\n",
+    b"-" * 9000 + b"1\n", b"(" * 9000 + b"\n", b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }\n",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }\n", b"__import__('os').system('true')\n",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999999, 999999999999999), }\n",
+])  # fmt: skip
+def test_headers_of_arrays_are_not_evaluated(parts, header, tmp_path):
+    text, arrays = parts["rebel"]
+    members = {name: as_bytes(array) for name, array in arrays.items()}
+    members["header"] = as_bytes(np.frombuffer(json.dumps(text).encode(), dtype=np.uint8))
+    loaded(envelope(archive(members)), tmp_path)
+    members["vectors"] = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + members["vectors"][-64:]
+    assert "'vectors'" in refused(envelope(archive(members)), tmp_path)
+
+
+def test_importances_where_trees_do_not_use_the_last_linear_feature(parts, tmp_path):
+    header, arrays = parts["softmax"]
+    feature = np.minimum(arrays["feature"], header["n_features"])
+    model = loaded(put_together(header, {**arrays, "feature": feature}), tmp_path)
+    assert model.feature_importances_.shape == (header["n_features"],)
+
+
+def test_similarities_of_one_point_with_itself(parts, tmp_path):
+    header, arrays = parts["similarity"]
+    model = loaded(put_together(header, {**arrays, "far": np.where(arrays["far"] >= 0, arrays["near"], -1).astype(np.int32)}), tmp_path)
+    check_answers(model, rows_for(np.random.default_rng(0), model, 40), tmp_path)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+def test_what_could_not_be_loaded_is_not_saved(files, tmp_path):
+    """And an earlier file stays as it was."""
+    path = tmp_path / "m"
+    path.write_text("before")
+    model = loaded(files["bayes"], tmp_path)
+    model.loss = "gll"  # of another kind of rounds than those of the model
+    model.model_.vectors[0] = np.inf
+    with pytest.raises(ValueError, match=r"^This model cannot be saved, since .*\.$"):
+        minrisk.save(model, path)
+    assert path.read_text() == "before" and set(os.listdir(tmp_path)) == {"m", "forged"}
+
+
+def test_labels_of_a_wide_dtype_are_saved_in_a_narrow_one(tmp_path):
+    y = np.array(["a", "b", "c"], dtype="<U5000").repeat(20)
+    model = minrisk.REBELClassifier(n_estimators=2).fit(np.arange(60.0)[:, None], y)
+    minrisk.save(model, tmp_path / "m")
+    again = minrisk.load(tmp_path / "m")
+    assert again.classes_.dtype == "<U1" and again.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(again.predict([[3.0], [50.0]]), model.predict([[3.0], [50.0]]))
+
+
+# -- what the documentation says -----------------------------------------------------------------------------------------
+def test_the_table_of_indices_names_kernels_arrays_and_lines_that_exist():
+    """docs/developers/model_files.md: kernel, array and the line of the schema that checks it."""
+    import importlib
+    import inspect
+
+    text = (Path(__file__).parent.parent / "docs" / "developers" / "model_files.md").read_text()
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) > 25
+    for kernel, arguments, _, checked in rows:
+        module, _, name = kernel.strip(" `").rpartition(".")
+        function = getattr(importlib.import_module(f"minrisk._kernels.{module}"), name)
+        known = inspect.signature(getattr(function, "py_func", function)).parameters
+        assert set(re.findall(r"`(\w+)`", arguments)) <= set(known), (kernel, arguments)
+        for group, array in re.findall(r"`GROUPS\[\"([\w ]+)\"\]\[\"(\w+)\"\]`", checked):
+            assert array in GROUPS[group], (kernel, checked)
