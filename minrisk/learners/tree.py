@@ -14,7 +14,7 @@ from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 
 MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
-CHECKED_NODES = 1 << 15  # at a time
+CHECKED_NODES = 1 << 13  # at a time: what is computed of them is small beside a model
 
 
 class Tree(NamedTuple):
