@@ -312,7 +312,7 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             weights.append(weight)
         rounded.append(RoundedVectors.of(np.concatenate(vectors)))
     packed = pack(trees)
-    gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))).astype(np.float32)
+    gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))[packed.named]).astype(np.float32)
     packed = replace(packed, gain=gain)  # which nothing but importances is computed from
     if projection is not None:
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features

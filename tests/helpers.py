@@ -10,6 +10,7 @@ from minrisk.boosting import Recipe
 from minrisk.costs.units import AvoidableCosts
 from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
+from minrisk.learners.stored_trees import read_trees, stored
 from minrisk.losses.coupled import coupled_loss
 from minrisk.rows.base import RowCosts
 from minrisk.rows.local import LocalRows
@@ -72,14 +73,27 @@ def in_units(table):
     return AvoidableCosts.of(np.asarray(table, dtype=float), np.arange(len(table))).table
 
 
-def check_packed(packed, n_features):
-    """Compare packed learners with the schema of model files, as loading does."""
-    arrays = {field.name: part for field in fields(packed) if (part := getattr(packed, field.name)) is not None}
-    known = {"features": n_features, "vectors": int(packed.vector_offsets[-1])}
-    groups = ("similarities",) if "anchors" in arrays else ("trees", "values", "lines")
+def check_packed(packed, n_features, **changes):
+    """Compare packed learners, with some arrays changed, with the schema of model files, as loading does."""
+    similar = hasattr(packed, "anchors")
+    arrays = {field.name: getattr(packed, field.name) for field in fields(packed)} if similar else stored_arrays(packed)
+    n_vectors = int(packed.vector_offsets[-1])
+    arrays |= changes
+    groups = ("similarities",) if similar else ("trees", "values", "lines")
     parts = {name: part for group in groups for name, part in GROUPS[group].items() if name in arrays}
+    known = {"features": n_features, "vectors": n_vectors}
     sizes = named_sizes(parts, {name: (array.dtype, array.shape) for name, array in arrays.items()}, known)
     for name, part in parts.items():
         check_shape(name, part, arrays[name].shape, sizes)
         check_range(name, part, arrays[name], sizes)
-    packed.check(known["vectors"])
+    if similar:
+        type(packed)(**arrays).check()
+        return
+    again = read_trees(arrays.get, n_vectors)
+    for field in fields(packed) if not changes else ():
+        np.testing.assert_array_equal(getattr(again, field.name), getattr(packed, field.name))
+
+
+def stored_arrays(packed):
+    """The arrays of packed trees that a file has."""
+    return {name: make() for name, make in stored(packed).items()}

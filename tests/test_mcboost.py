@@ -1,6 +1,5 @@
 """MCBoost against its slow twin, AdaBoost and numerical minimisation; posteriors, decisions, learners, files."""
 
-from dataclasses import replace
 
 import naive
 import naive_mcboost as twin
@@ -275,4 +274,4 @@ def test_a_file_with_bad_slopes_is_refused(wine):
         ({"origin": model.origin - np.inf}, "'origin' must"),
     ):
         with pytest.raises(ValueError, match=message):
-            check_packed(replace(model, **change), 13)
+            check_packed(model, 13, **change)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -26,6 +26,8 @@ MAGIC = npy.magic(1, 0)
 HEADER = re.compile(
     rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': (True|False), 'shape': \((\d{1,15}),(?: (\d{1,15}))?\), \} *\n"
 )
+
+Array = np.ndarray | Callable[[], np.ndarray]
 
 
 class Allowance:
@@ -72,30 +74,37 @@ class _Rest:
         return self._file.seek(self._start + offset) - self._start
 
 
-def write(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> int:
+def write(file: IO[bytes], arrays: Mapping[str, Array]) -> int:
     """Write the archive from a file's place on, up to its end: the same bytes for the same arrays; returns how many."""
-    start, unpacked = file.tell(), sum(array.nbytes for array in arrays.values())
+    start = file.tell()
     for packing in reversed(PACKED):  # stored is what would seem to unpack to too much
         file.seek(start)
         file.truncate()
         rest: Any = _Rest(file, start)
+        unpacked = 0
         with zipfile.ZipFile(rest, "w", packing) as archive:
             for name, array in arrays.items():
                 with archive.open(name + SUFFIX, "w", force_zip64=True) as member:
-                    _write(member, array)
+                    unpacked += _write(member, made(array))
         size = file.tell() - start
         if unpacked <= _most(size):
             break
     return size
 
 
-def _write(member: IO[bytes], array: np.ndarray) -> None:
-    """An array as NumPy writes it, without a copy of it."""
+def made(array: Array) -> np.ndarray:
+    """An array, which may be made only now."""
+    return array() if callable(array) else array
+
+
+def _write(member: IO[bytes], array: np.ndarray) -> int:
+    """An array as NumPy writes it, without a copy of it; returns its bytes."""
     description = npy.header_data_from_array_1_0(array)
     npy.write_array_header_1_0(member, description)
     numbers = np.ascontiguousarray(array.T if description["fortran_order"] else array).reshape(-1).view(np.uint8)
     for low in range(0, len(numbers), CHUNK):
         member.write(numbers[low : low + CHUNK].data)
+    return len(numbers)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

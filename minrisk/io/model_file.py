@@ -36,6 +36,7 @@ from minrisk.io.restore import restore
 from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
 from minrisk.learners.packed_similarities import PackedSimilarities
 from minrisk.learners.rounded_vectors import RoundedVectors
+from minrisk.learners.stored_trees import stored
 from minrisk.learners.tree import PackedTrees
 from minrisk.validation import check_parameters, plain_array
 
@@ -45,6 +46,7 @@ READABLE = (3, 4, 5)  # 3 knew no smooth scores, 4 no rounded vectors and nothin
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
 CHUNK = 1 << 16  # bytes that are read at a time
+LONGEST = 400  # characters of a sentence
 # What the standard library says of an archive that it cannot read
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OverflowError)
 
@@ -129,7 +131,13 @@ def load(path: str | Path) -> Any:
             what = str(error)
         except Exception as error:  # whatever else a hostile file provokes is one kind of error to the caller
             what = f"its parts do not fit together ({type(error).__name__}: {error})."
-        raise ModelFileError(f"{path} is not a valid minrisk model: {' '.join(what.split())}")
+        raise ModelFileError(f"{path} is not a valid minrisk model: {_sentence(what)}")
+
+
+def _sentence(what: str) -> str:
+    """What is wrong with a file, in one line that is not too long, whatever the file has put into it."""
+    what = " ".join(what.split())
+    return what if len(what) <= LONGEST else f"{what[: LONGEST // 2]} … {what[-LONGEST // 2 :]}"
 
 
 @contextmanager
@@ -162,7 +170,7 @@ def _check_head(file: IO[bytes], path: str | Path) -> int:
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
-def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_arrays.Array]) -> None:
     """Write a model, an array at a time, and make sure that it can be read again."""
     text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
     file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
@@ -171,7 +179,7 @@ def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, np.n
     try:
         contents = Contents(io_arrays.Unpacked(file, size), size)
         for name, array in arrays.items():
-            check_range(name, contents.parts[name], array, contents.sizes)
+            check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
     except ValueError as error:
         raise ValueError(f"This model cannot be saved, since no such file could be loaded: {error}") from None
     head = HEAD.pack(VERSION, size)
@@ -190,7 +198,7 @@ def _digest(file: IO[bytes], head: bytes) -> tuple[bytes, int]:
     return digest.digest(), found
 
 
-def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_arrays.Array]]:
     """Header and arrays of a fitted estimator."""
     from sklearn.utils.validation import check_is_fitted
 
@@ -203,8 +211,11 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, np.n
             "A model with estimator= holds objects and cannot be saved, since model files hold no code: use "
             "weak_learner= instead, or keep the data and fit again."
         )
-    names = [field.name for field in fields(model.packed)]
-    arrays = {name: part for name in names if (part := getattr(model.packed, name)) is not None}
+    arrays: dict[str, io_arrays.Array] = {}
+    if isinstance(model.packed, PackedTrees):
+        arrays |= stored(model.packed)
+    else:
+        arrays |= {field.name: getattr(model.packed, field.name) for field in fields(model.packed)}
     if isinstance(model.vectors, RoundedVectors):
         arrays |= {name: getattr(model.vectors, name) for name in GROUPS["rounded vectors"]}
     else:
@@ -217,7 +228,8 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, np.n
         arrays |= dict(zip(GROUPS["smooth scores"], parts, strict=True))
     if (regression := getattr(estimator, "cost_regression_", None)) is not None:
         arrays |= {f"costs_{name}": np.atleast_1d(getattr(regression, name)) for name in REGRESSION}
-        arrays |= {f"costs_{name}": getattr(regression.packed, name) for name in TREES}
+        trees = stored(regression.packed)
+        arrays |= {f"costs_{name}": trees[name] for name in TREES}
     arrays["train_loss"] = estimator.train_loss_
     for name in ("train_risk", "validation_risk", "validation_loss"):
         if (curve := getattr(estimator, name + "_", None)) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from minrisk.io.labels import name_in, restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.learners.packed_similarities import PackedSimilarities
 from minrisk.learners.rounded_vectors import RoundedVectors
+from minrisk.learners.stored_trees import read_trees
 from minrisk.learners.tree import PackedTrees
 from minrisk.model import AdditiveModel
 from minrisk.projection import Projection
@@ -83,9 +83,12 @@ def _model(contents: Contents) -> AdditiveModel:
     """The additive model; trees are checked before the vectors are read, for the memory."""
     header, n_features = contents.header, contents.sizes["features"]
     projection = Projection(*_parts(contents, "linear features")) if "linear features" in contents.groups else None
-    kind: Any = PackedSimilarities if "similarities" in contents.groups else PackedTrees
-    packed = kind(**{field.name: contents.get(field.name) for field in fields(kind)})
-    packed.check(contents.sizes["vectors"])
+    packed: Any
+    if "similarities" in contents.groups:
+        packed = PackedSimilarities(*_parts(contents, "similarities"))
+        packed.check()
+    else:
+        packed = read_trees(contents.get, contents.sizes["vectors"])
     vectors: Any = (
         RoundedVectors(*_parts(contents, "rounded vectors")) if "mantissa" in contents else contents["vectors"]
     )
@@ -108,9 +111,7 @@ def _regression(contents: Contents) -> CostRegression | None:
     """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
     if "regression of costs" not in contents.groups:
         return None
-    parts: dict[str, Any] = {field.name: contents.get(f"costs_{field.name}") for field in fields(PackedTrees)}
-    packed = PackedTrees(**parts)
-    packed.check(contents.sizes["cost vectors"])
+    packed = read_trees(lambda name: contents.get(f"costs_{name}"), contents.sizes["cost vectors"])
     unit, means, vectors, bounds = (contents[f"costs_{name}"] for name in ("unit", "means", "vectors", "bounds"))
     if bounds[0] != 0 or bounds[-1] != len(packed) or np.any(bounds[1:] < bounds[:-1]):
         raise ValueError("its array 'costs_bounds' must lead from 0 to the number of trees, in order.")

@@ -4,7 +4,7 @@ A file is data of a stranger. `Contents` looks at all of it before anything is m
 (`minrisk.io.header`), at the dtypes and shapes of all arrays, at laws between them, and at the numbers of an array when
 it is read. What a kernel follows as an index is in the range that stands here beside its name;
 docs/developers/model_files.md says which kernel follows which. Only how the nodes of a tree hang together is left to
-`minrisk.learners.tree.PackedTrees.check`.
+`minrisk.learners.stored_trees`.
 """
 
 from __future__ import annotations

@@ -35,16 +35,15 @@ class CodedTrees(NamedTuple):
         """
         if not isinstance(packed, PackedTrees) or packed.slope is not None:
             return None
-        leaf = packed.left == np.arange(len(packed.left))
+        leaf, roots, vector = packed.is_leaf, packed.offsets[:-1], packed.counted("vector")
         if packed.value is not None and not np.all(packed.value[leaf] == 1.0):
             return None
-        roots = packed.offsets[:-1]
-        roots = roots[~leaf[roots] | np.any(np.asarray(vectors[packed.vector[roots]]), axis=1)]
-        inner = np.flatnonzero(~leaf)
-        if len(np.unique(packed.feature[inner])) > CODES_PER_TREE * len(roots):
+        roots = roots[~leaf[roots] | np.any(np.asarray(vectors[vector[roots]]), axis=1)]
+        if len(np.unique(packed.feature)) > CODES_PER_TREE * len(roots):
             return None
-        inner = inner[np.lexsort((packed.threshold[inner], packed.feature[inner]))]
-        feature, threshold = packed.feature[inner].astype(np.int64), packed.threshold[inner]
+        order = np.lexsort((packed.threshold, packed.feature))
+        inner = np.flatnonzero(~leaf)[order]
+        feature, threshold = packed.feature[order].astype(np.int64), packed.threshold[order]
         new = np.ones(len(inner), dtype=np.bool_)
         new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
         features, counts = np.unique(feature[new], return_counts=True)
@@ -54,12 +53,12 @@ class CodedTrees(NamedTuple):
         place = np.arange(len(column)) - np.repeat(np.cumsum(counts) - counts, counts)
         table = np.full((len(features), LEAF_BIN + 1), np.inf)
         table[column, place] = threshold[new]
-        nodes = packed.left.astype(np.int64) << LEFT_SHIFT
+        nodes = packed.counted("left").astype(np.int64) << LEFT_SHIFT
         nodes[leaf] |= LEAF_BIN
         which = np.cumsum(new) - 1
         nodes[inner] |= (column[which] << BIN_BITS) | place[which]
         values = np.asarray(vectors, dtype=np.float32) if isinstance(vectors, RoundedVectors) else vectors
-        return cls(*map(read_only, (features, table, nodes, packed.vector, values, roots)))
+        return cls(*map(read_only, (features, table, nodes, vector, values, roots)))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
         """scores[start:stop] += what all trees together answer; X of `minrisk._memory.points`."""

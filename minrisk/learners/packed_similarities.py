@@ -128,16 +128,16 @@ class PackedSimilarities:
             out[:, first : first + n] = answers
         return out
 
-    def check(self, n_vectors: int) -> None:
+    def check(self) -> None:
         """Refuse learners that do not say what they compare with; entries are in the ranges of `minrisk.io.schema`.
 
         Raises
         ------
         ValueError
-            If one has a second anchor and no first one, or there is not one vector for each.
+            If one has a second anchor and no first one.
         """
-        if n_vectors != len(self) or np.any((self.near < 0) & (self.far >= 0)):
-            raise ValueError("a similarity has a second anchor and no first one, or not one vector.")
+        if np.any((self.near < 0) & (self.far >= 0)):
+            raise ValueError("a similarity has a second anchor and no first one.")
 
 
 def pack_similarities(learners: Sequence[Similarity]) -> PackedSimilarities:

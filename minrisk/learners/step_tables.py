@@ -45,7 +45,7 @@ class StepTables(NamedTuple):
         all_ = np.vstack([vectors, intercept[None]])
         if not np.array_equal(on_grid(all_), all_) or not np.abs(all_).sum() < LARGEST:
             return None
-        feature, threshold = packed.feature[::3].astype(np.int64), packed.threshold[::3]
+        feature, threshold = packed.feature.astype(np.int64), packed.threshold
         rise = 2.0 * above[:, None] * vectors  # what crossing the threshold adds
         order = np.lexsort((threshold, feature))
         j, t = feature[order], threshold[order]  # which may be -inf more than once: no differences

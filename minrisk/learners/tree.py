@@ -14,7 +14,6 @@ from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 
 MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
-CHECKED_NODES = 1 << 13  # at a time: what is computed of them is small beside a model
 
 
 class Tree(NamedTuple):
@@ -47,12 +46,17 @@ CONSTANT = Tree(_ZERO, _ZERO + 255, np.array([np.inf]), _ZERO, np.ones(1), _ZERO
 
 @dataclass(frozen=True)
 class PackedTrees:
-    """All trees of a model as flat arrays; `left` and `vector` count from the first node and vector of the first tree.
+    """All trees of a model as flat arrays.
+
+    Leaves have no feature, threshold and gain of their own, but where they hold lines. `left` and `vector` count from
+    the first node and vector of their tree, so that 16 bits hold them; see `narrow`.
 
     Attributes
     ----------
-    feature, threshold, left, vector, gain : ndarray of shape (n_nodes,)
-        As in `Tree`; the gain may be float32.
+    feature, threshold, gain : ndarray of shape (n_splits,), or (n_nodes,) where there is a slope
+        As in `Tree`, of the nodes that are no leaves, or of all; the gain may be float32.
+    left, vector : ndarray of shape (n_nodes,)
+        As in `Tree`.
     value : ndarray of shape (n_nodes,), optional
         As in `Tree`; None if every leaf answers 1.
     offsets, vector_offsets : ndarray of shape (n_trees + 1,)
@@ -63,11 +67,11 @@ class PackedTrees:
         As in `Tree`; None if no leaf has a slope.
     """
 
-    feature: Int32Array
+    feature: np.ndarray
     threshold: FloatArray
-    left: Int32Array
+    left: np.ndarray
     value: FloatArray | None
-    vector: Int32Array
+    vector: np.ndarray
     gain: np.ndarray
     offsets: IntArray
     vector_offsets: IntArray
@@ -84,13 +88,14 @@ class PackedTrees:
             raise ValueError(f"Trees can be sliced by consecutive rounds only: expected step 1, got {step}.")
         last = max(first, last)
         nodes = slice(self.offsets[first], self.offsets[last])
+        named = slice(self._named_before[first], self._named_before[last])
         return PackedTrees(
-            self.feature[nodes],
-            self.threshold[nodes],
-            (self.left[nodes] - self.offsets[first]).astype(np.int32),
+            self.feature[named],
+            self.threshold[named],
+            self.left[nodes],
             None if self.value is None else self.value[nodes],
-            (self.vector[nodes] - self.vector_offsets[first]).astype(np.int32),
-            self.gain[nodes],
+            self.vector[nodes],
+            self.gain[named],
             self.offsets[first : last + 1] - self.offsets[first],
             self.vector_offsets[first : last + 1] - self.vector_offsets[first],
             self.depth[first:last],
@@ -99,37 +104,75 @@ class PackedTrees:
         )
 
     @cached_property
-    def _walks(self) -> tuple[FloatArray, IntArray, FloatArray]:
+    def is_leaf(self) -> np.ndarray:
+        """Which nodes are leaves, (n_nodes,)."""
+        return np.asarray(self.counted("left") == np.arange(len(self.left), dtype=np.int32))
+
+    @property
+    def named(self) -> np.ndarray:
+        """Which nodes `feature`, `threshold` and `gain` are of, (n_nodes,)."""
+        return ~self.is_leaf if self.slope is None else np.ones(len(self.left), dtype=np.bool_)
+
+    @cached_property
+    def _named_before(self) -> IntArray:
+        """How many named nodes stand before each tree, and in all, (n_trees + 1,)."""
+        of_trees = np.add.reduceat(self.named, self.offsets[:-1], dtype=np.int64)
+        return np.concatenate([[0], np.cumsum(of_trees)]).astype(np.int64)
+
+    def counted(self, name: str) -> Int32Array:
+        """`left` or `vector`, counted from the first node or vector of the first tree, (n_nodes,)."""
+        first = self.offsets if name == "left" else self.vector_offsets
+        numbers = np.repeat(first[:-1].astype(np.int32), np.diff(self.offsets))
+        numbers += getattr(self, name)
+        return numbers
+
+    def of_nodes(self, name: str) -> np.ndarray:
+        """`feature`, `threshold` or `gain` of all nodes; at leaves, where there is no slope, as in `Tree`."""
+        numbers = getattr(self, name)
+        dtype = np.dtype(np.int32) if name == "feature" else numbers.dtype
+        of_nodes = np.full(len(self.left), np.inf if name == "threshold" else 0, dtype=dtype)
+        of_nodes[self.named] = numbers
+        return of_nodes
+
+    @cached_property
+    def _walks(self) -> tuple[FloatArray, IntArray, FloatArray, Int32Array]:
         """Threshold, and left << 32 | feature, of each node side by side in memory: a step reads one cache line.
 
-        And its value.
+        And its value and vector.
         """
-        walks = np.empty((len(self.feature), 2))
+        walks = np.empty((len(self.left), 2))
         links: IntArray = walks.view(np.int64)[:, 1]
-        walks[:, 0] = self.threshold
-        links[:] = (self.left.astype(np.int64) << LEFT_BITS) | self.feature
-        return walks[:, 0], links, np.ones(len(links)) if self.value is None else self.value
+        walks[:, 0] = self.of_nodes("threshold")
+        links[:] = self.counted("left")
+        links <<= LEFT_BITS
+        links |= self.of_nodes("feature")
+        value = np.ones(len(links)) if self.value is None else self.value
+        return walks[:, 0], links, value, self.counted("vector")
+
+    @cached_property
+    def _linear_walks(self) -> tuple[np.ndarray, ...]:
+        """Nodes as `add_linear_trees` takes them."""
+        assert self.value is not None
+        return self.of_nodes("feature"), self.threshold, self.counted("left"), self.value, self.counted("vector")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name != "_walks"}
+        made = ("is_leaf", "_named_before", "_walks", "_linear_walks")
+        return {name: part for name, part in self.__dict__.items() if name not in made}
 
     def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Tree:
         """Tree number t; its bins need the binner's thresholds (without them they are all 0)."""
-        nodes = slice(int(self.offsets[t]), int(self.offsets[t + 1]))
-        feature, threshold = self.feature[nodes], self.threshold[nodes]
-        left = (self.left[nodes] - self.offsets[t]).astype(np.int32)
+        one = self[t : t + 1]
+        feature, threshold, gain = (one.of_nodes(name) for name in ("feature", "threshold", "gain"))
         bins = np.zeros(len(feature), dtype=np.int32)
         if thresholds is not None:
             for i, (j, tau) in enumerate(zip(feature, threshold, strict=True)):
-                bins[i] = 255 if left[i] == i else np.searchsorted(thresholds[j], tau)
-        vector = (self.vector[nodes] - self.vector_offsets[t]).astype(np.int32)
-        value = (left == np.arange(len(left))).astype(np.float64) if self.value is None else self.value[nodes]
-        slope, origin = (None if part is None else part[nodes] for part in (self.slope, self.origin))
+                bins[i] = 255 if one.is_leaf[i] else np.searchsorted(thresholds[j], tau)
+        left, vector = one.left.astype(np.int32), one.vector.astype(np.int32)
+        value = one.is_leaf.astype(np.float64) if one.value is None else one.value
+        slope, origin = one.slope, one.origin
         if slope is not None and not slope.any():
             slope = origin = None
-        return Tree(
-            feature, bins, threshold, left, value, vector, self.gain[nodes], int(self.depth[t]), slope, origin
-        )
+        return Tree(feature, bins, threshold, left, value, vector, gain, int(self.depth[t]), slope, origin)
 
     def importances(self, n_features: int) -> FloatArray:
         """Sum of the gains of each feature's splits; as many entries as features, or more (linear ones)."""
@@ -140,72 +183,18 @@ class PackedTrees:
     ) -> None:
         """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X of `points`."""
         if self.slope is None:
-            parts = [read_only(column) for column in (*self._walks, self.vector, self.offsets, vectors)]
+            parts = [read_only(column) for column in (*self._walks, self.offsets, vectors)]
             add_trees(X, *parts, first, last, start, stop, scores)
         else:
-            assert self.value is not None and self.origin is not None
-            nodes = self.feature, self.threshold, self.left, self.value, self.vector
-            parts = [read_only(c) for c in (*nodes, self.offsets, self.depth, self.slope, self.origin, vectors)]
+            assert self.origin is not None
+            of_trees = self.offsets, self.depth, self.slope, self.origin, vectors
+            parts = [read_only(column) for column in (*self._linear_walks, *of_trees)]
             add_linear_trees(X, *parts, first, last, start, stop, scores)
 
-    def check(self, n_vectors: int) -> None:
-        """Refuse trees that a prediction kernel could not walk safely, of a model with so many vectors.
 
-        Entries are in the ranges that `minrisk.io.schema` states. Neighbours are compared and never subtracted:
-        a difference of int64 may wrap.
-
-        Raises
-        ------
-        ValueError
-            Naming what is wrong: a child, leaf or vector outside its tree, a walk that does not end in a leaf.
-        """
-        n_nodes, n_trees = len(self.feature), len(self.depth)
-        for name, of, last in (("offsets", self.offsets, n_nodes), ("vector_offsets", self.vector_offsets, n_vectors)):
-            if of[0] != 0 or of[-1] != last or np.any(of[1:] <= of[:-1]):
-                raise ValueError(f"its array {name!r} must lead from 0 to {last}, further with every tree.")
-        first = 0
-        while first < n_trees:  # a part at a time, for the memory
-            last = max(first + 1, int(np.searchsorted(self.offsets, self.offsets[first] + CHECKED_NODES, "right")) - 1)
-            self[first:last]._check_nodes()
-            first = last
-
-    def _check_nodes(self) -> None:
-        """`check` of the nodes of one tree or more."""
-        n_nodes, n_trees = len(self.feature), len(self.depth)
-        node = np.arange(n_nodes)
-        owner = np.repeat(np.arange(n_trees), np.diff(self.offsets))
-        leaf = self.left == node
-        inside = (self.left > node) & (self.left < self.offsets[1:][owner] - 1)
-        if not np.all(leaf | inside):
-            raise ValueError("a child lies before its parent or outside its tree.")
-        if np.any(self.threshold[leaf] != np.inf):
-            raise ValueError("a leaf has a threshold.")
-        for part in (self.slope, self.origin):
-            if part is not None and part[~leaf].any():
-                raise ValueError("a node that is no leaf has a slope or an origin.")
-        first_vector = self.vector_offsets[owner]
-        last_vector = np.maximum.reduceat(self.vector, self.offsets[:-1]).astype(np.int64)
-        if np.any(np.where(leaf, self.vector < first_vector, self.vector != first_vector)):
-            raise ValueError("a node names a vector before its tree's first, or an inner node another than that.")
-        if np.any(last_vector + 1 != self.vector_offsets[1:]):
-            raise ValueError("a leaf names a vector behind its tree's last, or no leaf names the last.")
-        if not np.array_equal(self._depths(), self.depth):
-            raise ValueError(f"a depth is wrong, or above {MAX_DEPTH}.")
-
-    def _depths(self) -> Int32Array:
-        """Longest walk of each tree, found level by level."""
-        depth = np.zeros(len(self), dtype=np.int32)
-        level, owner = self.offsets[:-1], np.arange(len(self))
-        for d in range(1, MAX_DEPTH + 2):
-            inner = self.left[level] != level
-            level, owner = level[inner], owner[inner]
-            if len(level) == 0:
-                break
-            depth[owner] = d
-            first = self.left[level].astype(np.int64)
-            level, which = np.unique(np.concatenate([first, first + 1]), return_index=True)
-            owner = np.concatenate([owner, owner])[which]
-        return depth
+def narrow(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers, 0 or more, in 16 bits where these hold them, else in 32."""
+    return numbers.astype(np.uint16 if numbers.max(initial=0) < 1 << 16 else np.int32, copy=False)
 
 
 def pack(trees: Sequence[Tree]) -> PackedTrees:
@@ -224,7 +213,7 @@ def pack(trees: Sequence[Tree]) -> PackedTrees:
     def flat(name: str, dtype: type[np.generic]) -> np.ndarray:
         return np.concatenate([np.empty(0, dtype=dtype), *(getattr(tree, name) for tree in trees)])
 
-    vector = flat("vector", np.int32)
+    vector, left, value = flat("vector", np.int32), flat("left", np.int32), flat("value", np.float64)
     n_vectors = np.maximum.reduceat(vector, offsets[:-1]).astype(np.int64) + 1 if trees else sizes
     vector_offsets = np.concatenate([[0], np.cumsum(n_vectors)])
     linear: dict[str, FloatArray | None] = {"slope": None, "origin": None}
@@ -233,16 +222,16 @@ def pack(trees: Sequence[Tree]) -> PackedTrees:
             parts = [getattr(tree, name) for tree in trees]
             parts = [np.zeros(len(t.feature)) if part is None else part for t, part in zip(trees, parts, strict=True)]
             linear[name] = np.concatenate(parts)
-    left = flat("left", np.int32) + np.repeat(offsets[:-1], sizes).astype(np.int32)
-    value = flat("value", np.float64)
-    plain = linear["slope"] is None and np.all(value[left == np.arange(len(left))] == 1.0)
+    leaf = left == np.arange(len(left)) - np.repeat(offsets[:-1], sizes)
+    named = ~leaf if linear["slope"] is None else np.ones(len(left), dtype=np.bool_)
+    plain = linear["slope"] is None and np.all(value[leaf] == 1.0)
     return PackedTrees(
-        flat("feature", np.int32),
-        flat("threshold", np.float64),
-        left,
+        narrow(flat("feature", np.int32)[named]),
+        flat("threshold", np.float64)[named],
+        narrow(left),
         None if plain else value,
-        vector + np.repeat(vector_offsets[:-1], sizes).astype(np.int32),
-        flat("gain", np.float64),
+        narrow(vector),
+        flat("gain", np.float64)[named],
         offsets,
         vector_offsets,
         np.array([tree.depth for tree in trees], dtype=np.int32),
