@@ -347,6 +347,14 @@ def test_similarities_of_one_point_with_itself(parts, tmp_path):
     check_answers(model, rows_for(np.random.default_rng(0), model, 40), tmp_path)
 
 
+@pytest.mark.parametrize(("name", "said"), [("similarity", "tree"), ("rebel_rows", "similarity")])
+def test_a_warm_start_goes_on_with_the_learners_that_there_are(files, name, said, tmp_path):
+    model = loaded(changed(files[name], lambda arrays, header: header["parameters"].update(weak_learner=said)), tmp_path)
+    X = np.random.default_rng(0).normal(size=(40, model.n_features_in_))
+    with pytest.raises(ValueError, match=f"same weak_learner: expected .*, got '{said}'"):
+        model.set_params(warm_start=True, n_estimators=9).fit(X, np.arange(40) % 3)
+
+
 # -- writing -----------------------------------------------------------------------------------------------------------
 def test_what_could_not_be_loaded_is_not_saved(files, tmp_path):
     """And an earlier file stays as it was."""
