@@ -211,8 +211,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         rows, thresholds = data.rows, data.binner.thresholds
         recipe = self._recipe(rows.costs, thresholds)
         start = None
-        goes_on = goes_on and self.n_iter_ > 0  # from nothing as if there had been no fit
+        goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
         if goes_on:
+            check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
             start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_.tolist())
             for part in (rows, data.validation):
                 if part is not None:
@@ -230,7 +231,6 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             monitors.append(stopping)
         bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
         progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
-        per_round = recipe.learners_per_round
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         unborn = n == 0 and (stopping is not None or not recipe.fit_intercept)
         if self._learnt_nothing(unborn, history.risks[n], rows.costs):

@@ -1,22 +1,29 @@
 """Model files made to harm: refused in one clear sentence, or models that answer; never a crash, a hang or much memory."""
 
+import copy
 import json
 import math
 import os
 import re
+import subprocess
+import sys
+import time
 import tracemalloc
 import zipfile
 from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import minrisk
-from minrisk.io.header import MOST_FEATURES
+from minrisk.inspection import RiskCurveDisplay
+from minrisk.io.header import MOST_FEATURES, depth
 from minrisk.io.labels import MOST_LETTERS
 from minrisk.io.model_file import ModelFileError
-from minrisk.io.schema import GROUPS, Numbers
+from minrisk.io.schema import COURSE, GROUPS, MOST_LINEAR, Numbers
 from tests import forging
 from tests.forged_outcomes import TRIAL, attack, check_answers, check_shown, rows_for
 from tests.forging import archive, as_bytes, changed, envelope, put_together, taken_apart
@@ -284,10 +291,10 @@ def test_what_a_fit_reports_is_checked(files, change, message, tmp_path):
 
 @pytest.mark.parametrize("curve", ["train_loss", "train_risk", "validation_risk"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_curves_beyond_float64_are_read_as_its_largest_number(files, curve, value, tmp_path):
+def test_curves_beyond_their_end_are_read_as_it(files, curve, value, tmp_path):
     raw = changed(files["rebel"], lambda arrays, header: arrays[curve].__setitem__(1, value))
     model = loaded(raw, tmp_path)
-    assert abs(getattr(model, curve + "_")[1]) == np.finfo(np.float64).max
+    assert abs(getattr(model, curve + "_")[1]) == COURSE
     check_shown(tmp_path / "forged", tmp_path)
 
 
@@ -393,3 +400,117 @@ def test_the_table_of_indices_names_kernels_arrays_and_lines_that_exist():
         assert set(re.findall(r"`(\w+)`", arguments)) <= set(known), (kernel, arguments)
         for group, array in re.findall(r"`GROUPS\[\"([\w ]+)\"\]\[\"(\w+)\"\]`", checked):
             assert array in GROUPS[group], (kernel, checked)
+
+
+# -- found by reading -------------------------------------------------------------------------------------------------
+def test_many_decisions_beside_numbers_are_read_in_a_second(parts, tmp_path):
+    header, arrays = parts["softmax"]
+    n = 50_000
+    values = [*range(3), *range(10, 10 + n)]
+    cost = np.ones((3, 3 + n)) - np.eye(3, 3 + n)
+    header = {
+        **header, "classes": {"dtype": "<i8", "values": [0, 1, 2]}, "decisions": {"dtype": "<i8", "values": values},
+    }  # fmt: skip
+    start = time.process_time()
+    with suppress(ModelFileError):  # that some other part says no is not the point
+        loaded(put_together(header, {**arrays, "cost": cost}), tmp_path)
+    assert time.process_time() - start < 5
+
+
+def test_categories_add_no_more_columns_than_a_fit_makes(parts, tmp_path):
+    header, arrays = parts["birds"]
+    categories = [{**header["categories"][0], "added": 11}, *header["categories"][1:]]
+    assert "'added'" in refused(put_together({**header, "categories": categories}, arrays), tmp_path)
+
+
+def test_linear_features_are_no_more_than_any_fit_makes(parts, tmp_path):
+    name = next(name for name, (_, arrays) in parts.items() if "weights" in arrays)
+    header, arrays = parts[name]
+    wide = np.zeros((len(arrays["weights"]), MOST_LINEAR + 1))
+    said = refused(put_together(header, {**arrays, "weights": wide}), tmp_path)
+    assert "linear features" in said
+
+
+@pytest.mark.parametrize("temperature", [1e-309, 1e-101, 1e101])
+@pytest.mark.parametrize("name", ["softmax", "birds"])
+def test_a_temperature_has_an_inverse(parts, name, temperature, tmp_path):
+    header, arrays = parts[name]
+    assert "temperature" in refused(put_together({**header, "temperature": temperature}, arrays), tmp_path)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1.7e308])
+@pytest.mark.parametrize("name", ["rebel", "softmax"])
+def test_curves_of_any_numbers_are_shown(parts, name, value, tmp_path):
+    header, arrays = parts[name]
+    curves = {
+        curve: np.resize(np.array([value, -value]), arrays[curve].shape)
+        for curve in ("train_loss", "train_risk", "validation_risk", "validation_loss")
+        if curve in arrays
+    }
+    model = loaded(put_together(header, {**arrays, **curves}), tmp_path)
+    check_shown(tmp_path / "forged", tmp_path)
+    if name == "rebel":
+        RiskCurveDisplay.from_estimator(model).figure_.canvas.draw()
+
+
+def test_names_of_columns_may_be_nested_a_few_levels_only(parts, tmp_path):
+    header, arrays = parts["rebel"]
+    n = header["n_features"]
+
+    def nested(levels):
+        name = "a"
+        for _ in range(levels):
+            name = {"tuple": [name]}
+        given = {**header, "feature_names": None, "feature_labels": [name, *({"tuple": [k]} for k in range(1, n))]}
+        given.pop("feature_numbers", None)
+        return put_together(given, arrays)
+
+    assert len(copy.deepcopy(loaded(nested(10), tmp_path))._column_names) == n
+    assert "nested too deeply" in refused(nested(40), tmp_path)
+
+
+@pytest.mark.parametrize("recursion", [1000, 10**6])
+def test_a_header_nested_deeply_is_refused_before_it_is_parsed(recursion, tmp_path):
+    text = b'{"a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+    (tmp_path / "forged").write_bytes(put_together(text, {}))
+    code = "import sys, minrisk; sys.setrecursionlimit(int(sys.argv[2])); minrisk.load(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "forged"), str(recursion)], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "ModelFileError" in done.stderr
+
+
+def test_brackets_in_texts_of_the_header_are_no_levels():
+    assert depth(rb'{"a": ["[[[[", "\"[["], "b": [[{}]]}') == 4
+
+
+def test_importances_of_many_pairs_of_points_take_a_second():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.arange(300) % 3
+    packed = minrisk.REBELClassifier(n_estimators=3, weak_learner="similarity").fit(X, y).model_.packed
+    m, T = 300, 60_000
+    many = replace(
+        packed, anchors=rng.normal(size=(m, 3)), anchor_row=np.arange(m), near=(np.arange(T) // m).astype(np.int32),
+        far=(np.arange(T) % m).astype(np.int32), span=np.ones(T), real=np.ones(T, dtype=bool), gain=rng.random(T),
+    )  # fmt: skip
+    start = time.process_time()
+    found = many.importances(3)
+    assert time.process_time() - start < 1
+    squares = (many.anchors[many.near] - many.anchors[many.far]) ** 2
+    whole = squares.sum(axis=1)
+    expected = (many.gain / np.where(whole > 0, whole, np.inf)) @ squares
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_warm_start_goes_on_with_as_many_learners_in_a_round(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 3
+    minrisk.save(minrisk.REBELClassifier(n_estimators=6).fit(X, y), tmp_path / "model")
+
+    def change(arrays, header):
+        header["trees_per_round"] = 2
+        for curve in ("train_loss", "train_risk"):
+            arrays[curve] = arrays[curve][:4]
+
+    model = loaded(changed((tmp_path / "model").read_bytes(), change), tmp_path)
+    with pytest.raises(ValueError, match="same number of learners in a round: expected 2, got 1"):
+        model.set_params(warm_start=True, n_estimators=9).fit(X, y)

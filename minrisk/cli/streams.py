@@ -62,11 +62,11 @@ def note(message: str) -> None:
 
 def print_json(data: dict[str, Any]) -> None:
     r"""One JSON object on stdout; what the stream cannot hold is written as \u and its number."""
-    text = json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False, default=str)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeError:
-        text = json.dumps(data, indent=2, allow_nan=False)
+        text = json.dumps(data, indent=2, allow_nan=False, default=str)
     say(text)
 
 

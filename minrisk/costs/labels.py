@@ -225,13 +225,15 @@ def named_beside(decisions: Labels, rows: Labels, classes: Labels) -> Labels:
     """
     if are_numbers(classes):
         found: list[Any] = []
+        known, given = set[Any](), set(decisions)
         for label in decisions:
             number = label
             if isinstance(label, str) and (rank := refer_rank(label, rows)):
                 number = refer_numbers(rank, (*rows, *classes))[-1]
             elif isinstance(label, str) and _WHOLE.fullmatch(label):
                 number = int(label)
-            found.append(label if number in found or (number is not label and number in decisions) else number)
+            found.append(label if number in known or (number is not label and number in given) else number)
+            known.add(found[-1])
         return tuple(found)
     if are_numbers(rows) and all(isinstance(label, str) for label in classes):
         ranks = [0 if isinstance(label, str) else refer_rank(label, rows) for label in decisions]

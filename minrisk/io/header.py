@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import minrisk
 from minrisk.algorithms.min_risk import COST_TRAINED, POSTERIOR
+from minrisk.categories import FEW_VALUES, MOST_SHARES
 from minrisk.io.arrays import Allowance
 from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, shown
 from minrisk.losses.links import LINKS
@@ -23,6 +27,11 @@ MOST_FEATURES = 1 << 22  # of which importances take 32 MB
 MOST = (1 << 31) - 1  # of rounds and the like
 SETTING = 100  # letters of a parameter's value
 PARSED = 64  # bytes that Python takes for a value of the header, at least
+WIDEST = 16  # bytes of a letter in a text with one beyond the first 65 536, in the copies that are made of it
+DEEPEST = 32  # levels of objects and lists
+TEMPERATURE = Number(float, 1e-100, 1e100)  # of which the inverse is finite
+MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written
 FORMER = {"n_folds": "cv"}  # names of parameters in older files
 
@@ -132,12 +141,12 @@ ROUNDS = Number(int, 0, MOST)
 FINITE = Number(float, -LARGEST, LARGEST)
 LABELS = Fields({"dtype": Dtype(), "values": Listed(Value(MOST_LETTERS), 2)})
 CATEGORY = Fields({
-    "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST),
+    "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST_ADDED),
     "values": Fields({"dtype": Dtype(), "values": Listed(Value())}),
 })  # fmt: skip
 TRIED = Fields({  # a line of `minrisk.pool.report`
     "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "variant": Text(MOST_LETTERS), "share": Number(float, 0, 1),
-    "n_rounds": ROUNDS, "temperature": Number(float, 0, open_low=True), "risk": Maybe(FINITE),
+    "n_rounds": ROUNDS, "temperature": TEMPERATURE, "risk": Maybe(FINITE),
     "pooled_risk": Maybe(FINITE),
 })  # fmt: skip
 FACTS = {
@@ -154,7 +163,7 @@ HEADER = Fields(
         "algorithm": Choice(tuple(FACTS)), "parameters": Object(), "facts": Object(),  # which depend on the first
         "cost_given": Truth(), "classes": LABELS, "decisions": LABELS, "n_features": Number(int, 1, MOST_FEATURES),
         "feature_names": Maybe(Listed(Text())), "link": Maybe(Choice(tuple(LINKS))),
-        "trees_per_round": Number(int, 1, MOST), "temperature": Number(float, 0, open_low=True),
+        "trees_per_round": Number(int, 1, MOST), "temperature": TEMPERATURE,
         "seed": Number(int, 0, LARGEST_SEED),
     },
     {
@@ -173,7 +182,10 @@ def read_header(text: bytes, room: Allowance) -> dict[str, Any]:
     ValueError
         If a field is missing, unknown, or not what it should be.
     """
-    room.take(len(text) + PARSED * sum(map(text.count, (b",", b":", b"[", b"{"))))
+    widest = 1 if text.isascii() and b"\\u" not in text else WIDEST
+    room.take(widest * len(text) + PARSED * sum(map(text.count, (b",", b":", b"[", b"{"))))
+    if depth(text) > DEEPEST:
+        raise ValueError(f"its header is nested too deeply, in more than {DEEPEST} levels.")
     try:
         header = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
@@ -181,6 +193,13 @@ def read_header(text: bytes, room: Allowance) -> dict[str, Any]:
     check(HEADER, header, "its header")
     check(FACTS[header["algorithm"]], header["facts"], "its header['facts']")
     return {**header, "parameters": _parameters(header)}
+
+
+def depth(text: bytes) -> int:
+    """Levels of objects and lists in JSON, which its parser would enter one by one."""
+    marks = np.frombuffer(_TEXT.sub(b"", text), dtype=np.uint8)
+    opened, closed = (np.isin(marks, np.frombuffer(kind, dtype=np.uint8)) for kind in (b"[{", b"]}"))
+    return int(np.cumsum(opened.astype(np.int64) - closed).max(initial=0))
 
 
 def _no_number(text: str) -> None:

@@ -139,7 +139,7 @@ def name_out(name: Any) -> Any:
 def name_in(name: Any) -> Any:
     """The name of a column as `name_out` wrote it."""
     if not isinstance(name, dict):
-        if isinstance(name, (str, int, float)):
+        if isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name)):
             return name
     elif len(name) == 1:
         ((kind, value),) = name.items()

@@ -28,6 +28,8 @@ LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
 LARGEST_SCORE = 2.0**1020  # what scores, over the temperature, may come to: they and their differences stay finite
 WIDE = float(np.finfo(np.float32).max)
 SPANS = 1e-300, 1e300  # squared distances whose inverse is finite
+MOST_LINEAR = 256  # linear features: a fit makes about 40, and a prediction has memory for each in every row
+COURSE = 1e300  # of a curve: differences of two are finite
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
@@ -35,7 +37,7 @@ class Numbers(NamedTuple):
     """An array: its shape in named sizes, its dtypes, and the range of its numbers, which NaN is outside of.
 
     A size is "trees", or "trees + 1" where there is one more. Where the upper end is a size, numbers are below it. Of
-    a curve, which only people look at, NaN and what is beyond float64 are read as its largest number.
+    a curve, which only people look at, NaN and what is beyond `COURSE` are read as its end.
     """
 
     shape: tuple[str, ...]
@@ -240,7 +242,8 @@ class Contents(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         array = self._archive[name]
         if self.parts[name].is_curve:
-            np.nan_to_num(array, copy=False, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
+            np.nan_to_num(array, copy=False, nan=COURSE, posinf=COURSE, neginf=-COURSE)
+            np.clip(array, -COURSE, COURSE, out=array)
         check_range(name, self.parts[name], array, self.sizes)
         return array
 
@@ -345,6 +348,10 @@ LAWS = (
             "trees" in f.groups
             or (f.sizes["vectors"] == f.sizes["trees"] and f.groups.isdisjoint({"values", "rounded vectors"}))
         ),
+    ),
+    Law(
+        f"it has more than {MOST_LINEAR} linear features.",
+        lambda f: f.sizes.get("linear", 0) <= MOST_LINEAR,
     ),
     Law("its lines in leaves need values.", lambda f: "lines" not in f.groups or "values" in f.groups),
     Law(

@@ -15,6 +15,7 @@ from minrisk.rows.points import Points, Units
 
 BLOCK_BYTES = 16 << 20  # of distances at a time
 BLOCK_LEARNERS = 256  # whose answers are asked for at a time
+TOGETHER = 1 << 18  # differences of anchors at a time
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,14 @@ class PackedSimilarities:
         """Sum of the gains of two-point learners, shared out by each feature's part in |x_i - x_j|^2."""
         total, two = np.zeros(n_features), self.far >= 0
         pairs, which = np.unique(np.column_stack([self.near[two], self.far[two]]), axis=0, return_inverse=True)
-        for (near, far), gain in zip(pairs, np.bincount(which.ravel(), weights=self.gain[two]), strict=True):
+        gains = np.bincount(which.ravel(), weights=self.gain[two])
+        together = max(1, TOGETHER // max(1, n_features))
+        for first in range(0, len(pairs), together):
+            near, far = pairs[first : first + together].T
             squares = (self.anchors[near] - self.anchors[far]) ** 2
-            whole = squares.sum()
-            if whole > 0:  # else the two are one point, to float64
-                total += gain * (squares / whole)
+            whole = squares.sum(axis=1)
+            apart = whole > 0  # else the two are one point, to float64
+            total += ((gains[first : first + together][apart] / whole[apart])[:, None] * squares[apart]).sum(axis=0)
         return total
 
     @property
