@@ -34,8 +34,14 @@ def _fuzzing(first: int, last: int, folder: Path) -> Iterator[Outcome]:
     return run(last - first, first, folder)
 
 
+def _forged_files(first: int, last: int, folder: Path) -> Iterator[Outcome]:
+    from tests.forged_outcomes import outcomes
+
+    return outcomes(first, last, folder)
+
+
 KINDS: dict[str, Callable[[int, int, Path], Iterator[Outcome]]] = {
-    "odd inputs": _odd_inputs, "fuzzing": _fuzzing,
+    "odd inputs": _odd_inputs, "fuzzing": _fuzzing, "forged files": _forged_files,
 }  # fmt: skip
 
 

@@ -158,6 +158,21 @@ def child(folder, first, last):
             say(f"end {number} {json.dumps(found)}")
 
 
+def outcomes(first, last, folder):
+    """What comes of these cases, one after another in this process, as `tests.attacks` counts it."""
+    from tests.odd_inputs import Outcome
+
+    kinds = {"refused": "error", "answers": "answer", "slow": "hang"}
+    write_seeds(folder)
+    files = read_seeds(folder)
+    for number in range(first, last):
+        (folder / "last").write_text(str(number))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            found, _, detail = outcome(forged(files, number), number, folder).partition(": ")
+        yield Outcome(kinds.get(found, found), f"forged file {number}", detail)
+
+
 def attack(n, first=0, processes=1, kinds=()):
     """How so many cases end, and the numbers of those that end neither with an answer nor with one clear error.
 
