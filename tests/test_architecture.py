@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = {  # a part may import from parts of a lower or equal number
-    "_typing": 0, "_kernels": 0, "_workers": 0, "_memory": 0, "frames": 0, "codes": 1, "folds": 1, "costs": 1, "validation": 1, "metrics": 2, "binning": 1, "rows": 2,
+    "_typing": 0, "_kernels": 0, "_workers": 0, "_memory": 0, "_locks": 0, "frames": 0, "codes": 1, "folds": 1, "costs": 1, "validation": 1, "metrics": 2, "binning": 1, "rows": 2,
     "losses": 3, "learners": 3, "steps": 3, "model": 4, "monitors": 4, "whole_round": 5, "boosting": 5,
     "estimator": 6, "selection": 6, "pool": 6, "cost_regression": 6, "smooth_members": 6, "projection": 1, "smooth": 2, "columns": 2, "categories": 1, "inputs": 2, "algorithms": 7,
 }  # fmt: skip
@@ -70,3 +70,25 @@ def test_one_loop_over_rounds():
 
 def test_importing_the_package_imports_nothing_heavy():
     assert set(imports(ROOT / "__init__.py", everywhere=False)) <= {"__future__", "importlib", "typing"}
+
+
+def writes(call):
+    """Whether a call makes or opens a file to write to it, or sets the umask, which all threads share."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name == "to_csv":  # with no file it returns a text
+        return bool(call.args)
+    if name == "open" and ast.unparse(call.func) != "os.open":
+        modes = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        return any(re.fullmatch(r"[rwaxbt+]*[wax+][rwaxbt+]*", mode) for mode in modes) and "devnull" not in ast.unparse(call)
+    return name in ("to_parquet", "savefig", "write_bytes", "write_text", "mkstemp", "NamedTemporaryFile", "umask")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_are_written_in_one_way(path):
+    code = ast.parse(path.read_text())
+    beside = [node for node in ast.walk(code) if isinstance(node, ast.With) and "write_beside(" in ast.unparse(node.items[0])]
+    within = {node for block in beside for node in ast.walk(block)}
+    own = path == ROOT / "io" / "atomic.py"  # opens what is there already
+    for node in ast.walk(code):
+        if isinstance(node, ast.Call) and node not in within and writes(node):
+            assert own and ast.unparse(node.func) == "open", f"{path}:{node.lineno} writes outside a `write_beside` block"

@@ -1,8 +1,15 @@
 """Files are written as a whole: links stay, devices and FIFOs are written through, a failed write changes nothing."""
 
+import errno
 import os
+import signal
 import stat
+import struct
+import subprocess
+import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -31,6 +38,13 @@ def test_new_files_have_the_mode_of_the_umask(tmp_path):
     assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o640 and names(tmp_path) == ["m"]
 
 
+def test_the_umask_is_never_set(tmp_path, monkeypatch):
+    """It is the whole process's: another thread would make a file that everybody may write to."""
+    monkeypatch.setattr(os, "umask", lambda mode: pytest.fail("the umask was set"))
+    write(tmp_path / "m")
+    write(tmp_path / "m")
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755, 0o666])
 def test_an_old_file_keeps_its_mode(tmp_path, mode):
     path = tmp_path / "m"
@@ -38,6 +52,47 @@ def test_an_old_file_keeps_its_mode(tmp_path, mode):
     path.chmod(mode)
     write(path)
     assert path.read_bytes() == NEW and stat.S_IMODE(path.stat().st_mode) == mode and names(tmp_path) == ["m"]
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_what_is_private_is_private_while_it_is_written(tmp_path, private):
+    path = tmp_path / "m"
+    path.write_bytes(OLD)
+    path.chmod(0o600 if private else 0o644)
+    with write_beside(path) as beside:
+        assert stat.S_IMODE(beside.stat().st_mode) == 0o600
+        beside.write_bytes(NEW)
+
+
+def test_the_access_list_that_a_folder_gives_to_new_files_is_not_an_old_files(tmp_path):
+    def granted(user):  # rw for the owner and the user, r for the group, nothing for others
+        entries = [(1, 6, 2**32 - 1), (2, 6, user), (4, 4, 2**32 - 1), (16, 6, 2**32 - 1), (32, 0, 2**32 - 1)]
+        return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+    path, listed = tmp_path / "m", tmp_path / "listed"
+    for old in (path, listed):
+        old.write_bytes(OLD)
+        old.chmod(0o640)
+    try:
+        os.setxattr(tmp_path, "system.posix_acl_default", granted(1234))
+        os.setxattr(listed, "system.posix_acl_access", granted(2345))
+    except (OSError, AttributeError):
+        pytest.skip("no access lists here")
+    for old in (path, listed, tmp_path / "new"):
+        write(old)
+    assert "system.posix_acl_access" not in os.listxattr(path)
+    assert os.getxattr(listed, "system.posix_acl_access") == granted(2345)
+    assert b"\xd2\x04" in os.getxattr(tmp_path / "new", "system.posix_acl_access")  # 1234, as of any new file
+
+
+@pytest.mark.parametrize("name", ["m" * 255, "ä" * 127, "." + "m" * 247 + ".minrisk"[:7], "名" * 85])
+def test_names_may_be_as_long_as_the_file_system_has_them(tmp_path, name):
+    for content in (OLD, NEW):
+        check_target(tmp_path / name)
+        write(tmp_path / name, content)
+        assert (tmp_path / name).read_bytes() == content and names(tmp_path) == [name]
+    with pytest.raises(OSError, match="its name is too long for the file system; give a shorter one"):
+        check_target(tmp_path / (name + "äm"))
 
 
 @root_only
@@ -188,3 +243,123 @@ def test_a_full_device_is_an_error():
     with pytest.raises(OSError, match="No space left"):
         write("/dev/full")
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_an_error_names_the_file_and_says_what_to_do(tmp_path, code):
+    path = tmp_path / "m"
+
+    def full(error):
+        with write_beside(path):
+            raise error
+
+    with pytest.raises(OSError, match="; make room there or give another folder: .*/m'$") as caught:
+        full(OSError(code, os.strerror(code)))
+    assert caught.value.errno == code and caught.value.filename == str(path)
+    with pytest.raises(OSError, match="a writer's own words: .*/m'$"):
+        full(OSError("a writer's own words"))
+    with pytest.raises(FileNotFoundError, match="another file"):
+        full(FileNotFoundError(2, "gone", "another file"))
+    with pytest.raises(FileNotFoundError, match="No such file or directory: '.*/gone/m'$"):
+        write(tmp_path / "gone" / "m")
+
+
+# -- what killed processes leave -----------------------------------------------------------------------------------
+WRITER = """
+import sys, time
+from minrisk.io.atomic import write_beside
+with write_beside(sys.argv[1]) as beside:
+    beside.write_bytes(b"half")
+    print(beside.name, flush=True)
+    time.sleep(60)
+"""
+needs_locks = pytest.mark.skipif(sys.platform == "win32", reason="Windows tells by the age only")
+
+
+def start_writer(path):
+    """A process that writes, and the name of its temporary file."""
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+    return process, process.stdout.readline().strip()
+
+
+@needs_locks
+def test_what_a_killed_process_leaves_is_removed_and_nothing_else(tmp_path):
+    path = tmp_path / "m"
+    path.write_bytes(OLD)
+    killed, left = start_writer(path)
+    alive, kept = start_writer(path)
+    try:
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        assert path.read_bytes() == OLD and {left, kept} <= {*names(tmp_path)}
+        others = [f".minrisk-{digits}" for digits in ("0" * 15, "0" * 17, "g" * 16)] + [".minrisk", f"minrisk-{16 * '0'}"]
+        for name in others:
+            (tmp_path / name).write_bytes(b"of somebody else")
+        folder, link, pipe = (tmp_path / f".minrisk-{digit * 16}" for digit in "123")
+        folder.mkdir()
+        link.symlink_to(path)
+        os.mkfifo(pipe)
+        write(path)
+        assert names(tmp_path) == sorted([*others, folder.name, link.name, pipe.name, kept, "m"])
+    finally:
+        alive.kill()
+        alive.communicate()
+
+
+@needs_locks
+@root_only
+def test_what_other_users_left_stays(tmp_path):
+    left = tmp_path / f".minrisk-{16 * '0'}"
+    left.write_bytes(b"half")
+    os.chown(left, 1234, 1234)
+    write(tmp_path / "m")
+    assert left.exists()
+
+
+@needs_locks
+def test_without_locks_nothing_is_removed(tmp_path, monkeypatch):
+    def unknown(descriptor):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(atomic, "try_lock", unknown)
+    left = tmp_path / f".minrisk-{16 * '0'}"
+    left.write_bytes(b"half")
+    write(tmp_path / "m")
+    assert names(tmp_path) == [left.name, "m"]
+
+
+def test_where_files_cannot_be_locked_their_age_tells(tmp_path, monkeypatch):
+    monkeypatch.setattr(atomic, "_LOCKS", False)
+    old, young = (tmp_path / f".minrisk-{digit * 16}" for digit in "01")
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 90_000,) * 2)
+    write(tmp_path / "m")
+    assert names(tmp_path) == [young.name, "m"]
+
+
+@needs_locks
+def test_a_file_that_is_removed_before_it_has_its_lock_is_made_again(tmp_path, monkeypatch):
+    real, seen = atomic.try_lock, []
+
+    def slow(descriptor):
+        seen.append(descriptor)
+        if len(seen) == 1:  # another process looks for abandoned files at this moment
+            atomic._remove_abandoned(tmp_path)
+        return real(descriptor)
+
+    monkeypatch.setattr(atomic, "try_lock", slow)
+    write(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == NEW and names(tmp_path) == ["m"] and len(seen) > 2
+
+
+def test_many_threads_may_write_in_one_folder(tmp_path):
+    contents = [bytes([65 + i]) * 5000 for i in range(8)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda i: write(tmp_path / f"m{i % 2}", contents[i % 8]), range(200)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert names(tmp_path) == ["m0", "m1"] and all((tmp_path / name).read_bytes() in contents for name in ("m0", "m1"))

@@ -566,20 +566,39 @@ def test_an_unwritable_output_is_told_before_any_work(folder, monkeypatch):
     assert "cannot be written" in refused(*(arg.replace("{}", str(folder)) for arg in fit_with(out="gone/m")))
 
 
-def test_a_finished_model_outlives_a_failed_write(folder, tmp_path, monkeypatch):
-    real, place = minrisk.save, tmp_path / "m.minrisk"
+def saving_to(monkeypatch, good):
+    """Let the disk be full of everything but what `good` says."""
+    real = minrisk.save
 
     def full_disk(model, path):
-        if Path(path) == place:
-            raise OSError(28, "No space left on device")
+        if not good(Path(path)):
+            raise OSError(28, "No space left on device", str(path))
         real(model, path)
 
     monkeypatch.setattr(minrisk, "save", full_disk)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    line = refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", place)
-    rescued = next(tmp_path.glob("minrisk-*/m.minrisk"))
-    assert f"No space left on device): the model was saved as {rescued} instead" in line
+
+
+@pytest.mark.parametrize("place", ["temporary", "home", "here"])
+def test_a_finished_model_outlives_a_failed_write(folder, tmp_path, monkeypatch, place):
+    for name in ("temporary", "home", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "here")
+    saving_to(monkeypatch, lambda path: path.parents[1] == tmp_path / place)
+    out = tmp_path / "m.minrisk"
+    line = refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", out)
+    (rescued,) = tmp_path.glob("*/minrisk-*/m.minrisk")
+    assert f"{out} could not be written (No space left on device): the model was saved as {rescued} instead" in line
     assert minrisk.load(rescued).n_iter_ == 2
+    assert len(list(tmp_path.glob("*/minrisk-*"))) == 1  # nothing is left where it failed
+
+
+def test_a_model_that_nothing_can_hold_is_told(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    saving_to(monkeypatch, lambda path: False)
+    line = refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", tmp_path / "m")
+    assert "make room and fit again" in line and not list(tmp_path.iterdir())
 
 
 def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch):
@@ -623,8 +642,8 @@ def test_numbers_and_courses_are_readable():
 
 
 # -- real processes ------------------------------------------------------------------------------------------------
-def process(*args, **more):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+def process(*args, env=None, **more):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", **(env or {})}
     command = [sys.executable, "-m", "minrisk", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, **more)
 
@@ -651,6 +670,28 @@ def test_process_shows_help_without_heavy_imports():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Usage:")
+
+
+def test_process_keeps_a_model_that_outgrows_the_largest_file_allowed(folder, tmp_path):
+    """The error is the system's own, in the middle of the file; the folder for temporary files is the same disk."""
+    resource = pytest.importorskip("resource")
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
+    out = tmp_path / "m.minrisk"
+    out.write_bytes(b"old")
+    options = ("--target", "grade", "--n-estimators", 2, "--out", out)
+    done = process("fit", folder / "plain.csv", *options, env={"TMPDIR": str(tmp_path), "HOME": str(tmp_path)}, **limit)
+    assert done.returncode == 2 and done.stdout == "", done.stderr
+    assert f"minrisk: {out} could not be written (File too large; make room there" in done.stderr
+    assert out.read_bytes() == b"old" and [path.name for path in tmp_path.iterdir()] == ["m.minrisk"]
+
+
+def test_a_model_whose_reader_leaves_is_kept(folder, tmp_path):
+    command = f"{sys.executable} -m minrisk fit {folder / 'plain.csv'} --target grade --n-estimators 2 --out - | true"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, cwd=ROOT,
+                          env=environment, timeout=60)
+    (rescued,) = tmp_path.glob("minrisk-*/model.minrisk")
+    assert done.returncode == 2 and str(rescued) in done.stderr and minrisk.load(rescued).n_iter_ == 2
 
 
 def test_a_reader_that_leaves_is_no_error(folder):

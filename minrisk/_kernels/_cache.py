@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -30,6 +29,8 @@ from typing import Any
 from numba.core import caching, config
 from numba.core.compiler_lock import global_compiler_lock
 from numba.misc.appdirs import AppDirs
+
+from minrisk._locks import try_lock
 
 HERE = Path(__file__).parent
 LONGEST_WAIT = 120.0  # seconds for another process; then both compile
@@ -214,7 +215,7 @@ class _Lock:
         waited, until = False, time.monotonic() + LONGEST_WAIT
         try:
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-            while not _try_lock(self._descriptor):
+            while not try_lock(self._descriptor):
                 if time.monotonic() > until:
                     break
                 waited = True
@@ -231,24 +232,3 @@ class _Lock:
             with suppress(OSError):
                 os.close(self._descriptor)
             self._descriptor = -1
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,20 +189,43 @@ def _classes(y: Labels, target: str, data: Path) -> Labels:
 
 
 def _keep(model: Any, out: Path) -> int | None:
-    """Write the model; where that fails after all, to the folder for temporary files. Its size, if it is known."""
+    """Write the model; where that fails after all, wherever there is room. Its size, if it is known."""
     from minrisk import save
     from minrisk.io.atomic import is_through
 
     target = Path("/dev/stdout") if str(out) == "-" else out
     try:
         save(model, target)
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        rescue = Path(tempfile.mkdtemp(prefix="minrisk-")) / (out.name if str(out) != "-" else "model.minrisk")
-        save(model, rescue)
         name = "standard output" if str(out) == "-" else out
+        reason = error.strerror or error
+        rescued = _rescue(model, "model.minrisk" if is_through(target) else out.name)
+        if isinstance(error, BrokenPipeError):
+            drop_output()
+        if rescued is None:
+            raise click.ClickException(
+                f"{name} could not be written ({reason}), nor could any other folder: the model is lost; make room and "
+                "fit again."
+            ) from None
         raise click.ClickException(
-            f"{name} could not be written ({error.strerror or error}): the model was saved as {rescue} instead."
+            f"{name} could not be written ({reason}): the model was saved as {rescued} instead; move it from there."
         ) from None
-    return None if is_through(target) else target.stat().st_size
+    with suppress(OSError):
+        return None if is_through(target) else target.stat().st_size
+    return None
+
+
+def _rescue(model: Any, name: str) -> Path | None:
+    """Write a finished model into a new folder where there is room; None if that is nowhere."""
+    from minrisk import save
+
+    for place in (tempfile.gettempdir, Path.home, Path.cwd, lambda: "/dev/shm"):  # the last is memory, on Linux
+        with suppress(OSError, RuntimeError):  # no home, or no such folder
+            folder = Path(tempfile.mkdtemp(prefix="minrisk-", dir=place()))
+            try:
+                save(model, folder / name)
+            except OSError:
+                folder.rmdir()
+            else:
+                return folder / name
+    return None

@@ -4,6 +4,9 @@ A regular file is either the old one or the whole new one, and keeps its mode, o
 symbolic link stays and what it leads to is written. Devices, FIFOs and open descriptors (``/dev/stdout``,
 ``/dev/fd/N``) get the bytes. A file that a rename would take something from (a second name, an owner that only it
 can keep, a mount) is overwritten in place; where that fails, its old content is put back.
+
+What a process that was killed leaves is a hidden file ``.minrisk-`` and sixteen digits. Its lock is free then, and the
+next file written to the folder removes it.
 """
 
 from __future__ import annotations
@@ -11,17 +14,26 @@ from __future__ import annotations
 import errno
 import os
 import re
+import secrets
 import shutil
 import stat
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from minrisk._locks import try_lock
 
 STREAM = "-"  # the name of standard input and output, as other commands have it
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/(?P<process>\d+)(?:/task/\d+)?)/fd/(?P<number>\d+)")
 _NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _MOST_LINKS = 40  # as in Linux
+_OURS = re.compile(r"\.minrisk-[0-9a-f]{16}")
+_LOCKS = sys.platform != "win32"  # where a locked file cannot be written to under another descriptor
+_OLD = 24 * 3600.0  # seconds after which a temporary file is nobody's, where there are no locks
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def descriptor_of(path: str | Path) -> int | None:
@@ -60,6 +72,11 @@ def check_target(path: str | Path) -> None:
         os.fstat(descriptor)
         return
     real = Path(os.path.realpath(path))
+    try:
+        os.lstat(real)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise OSError(error.errno, "its name is too long for the file system; give a shorter one") from None
     if os.path.islink(real):
         raise OSError(errno.ELOOP, "its links lead in a circle")
     if real.is_dir():
@@ -72,7 +89,7 @@ def check_target(path: str | Path) -> None:
             raise PermissionError(errno.EACCES, "the file is write-protected")
         if not _may_rename(real):
             return
-    with tempfile.TemporaryFile(dir=real.parent):
+    with _temporary(real.parent, private=True):
         pass
 
 
@@ -88,26 +105,93 @@ def write_beside(path: str | Path) -> Iterator[Path]:
     descriptor = descriptor_of(path)
     real = Path(os.path.realpath(path))  # a rename to the name of a link would replace the link
     whole = descriptor is None and _may_rename(real)
-    folder = real.parent if whole else None  # else where temporary files are
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{real.name[:100]}.", suffix=real.suffix[-20:])
-    beside = Path(name)
     try:
-        os.close(handle)
-        yield beside
-        if descriptor is not None:
-            _pour(beside, os.dup(descriptor))
-        elif not whole and real.exists() and not real.is_file():
-            _pour(beside, os.open(path, os.O_WRONLY))
-        elif not whole or not _replace(beside, real):
-            _overwrite(real, beside.read_bytes())
+        folder = real.parent if whole else Path(tempfile.gettempdir())
+        with _temporary(folder, private=not whole or real.exists()) as beside:
+            yield beside
+            if descriptor is not None:
+                _pour(beside, os.dup(descriptor))
+            elif not whole and real.exists() and not real.is_file():
+                _pour(beside, os.open(path, os.O_WRONLY))
+            elif not whole or not _replace(beside, real):
+                _overwrite(real, beside.read_bytes())
     except OSError as error:
-        if error.errno is not None and error.filename in (None, name):
-            error.filename = str(path)
-        raise
+        if error.filename is not None and not _OURS.fullmatch(os.path.basename(os.fsdecode(error.filename))):
+            raise
+        why = error.strerror or str(error)
+        if error.errno in _NO_ROOM:
+            why += "; make room there or give another folder"
+        raise OSError(error.errno or errno.EIO, why, str(path)) from error
+
+
+# -- temporary files -----------------------------------------------------------------------------------------------
+@contextmanager
+def _temporary(folder: Path, private: bool) -> Iterator[Path]:
+    """A new file with a short name and a lock that says that somebody writes it; it is removed at the end.
+
+    Its mode is that of any new file, made by the system from the umask and the folder's access list; or nobody else may
+    read it.
+    """
+    _remove_abandoned(folder)
+    path, lock = _make(folder, 0o600 if private else 0o666)
+    try:
+        yield path
     finally:
-        beside.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
 
 
+def _make(folder: Path, mode: int) -> tuple[Path, int | None]:
+    """A new file, and the descriptor that holds its lock."""
+    while True:
+        path = folder / f".minrisk-{secrets.token_hex(8)}"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        if not _LOCKS:  # nor could an open file be renamed
+            os.close(descriptor)
+            return path, None
+        try:
+            if try_lock(descriptor) and _is_at(descriptor, path):
+                return path, descriptor
+            os.close(descriptor)  # it was taken for abandoned before it had its lock
+        except OSError:  # a file system without locks, where nobody removes it either
+            return path, descriptor
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove temporary files of ours whose writers have ended without doing so."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _OURS.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    found = os.lstat(path)
+    if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+        return
+    if not _LOCKS:
+        if time.time() - found.st_mtime > _OLD:
+            path.unlink()
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if try_lock(descriptor) and _is_at(descriptor, path):  # and not renamed in the meantime
+            path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file has this name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+# -- into place ----------------------------------------------------------------------------------------------------
 def _may_rename(real: Path) -> bool:
     """Whether a rename may put another file there: a new one, or a regular one with no other name."""
     try:
@@ -121,13 +205,8 @@ def _replace(beside: Path, real: Path) -> bool:
     """Rename, with the mode and owner of the old file; False where that is not possible."""
     with open(beside, "rb+") as file:
         os.fsync(file.fileno())
-    if real.exists():
-        if not _dress_as(beside, real):
-            return False
-    else:
-        umask = os.umask(0)
-        os.umask(umask)
-        beside.chmod(0o666 & ~umask)  # mkstemp makes private files
+    if real.exists() and not _dress_as(beside, real):
+        return False
     try:
         os.replace(beside, real)
     except OSError as error:
@@ -148,6 +227,9 @@ def _dress_as(beside: Path, real: Path) -> bool:
     beside.chmod(stat.S_IMODE(old.st_mode))
     if hasattr(os, "listxattr"):  # access lists among them
         with suppress(OSError):
+            for name in {*os.listxattr(beside)} - {*os.listxattr(real)}:  # which the folder gives new files
+                with suppress(OSError):
+                    os.removexattr(beside, name)
             for name in os.listxattr(real):
                 with suppress(OSError):
                     os.setxattr(beside, name, os.getxattr(real, name))

@@ -14,8 +14,9 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -323,8 +324,13 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
             frame.astype(mixed).to_parquet(beside, index=False)
         else:
             zipped = path.name.lower().endswith(".gz")
-            how: Any = {"method": "gzip", "mtime": 0} if zipped else None
-            frame.to_csv(beside, index=False, compression=how)
+            with open(beside, "wb") as file, _packing(file) if zipped else nullcontext(file) as into:
+                frame.to_csv(into, index=False, mode="wb")
+
+
+def _packing(file: IO[bytes]) -> gzip.GzipFile:
+    """To write a file through: neither the time nor its temporary name is kept, so equal tables are equal files."""
+    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
