@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minrisk._kernels._cache import writable_folder
+from minrisk._kernels._cache import notes, writable_folder
 from minrisk._kernels._dtypes import EXACT_ROWS
 
 
@@ -22,7 +22,7 @@ def warmup() -> Path | None:
     Returns
     -------
     Path, optional
-        The folder; None: none can be written, so every process has to compile.
+        The folder; None: none can be written, or not all that was compiled, so every process has to compile.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def warmup() -> Path | None:
         if helper is not None:
             helper.terminate()  # nothing is left for it, or the user has interrupted
             helper.wait()
-    return folder
+    return None if notes.not_kept else folder
 
 
 def compile_all(backwards: bool = False) -> None:

@@ -422,6 +422,12 @@ def test_warmup():
     assert "The kernels are compiled" in run("warmup")
 
 
+def test_a_warmup_whose_kernels_could_not_be_kept_fails(monkeypatch):
+    monkeypatch.setattr("minrisk._warmup.compile_all", lambda backwards=False: None)
+    monkeypatch.setattr("minrisk._kernels._cache.notes.not_kept", "/folder: No space left on device")
+    assert "could be kept in /folder: No space left on device: make room there" in refused("warmup")
+
+
 # -- what is refused -----------------------------------------------------------------------------------------------
 def fit_with(*options, data="train.csv", target="grade", out="new.minrisk"):
     return ("fit", "{}/" + data, "--target", target, "--n-estimators", "2", "--out", "{}/" + out, *options)

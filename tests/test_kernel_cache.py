@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from minrisk._memory import points
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 PACKAGE = Path(minrisk.__file__).parent
+KEY, DATA = (("signature",), ("magic",), "code"), [list(range(300)), "data"]
 CALL = """
 import sys
 import numpy as np
@@ -168,14 +170,143 @@ def test_a_process_that_was_killed_holds_nobody_up(installed):
     assert installed.call()[0] == 0
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_damaged_files_are_written_anew(installed, suffix):
+def damage(path, how):
+    content = path.read_bytes()
+    path.unlink()
+    if how == "folder":
+        path.mkdir()
+    elif how == "pipe":
+        os.mkfifo(path)
+    elif how == "link to nowhere":
+        path.symlink_to("nowhere")
+    elif how != "gone":
+        path.write_bytes({
+            "empty": b"", "cut": content[: len(content) // 2], "longer": content + b"\0", "zeros": bytes(len(content)),
+            "one bit": content[:50] + bytes([content[50] ^ 1]) + content[51:], "text": b"something else\n" * 10,
+        }[how])  # fmt: skip
+
+
+WAYS = ["empty", "cut", "longer", "zeros", "one bit", "text", "folder", "pipe", "link to nowhere", "gone"]
+QUIET = ("link to nowhere", "gone")
+
+
+def test_damaged_files_are_written_anew(installed):
+    """The machine code is right, which `CALL` checks, and what could be mended is."""
     beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
     assert installed.call()[0] == 1
-    (path,) = beside.glob(f"*.{suffix}")
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    for suffix, how in (("nbi", "empty"), ("nbc", "cut"), ("nbc", "one bit"), ("nbc", "gone"), ("nbi", "folder")):
+        (path,) = beside.glob(f"*.{suffix}")
+        damage(path, how)
+        n, _, said = installed.call()
+        assert n == 1 and said.count("cannot be used and are compiled again") == (how not in QUIET)
+        assert said.count(f"could not be kept in {beside}") == (how == "folder")
+    path.rmdir()
+    assert installed.call()[0] == 1 and installed.call()[::2] == (0, "")
+    assert not list(beside.glob(".*"))
+
+
+@needs_posix
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("name", ["name.nbi", "name.1.nbc"])
+def test_damaged_files_are_not_read(tmp_path, name, how):
+    files = _cache._Files(tmp_path, "name", ("origin",))
+    files.save(KEY, DATA)
+    damage(tmp_path / name, how)
+    with nullcontext() if how in QUIET else pytest.raises(ValueError, match="damaged|something else stands"):
+        assert files.load(KEY) is None
+    if how != "folder":
+        files.save(KEY, DATA)
+        assert files.load(KEY) == DATA
+
+
+def test_machine_code_of_another_kernel_or_version_is_not_run(installed):
+    beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
     assert installed.call()[0] == 1
-    assert installed.call()[0] == 0
+    (index,), (code,) = beside.glob("*.nbi"), beside.glob("*.nbc")
+    ours = index.read_bytes(), code.read_bytes()
+    other = CALL.replace("0.5, 2.5", "0.5, 2.5, 9.0").replace("dtype=np.uint8", "dtype=np.uint16")
+    assert installed.call(other)[0] == 1
+    (other_index,), (other_code,) = {*beside.glob("*.nbi")} - {index}, {*beside.glob("*.nbc")} - {code}
+    code.write_bytes(other_code.read_bytes())  # of which the index has no checksum
+    assert installed.call()[0] == 1 and code.read_bytes() != other_code.read_bytes()
+    code.write_bytes(other_code.read_bytes())
+    index.write_bytes(other_index.read_bytes())  # a pair that is whole
+    assert installed.call()[0] == 1
+    version = "import numba\nnumba.__version__ = '0.0'\n"
+    assert installed.call(version + CALL)[0] == 1  # beside the others
+    assert installed.call()[0] == 0 and installed.call(version + CALL)[0] == 0
+    assert len(ours[0]) == len(index.read_bytes())
+
+
+def test_any_bit_that_is_wrong_is_found(tmp_path):
+    files = _cache._Files(tmp_path, "name", ("origin",))
+    files.save(KEY, DATA)
+    assert files.load(KEY) == DATA and files.checksum(KEY) is not None
+    for other in ((("x",), *KEY[1:]), (KEY[0], ("x",), KEY[2]), (*KEY[:2], "x")):
+        assert files.load(other) is None
+    assert _cache._Files(tmp_path, "name", ("x",)).load(KEY) is None
+    for path in (tmp_path / "name.nbi", tmp_path / "name.1.nbc"):
+        whole = path.read_bytes()
+        for bit in range(0, 8 * len(whole), 7):
+            content = bytearray(whole)
+            content[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(content)
+            with pytest.raises(ValueError, match="a file is damaged"):
+                files.load(KEY)
+        path.write_bytes(whole)
+    assert files.load(KEY) == DATA
+
+
+FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+VANISHED = CALL.replace("from minrisk._kernels.binning", "import shutil\nshutil.rmtree(writable_folder())\n"
+                                                         "from minrisk._kernels.binning")  # fmt: skip
+
+
+@needs_posix
+@pytest.mark.parametrize(("code", "reason"), [(FULL + CALL, "File too large"), (VANISHED, "No such file or directory")])
+def test_kernels_that_cannot_be_kept_are_compiled_in_every_process(installed, code, reason):
+    for _ in range(2):
+        n, folder, said = installed.call(code, NUMBA_CACHE_DIR=str(installed.folder / "given"))
+        assert n == 1 and said.count("\n") == 2 and f"could not be kept in {folder}: {reason}" in said
+        assert not list((installed.folder / "given").glob("*/*"))
+    assert installed.call()[0] == 1
+
+
+def test_folders_that_cannot_be_reached_are_passed_over(installed):
+    n, folder, said = installed.call(NUMBA_CACHE_DIR=str(installed.folder / ("n" * 300)))
+    assert n == 1 and folder.endswith("__pycache__") and "File name too long" in said
+    assert installed.call(NUMBA_CACHE_DIR=str(installed.folder / ("n" * 300)))[::2] == (0, "")
+
+
+@needs_posix
+@pytest.mark.parametrize("how", ["open to others", "somebody else's"])
+def test_files_that_another_user_can_have_written_are_not_run(installed, how):
+    beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
+    assert installed.call()[0] == 1
+    (path,) = beside.glob("*.nbc")
+    if how == "open to others":
+        path.chmod(0o666)
+    elif os.getuid() == 0:
+        os.chown(path, 12345, 12345)
+    else:
+        pytest.skip("only a superuser gives files away")
+    n, _, said = installed.call()
+    assert n == 1 and "another user can have written a file" in said
+    assert installed.call()[::2] == (0, "") and path.stat().st_uid == os.getuid()
+
+
+@needs_posix
+@pytest.mark.parametrize("opened", [None, ".", "below"])
+def test_a_folder_that_was_named_may_hold_files_of_others_unless_all_may_write_there(installed, opened):
+    if os.getuid() != 0:
+        pytest.skip("only a superuser gives files away")
+    given = installed.folder / "given"
+    _, folder, _ = installed.call(NUMBA_CACHE_DIR=str(given))
+    for path in (given, *given.rglob("*")):
+        os.chown(path, 12345, 12345)
+    if opened is not None:
+        (given if opened == "." else Path(folder)).chmod(0o777)
+    assert installed.call(NUMBA_CACHE_DIR=str(given))[0] == (opened is not None)
 
 
 def test_changed_sources_are_compiled_and_copied_ones_are_not(installed):

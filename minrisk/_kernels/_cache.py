@@ -10,12 +10,16 @@ written to the first that can be written to:
 3. the user's cache folder,
 4. a private folder in the temporary directory: the user's own, no link, closed to everybody else.
 
-Each signature has an index of its own. A process that needs a kernel which another one is compiling waits for it.
+A signature has two files of its own: ``.nbc`` is Numba's, ``.nbi`` says what it was compiled from and has its checksum.
+Numba unpickles and runs what it reads, so that only whole files are read which nobody else can have written: see
+`_is_trusted`. All others, and a disk that is full, mean that kernels are compiled again, with a note. A process that
+needs a kernel which another one is compiling waits for it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import stat
 import tempfile
@@ -26,22 +30,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core import caching, config
+import numba
+from numba.core import caching, config, serialize
 from numba.core.compiler_lock import global_compiler_lock
 from numba.misc.appdirs import AppDirs
 
-from minrisk._locks import try_lock
+from minrisk._temporary import temporary, try_lock
+
+logger = logging.getLogger("minrisk")
 
 HERE = Path(__file__).parent
 LONGEST_WAIT = 120.0  # seconds for another process; then both compile
 POLL = 0.02
+LENGTH = hashlib.sha256().digest_size
 
 
 @cache
 def folders() -> list[Path]:
     """Where machine code may lie, the first choice first."""
     below = caching._CacheLocator.get_suitable_cache_subpath(str(HERE / "kernel.py"))
-    found = [Path(config.CACHE_DIR) / below] if config.CACHE_DIR else []
+    found = [Path(config.CACHE_DIR).absolute() / below] if config.CACHE_DIR else []
     found.append(HERE / "__pycache__")
     with suppress(RuntimeError, OSError):  # no home
         found.append(Path(AppDirs(appname="numba", appauthor=False).user_cache_dir) / below)
@@ -123,6 +131,113 @@ class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_Place,)
 
 
+class _Notes:
+    """What goes wrong with files is said once in a process."""
+
+    def __init__(self) -> None:
+        self.unusable, self.not_kept = "", ""
+
+    def unread(self, folder: Path, error: Exception) -> None:
+        """Files were there and could not be used."""
+        if not self.unusable:
+            self.unusable = f"{folder}: {getattr(error, 'strerror', None) or error}"
+            logger.warning("minrisk: compiled kernels cannot be used and are compiled again: %s", self.unusable)
+
+    def unwritten(self, folder: Path, error: Exception) -> None:
+        """Files could not be written."""
+        if not self.not_kept:
+            self.not_kept = f"{folder}: {getattr(error, 'strerror', None) or error}"
+            logger.warning(
+                "minrisk: compiled kernels could not be kept in %s, so that every process has to compile: make room "
+                "there, or set NUMBA_CACHE_DIR to another folder",
+                self.not_kept,
+            )
+
+
+notes = _Notes()
+
+
+class _Files:
+    """Machine code of one signature in one folder, as Numba's `Cache` asks for it.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Of the files, without what they end in.
+    origin : tuple
+        What the machine code depends on, beside the signature.
+    """
+
+    def __init__(self, folder: Path, name: str, origin: tuple[Any, ...]) -> None:
+        self._folder, self._origin = folder, origin
+        self._index, self._code = folder / f"{name}.nbi", folder / f"{name}.1.nbc"
+
+    def load(self, key: Any) -> Any:
+        """What was saved; None if there is nothing of the sort."""
+        checksum = self.checksum(key)
+        code = None if checksum is None else self._read(self._code)
+        if code is None:
+            return None
+        if hashlib.sha256(code).digest() != checksum:
+            raise ValueError("a file is damaged")
+        return caching.pickle.loads(code)
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write both files, each as a whole; a reader who sees one of them old finds that they do not fit."""
+        code = serialize.dumps(data)
+        index = self._identity(key) + hashlib.sha256(code).digest()
+        for path, content in ((self._code, code), (self._index, index + hashlib.sha256(index).digest())):
+            with temporary(self._folder, private=False) as beside:
+                beside.write_bytes(content)
+                os.replace(beside, path)
+
+    def checksum(self, key: Any) -> bytes | None:
+        """Of the machine code, according to the index; None where that is missing or of other sources."""
+        index = self._read(self._index)
+        if index is None:
+            return None
+        if len(index) != 3 * LENGTH or hashlib.sha256(index[:-LENGTH]).digest() != index[-LENGTH:]:
+            raise ValueError("a file is damaged")
+        return index[LENGTH:-LENGTH] if index[:LENGTH] == self._identity(key) else None
+
+    def _identity(self, key: Any) -> bytes:
+        signature, *rest = key
+        return hashlib.sha256(repr((str(signature), rest, self._origin)).encode()).digest()
+
+    def _read(self, path: Path) -> bytes | None:
+        """A file's content; None if there is none."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise ValueError("something else stands in the place of a file")
+            if not _is_trusted(found, self._folder):
+                raise ValueError("another user can have written a file")
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(descriptor)
+
+
+def _is_trusted(found: os.stat_result, folder: Path) -> bool:
+    """Whether what a file says may be run.
+
+    It must belong to this user, a superuser or the owner of this source file, and not be open to be written to by
+    everybody. In a folder that the user named by ``NUMBA_CACHE_DIR`` owners may be others, as in one that a group
+    shares, unless everybody may write to it.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    if found.st_uid in (os.geteuid(), 0, os.stat(__file__).st_uid):
+        return not found.st_mode & stat.S_IWOTH
+    named = Path(config.CACHE_DIR).absolute() if config.CACHE_DIR else None
+    return named == folder.parent and not any(path.stat().st_mode & stat.S_IWOTH for path in (named, folder))
+
+
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """The cache of one kernel; Numba calls `load_overload` and `save_overload` with its compiler's lock held.
 
@@ -137,24 +252,29 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     def __init__(self, py_func: Any, uses: Sequence[str] = ()) -> None:
         super().__init__(py_func)
-        self._stamp = (self._impl.locator.get_source_stamp(), *map(content, uses))
+        self._origin = (numba.__version__, self._impl.locator.get_source_stamp(), *map(content, uses))
         self._locks: dict[str, _Lock] = {}
 
     def _title(self, sig: Any, target_context: Any) -> str:
-        which = repr((str(sig), target_context.codegen().magic_tuple())).encode()
+        which = repr((numba.__version__, str(sig), target_context.codegen().magic_tuple())).encode()
         return f"{self._impl.filename_base}-{hashlib.sha256(which).hexdigest()[:16]}"
 
-    def _use(self, folder: Path, name: str) -> None:
-        self._cache_file = caching.IndexDataCacheFile(str(folder), name, self._stamp)
+    def _files(self, folder: Path, name: str) -> _Files:
+        return _Files(folder, name, self._origin)
 
     def _find(self, sig: Any, target_context: Any, name: str) -> Any:
+        unusable = []
         for folder in folders():
-            if (folder / f"{name}.nbi").exists():
-                self._use(folder, name)
-                with suppress(Exception):  # whatever a damaged file raises: it is written anew
-                    found = super().load_overload(sig, target_context)
-                    if found is not None:
-                        return found
+            self._cache_file = self._files(folder, name)
+            try:
+                found = super().load_overload(sig, target_context)
+            except Exception as error:  # whatever Numba raises, too
+                unusable.append((folder, error))
+            else:
+                if found is not None:
+                    return found
+        if unusable:
+            notes.unread(*unusable[0])
         return None
 
     def holds(self, sig: Any, target_context: Any) -> bool:
@@ -163,11 +283,9 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             target_context.refresh()
             name, key = self._title(sig, target_context), self._index_key(sig, target_context.codegen())
             for folder in folders():
-                if (folder / f"{name}.nbi").exists():
-                    self._use(folder, name)
-                    with suppress(Exception):
-                        if key in self._cache_file._load_index():
-                            return True
+                with suppress(OSError, ValueError):
+                    if self._files(folder, name).checksum(key) is not None:
+                        return True
             return False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -194,10 +312,10 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         name, folder = self._title(sig, data.target_context), writable_folder()
         try:
             if folder is not None:
-                self._use(folder, name)
-                with suppress(OSError):
-                    self._cache_file.flush()  # an index that is damaged
-                    super().save_overload(sig, data)
+                self._cache_file = self._files(folder, name)
+                super().save_overload(sig, data)
+        except Exception as error:  # the kernel is compiled and runs
+            notes.unwritten(folder or HERE, error)
         finally:
             lock = self._locks.pop(name, None)
             if lock is not None:

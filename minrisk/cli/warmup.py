@@ -10,7 +10,7 @@ import click
 @click.command(short_help="Compile ahead of the first fit.")
 def warmup() -> None:
     """Compile the numerical kernels now (half a minute), so that no fit or prediction has to."""
-    from minrisk._kernels._cache import writable_folder
+    from minrisk._kernels._cache import notes, writable_folder
     from minrisk._warmup import warmup as compile_all
 
     start = time.perf_counter()
@@ -19,4 +19,9 @@ def warmup() -> None:
             "No folder can be written where the compiled kernels could be kept: set NUMBA_CACHE_DIR to one that can."
         )
     folder = compile_all()
+    if folder is None:
+        raise click.ClickException(
+            f"not all of the compiled kernels could be kept in {notes.not_kept}: make room there, or set "
+            "NUMBA_CACHE_DIR to another folder."
+        )
     click.echo(f"The kernels are compiled and kept in {folder} ({time.perf_counter() - start:.1f} s).")

@@ -4,9 +4,6 @@ A regular file is either the old one or the whole new one, and keeps its mode, o
 symbolic link stays and what it leads to is written. Devices, FIFOs and open descriptors (``/dev/stdout``,
 ``/dev/fd/N``) get the bytes. A file that a rename would take something from (a second name, an owner that only it
 can keep, a mount) is overwritten in place; where that fails, its old content is put back.
-
-What a process that was killed leaves is a hidden file ``.minrisk-`` and sixteen digits. Its lock is free then, and the
-next file written to the folder removes it.
 """
 
 from __future__ import annotations
@@ -14,25 +11,19 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import shutil
 import stat
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from minrisk._locks import try_lock
+from minrisk._temporary import OURS, temporary
 
 STREAM = "-"  # the name of standard input and output, as other commands have it
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/(?P<process>\d+)(?:/task/\d+)?)/fd/(?P<number>\d+)")
 _NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _MOST_LINKS = 40  # as in Linux
-_OURS = re.compile(r"\.minrisk-[0-9a-f]{16}")
-_LOCKS = sys.platform != "win32"  # where a locked file cannot be written to under another descriptor
-_OLD = 24 * 3600.0  # seconds after which a temporary file is nobody's, where there are no locks
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -89,7 +80,7 @@ def check_target(path: str | Path) -> None:
             raise PermissionError(errno.EACCES, "the file is write-protected")
         if not _may_rename(real):
             return
-    with _temporary(real.parent, private=True):
+    with temporary(real.parent, private=True):
         pass
 
 
@@ -107,7 +98,7 @@ def write_beside(path: str | Path) -> Iterator[Path]:
     whole = descriptor is None and _may_rename(real)
     try:
         folder = real.parent if whole else Path(tempfile.gettempdir())
-        with _temporary(folder, private=not whole or real.exists()) as beside:
+        with temporary(folder, private=not whole or real.exists()) as beside:
             yield beside
             if descriptor is not None:
                 _pour(beside, os.dup(descriptor))
@@ -116,7 +107,7 @@ def write_beside(path: str | Path) -> Iterator[Path]:
             elif not whole or not _replace(beside, real):
                 _overwrite(real, beside.read_bytes())
     except OSError as error:
-        if error.filename is not None and not _OURS.fullmatch(os.path.basename(os.fsdecode(error.filename))):
+        if error.filename is not None and not OURS.fullmatch(os.path.basename(os.fsdecode(error.filename))):
             raise
         why = error.strerror or str(error)
         if error.errno in _NO_ROOM:
@@ -124,74 +115,6 @@ def write_beside(path: str | Path) -> Iterator[Path]:
         raise OSError(error.errno or errno.EIO, why, str(path)) from error
 
 
-# -- temporary files -----------------------------------------------------------------------------------------------
-@contextmanager
-def _temporary(folder: Path, private: bool) -> Iterator[Path]:
-    """A new file with a short name and a lock that says that somebody writes it; it is removed at the end.
-
-    Its mode is that of any new file, made by the system from the umask and the folder's access list; or nobody else may
-    read it.
-    """
-    _remove_abandoned(folder)
-    path, lock = _make(folder, 0o600 if private else 0o666)
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
-        if lock is not None:
-            os.close(lock)
-
-
-def _make(folder: Path, mode: int) -> tuple[Path, int | None]:
-    """A new file, and the descriptor that holds its lock."""
-    while True:
-        path = folder / f".minrisk-{secrets.token_hex(8)}"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        if not _LOCKS:  # nor could an open file be renamed
-            os.close(descriptor)
-            return path, None
-        try:
-            if try_lock(descriptor) and _is_at(descriptor, path):
-                return path, descriptor
-            os.close(descriptor)  # it was taken for abandoned before it had its lock
-        except OSError:  # a file system without locks, where nobody removes it either
-            return path, descriptor
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Remove temporary files of ours whose writers have ended without doing so."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if _OURS.fullmatch(entry.name):
-                with suppress(OSError):
-                    _remove_if_abandoned(Path(entry.path))
-
-
-def _remove_if_abandoned(path: Path) -> None:
-    found = os.lstat(path)
-    if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
-        return
-    if not _LOCKS:
-        if time.time() - found.st_mtime > _OLD:
-            path.unlink()
-        return
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        if try_lock(descriptor) and _is_at(descriptor, path):  # and not renamed in the meantime
-            path.unlink()
-    finally:
-        os.close(descriptor)
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file has this name."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
-    except FileNotFoundError:
-        return False
-
-
-# -- into place ----------------------------------------------------------------------------------------------------
 def _may_rename(real: Path) -> bool:
     """Whether a rename may put another file there: a new one, or a regular one with no other name."""
     try:
