@@ -5,16 +5,13 @@ What is computed never depends on them: tasks write to separate places or return
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
-from threading import Lock
+from functools import cached_property
+from threading import RLock, get_ident
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+from typing import Any, TypeVar
 
 MOST_THREADS = 256  # no machine has more to give; rows are divided among so many at most
 
@@ -22,32 +19,77 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-@cache
-def _threadpools() -> ThreadpoolController:
-    from threadpoolctl import ThreadpoolController
+class _BlasThreads:
+    """Matrix products in one thread while somebody wants that; all in a process share the number.
 
-    return ThreadpoolController()  # looks for libraries, which takes a millisecond
-
-
-_guard = Lock()
-_limits: list[Any] = []  # of blocks that run; the first knows how many threads there were before
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Matrix products in one thread: on few rows more cost time, and the workers are threads already.
-
-    The number is one for the whole process: fits that run side by side share the limit, and the last lifts it.
+    The first who comes lowers it and the last who goes lifts it. What another has set in the meantime stays.
     """
-    with _guard:
-        _limits.append(_limits[0] if _limits else _threadpools().limit(limits=1, user_api="blas"))
-    try:
-        yield
-    finally:
-        with _guard:
-            limit = _limits.pop()
-            if not _limits:
-                limit.restore_original_limits()
+
+    def __init__(self) -> None:
+        self._guard = RLock()  # also of a block that is given up while another begins, by a collection of garbage
+        self._users: dict[int, int] = {}  # blocks that run, and their threads
+        self._lowered: list[tuple[Any, int]] = []  # libraries, and how many threads each had
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    @cached_property
+    def _libraries(self) -> list[Any]:
+        from threadpoolctl import ThreadpoolController
+
+        return list(ThreadpoolController().select(user_api="blas").lib_controllers)  # a millisecond
+
+    def begin(self, user: int) -> None:
+        """A block begins."""
+        with self._guard:
+            if not self._users:
+                for library in self._libraries:
+                    n = library.num_threads
+                    if n not in (None, 1):
+                        self._lowered.append((library, n))
+                        library.set_num_threads(1)
+            self._users[user] = get_ident()
+
+    def end(self, user: int) -> None:
+        """A block ends, if it has not."""
+        with self._guard:
+            if self._users.pop(user, None) is not None and not self._users:
+                self._lift()
+
+    def _lift(self) -> None:
+        while self._lowered:
+            library, n = self._lowered.pop()
+            if library.num_threads == 1:
+                library.set_num_threads(n)
+
+    def _after_fork(self) -> None:
+        """A child has the blocks of the one thread that it has."""
+        self._guard = RLock()
+        self._users = {user: thread for user, thread in self._users.items() if thread == get_ident()}
+        for library, _ in self._lowered:  # OpenBLAS may have forgotten
+            library.set_num_threads(1)
+        if not self._users:
+            self._lift()
+
+
+_blas_threads = _BlasThreads()
+
+
+class one_blas_thread:
+    """A ``with`` block whose matrix products have one thread.
+
+    Sums are then made in one order, whatever the number of threads of the process; on few rows more threads cost time,
+    and the workers are threads already.
+    """
+
+    def __enter__(self) -> None:
+        _blas_threads.begin(id(self))
+
+    def __exit__(self, *error: object) -> None:
+        _blas_threads.end(id(self))
+
+    def __del__(self) -> None:
+        """An interrupt may come before the block's first line, after which nobody ends it."""
+        _blas_threads.end(id(self))
 
 
 class Workers:

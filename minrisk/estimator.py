@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk._workers import Workers
+from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class
@@ -127,7 +127,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
         X, y = self._check_training(X, y, sample_weight, goes_on)
-        with Workers(effective_n_jobs(self.n_jobs)) as workers, ProgressBar(bool(self.verbose)) as bar:
+        n_jobs = effective_n_jobs(self.n_jobs)
+        with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             self._train(X, y, sample_weight, cost, goes_on, workers, bar)
         self._began_with = self._lasting_parameters()
         self.__dict__.pop("target_name_", None)  # that the command line gave another fit

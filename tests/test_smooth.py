@@ -8,13 +8,12 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
-from threadpoolctl import threadpool_info, threadpool_limits
 
 import minrisk
 from minrisk import MinRiskClassifier, smooth_members
 from minrisk import smooth as module
 from minrisk._kernels.smooth import residuals
-from minrisk._workers import Workers, one_blas_thread
+from minrisk._workers import Workers
 from minrisk.pool import pooled_model
 from minrisk.rows.base import RowCosts
 from minrisk.selection import Candidate
@@ -280,20 +279,6 @@ def test_few_rows_are_judged_by_all_folds_at_once(monkeypatch):
         made.clear()
         model = MinRiskClassifier(random_state=0, n_estimators=5).fit(rng.normal(size=(n, 3)), np.arange(n) % 3)
         assert len(made) == members and line_of(model)["share"] == 0  # there is nothing to learn
-
-
-def test_fits_side_by_side_give_the_threads_of_matrix_products_back():
-    def n_threads():
-        return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}
-
-    with threadpool_limits(2, user_api="blas"):
-        before, first, second = n_threads(), one_blas_thread(), one_blas_thread()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert n_threads() == {1}  # the second still runs
-        second.__exit__(None, None, None)
-        assert n_threads() == before
 
 
 def test_threads_and_refits_do_not_change_a_byte(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk._workers import Workers, one_blas_thread
+from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.reading import row_matrices
 from minrisk.costs.tables import avoidable
@@ -267,10 +267,9 @@ class MinRiskClassifier(BoostedClassifier):
                 break
             bar.part(name, len(names) if self.time_budget else 1)
             tried = self._candidates(name, stated, columns.n_bins[: X.shape[1]], own)
-            with one_blas_thread():
-                trainers = [Trainer(c, finer.get(c.variant, columns), workers, bar.watching) for c in tried]
-                smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
-                found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, judge, unsure, bar)
+            trainers = [Trainer(c, finer.get(c.variant, columns), workers, bar.watching) for c in tried]
+            smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
+            found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, judge, unsure, bar)
             risk = validated_risk(found, judge)
             self.selection_ += report(found, risk, stated)
             if risk < least or best is None:

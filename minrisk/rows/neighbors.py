@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minrisk._typing import IntArray
+from minrisk._workers import one_blas_thread
 from minrisk.rows.points import Points
 
 COMPONENTS = 50  # MNIST: 79 % of the 31 nearest are found (32: 70 %)
@@ -26,7 +27,7 @@ def neighbors_of(points: Points, n_neighbors: int) -> IntArray:
     Z = np.empty((n, d), dtype=np.float32 if d > COMPONENTS else np.float64)
     for j in range(d):  # of numbers near 0, so that products lose nothing to rounding
         Z[:, j] = (points.X[j] - middle[j]) / extent
-    with threadpool_limits(1):
+    with one_blas_thread(), threadpool_limits(1, user_api="openmp"):  # the latter is this thread's own
         if n > COMPONENTS < d:
             Z = PCA(COMPONENTS, copy=False, random_state=0).fit_transform(Z)
         search = NearestNeighbors(n_neighbors=min(n_neighbors, n - 1), n_jobs=1).fit(Z)
