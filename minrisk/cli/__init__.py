@@ -10,13 +10,17 @@ NEEDED = ("click", "rich", "pandas")
 
 def main() -> None:
     """Run the command line with the arguments of this process; exits with 0, or with 2 on bad input."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        what = " and ".join(missing)
-        sys.stderr.write(f"minrisk: the command line needs {what}, not installed here: pip install 'minrisk[cli]'\n")
-        sys.exit(2)
-    from minrisk.cli.app import app
-    from minrisk.cli.streams import prepare
+    from minrisk.cli.signals import stoppable
 
-    prepare()
-    app(prog_name="minrisk")
+    with stoppable():
+        missing = [name for name in NEEDED if find_spec(name) is None]
+        if missing:
+            what = " and ".join(missing)
+            how = "not installed here: pip install 'minrisk[cli]'"
+            sys.stderr.write(f"minrisk: the command line needs {what}, {how}\n")
+            sys.exit(2)
+        from minrisk.cli.app import app
+        from minrisk.cli.streams import prepare
+
+        prepare()
+        app(prog_name="minrisk")

@@ -23,6 +23,7 @@ from minrisk.cli.common import (
     tell_dialect,
 )
 from minrisk.cli.methods import METHODS, check_given, method_options
+from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
 from minrisk.io.dialect import Dialect
@@ -84,7 +85,8 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
     model.fit(X, y)
     seconds = time.perf_counter() - start
     model.target_name_ = target
-    written = _keep(model, out)
+    with finishing(f"the model was written ({out})"):
+        written = _keep(model, out)
 
     try:  # the model is kept: nothing that is said of it may make this a failure
         from minrisk.cli.report import describe_fit, print_fit
