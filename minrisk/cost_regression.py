@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe
@@ -176,7 +177,7 @@ def _fit_class(
         for made in members:
             made.train([n_rounds])
         scores = np.concatenate([made.scores(n_rounds) for made in members])
-        error = float(weight @ ((0.5 * (1.0 - scores) - own / top) ** 2).sum(axis=1))
+        error = float(weighted_sum(weight, ((0.5 * (1.0 - scores) - own / top) ** 2).sum(axis=1)))
         if n_rounds == 0 or error < (1.0 - (LEAST_FALL if chosen else FIRST_FALL)) * best:
             best, chosen = error, n_rounds
         if n_rounds > PATIENCE * chosen + GRACE:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.units import scaled, unscaled
@@ -277,11 +278,11 @@ def _mean_cost(samples: Samples) -> float:
     if samples.weight is None:
         return float(unscaled(costs.mean(), exponent))
     weight, _ = _near_one(samples.weight, len(costs))
-    return float(unscaled(weight @ costs / weight.sum(), exponent))
+    return float(unscaled(weighted_sum(weight, costs) / weight.sum(), exponent))
 
 
 def _constant_cost(samples: Samples) -> float:
     weight, _ = _near_one(samples.weight, len(samples.truth))
     values, exponent = scaled(samples.values, 0.0)
     per_line = weight if samples.per_row else _sums(samples.truth, weight, len(values))
-    return float(unscaled((per_line @ values).min() / weight.sum(), exponent))
+    return float(unscaled(weighted_sum(per_line, values).min() / weight.sum(), exponent))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from minrisk._memory import give_back
+from minrisk._sums import weighted_sum
 from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress
@@ -337,7 +338,7 @@ def _risk(scores: np.ndarray, link: Link | None, temperature: float, judge: Judg
     costs, matrix = judge
     parts = [slice(a, a + RISK_ROWS) for a in range(0, len(scores), RISK_ROWS)]
     decisions = np.concatenate([least_cost(link, scores[p].astype(float), temperature, matrix) for p in parts])
-    return float(costs.weight @ costs.table[costs.row, decisions] / costs.weight.sum())
+    return float(weighted_sum(costs.weight, costs.table[costs.row, decisions]) / costs.weight.sum())
 
 
 def mean_losses(pool: Pool) -> FloatArray:

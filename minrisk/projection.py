@@ -10,6 +10,7 @@ import numpy as np
 
 from minrisk._kernels.projection import project_rows
 from minrisk._memory import empty, points, read_only
+from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 
@@ -165,8 +166,8 @@ def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = N
     rows, d = np.arange(len(X)) if rows is None else rows, X.shape[1]
     slices = _slices(len(rows), d)
     with np.errstate(over="ignore", invalid="ignore"):
-        count = np.sum([weight[part] @ ~np.isnan(X[rows[part]]) for part in slices], axis=0)
-        total = np.sum([weight[part] @ _centered(X, rows[part], np.zeros(d)) for part in slices], axis=0)
+        count = np.sum([weighted_sum(weight[part], ~np.isnan(X[rows[part]])) for part in slices], axis=0)
+        total = np.sum([weighted_sum(weight[part], _centered(X, rows[part], np.zeros(d))) for part in slices], axis=0)
         center = np.divide(total, count, out=np.zeros(d), where=count > 0)
         squares = np.sum([np.einsum("i,ij,ij->j", weight[part], Z, Z) for part in slices
                           for Z in [_centered(X, rows[part], center)]], axis=0)  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 
 from minrisk._kernels import links
 from minrisk._memory import empty, points
+from minrisk._sums import weighted_sum
 from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting import Progress, Recipe, boost, constant
@@ -277,7 +278,7 @@ class Member:
         if self.recipe.loss.link(self.rows.costs) is None:
             return constant(self.rows, self.recipe, self.rows.costs.constant_scores())
         rows, log_p = log_frequencies(self.rows.costs)
-        return Progress(intercept=log_p, losses=[float(-rows @ log_p / rows.sum())])
+        return Progress(intercept=log_p, losses=[-float(weighted_sum(rows, log_p)) / float(rows.sum())])
 
 
 class Trainer:
@@ -397,7 +398,7 @@ def cross_fit(
             ahead = sum(at <= PATIENCE * rounds[chosen] + GRACE for at in rounds[c:]) if few else 0
             workers.map(methodcaller("train", rounds[c : c + ahead + 1]), behind)
         if link is None:
-            judged = float(stated @ table[row, pooled(c).argmax(axis=1)])
+            judged = float(weighted_sum(stated, table[row, pooled(c).argmax(axis=1)]))
         else:
             running, judged = fit_temperature(link, pooled(c), label, weight, running, caution=False)
         mean = judged / (float((stated if link is None else weight).sum()) or 1.0)

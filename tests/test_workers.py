@@ -178,3 +178,31 @@ def test_a_model_does_not_depend_on_the_threads_of_matrix_products(tmp_path):
         subprocess.run([sys.executable, "-c", FIT, str(path)], check=True, env={**os.environ, **threads})
         files.append(path.read_bytes())
     assert len(set(files)) == 1
+
+
+BOOSTED = """
+import sys, hashlib, numpy as np, minrisk
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 8))
+y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2], (-0.7, 0.7))
+cost, weight = rng.uniform(1, 2, (3, 3)) * (1 - np.eye(3)), rng.random(400)
+for model in (
+    minrisk.MinRiskClassifier(cost, pool=False, n_estimators=20, random_state=0),
+    minrisk.MinRiskClassifier(cost, surrogate="gll", pool=False, n_estimators=20, random_state=0),
+    minrisk.REBELClassifier(cost, n_estimators=20), minrisk.REBELClassifier(cost, loss="logistic", n_estimators=20),
+    minrisk.MCBoostClassifier(cost, n_estimators=20), minrisk.MCBoostClassifier(cost, loss="ls", n_estimators=20),
+):
+    minrisk.save(model.fit(X, y, sample_weight=weight), sys.argv[1])
+    print(type(model).__name__, hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())
+"""
+
+
+def test_boosting_does_not_depend_on_the_kernels_of_the_blas(tmp_path):
+    """OpenBLAS can be told to take those of another processor; others do not listen."""
+    answers = {}
+    for core in ("Haswell", "Prescott", "SandyBridge"):
+        command = [sys.executable, "-c", BOOSTED, str(tmp_path / "m")]
+        environment = {**os.environ, "OPENBLAS_CORETYPE": core}
+        done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
+        answers[core] = done.stdout
+    assert answers["Haswell"].count("\n") == 6 and len(set(answers.values())) == 1, answers

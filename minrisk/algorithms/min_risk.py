@@ -118,7 +118,8 @@ class MinRiskClassifier(BoostedClassifier):
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
-        For folds, sketches, features and rows.
+        For folds, sketches, features and rows. A number makes the fit repeatable: the same bits on the same processor
+        generation and, with `pool` off, on others.
     verbose : int, default=0
         1 draws a progress bar of the whole fit (with rich).
 

@@ -104,7 +104,7 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     estimator
-        Fitted, of the class that was saved; it predicts the same bits.
+        Fitted, of the class that was saved; it predicts the same bits, with the same C library.
 
     Raises
     ------

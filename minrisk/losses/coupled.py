@@ -28,6 +28,7 @@ import numpy as np
 from minrisk._kernels import losses as kernels
 from minrisk._kernels.split import EXPONENTIAL as EXPONENTIAL_GAIN
 from minrisk._kernels.split import QUADRATIC
+from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE
 from minrisk.losses.links import Link
@@ -83,7 +84,7 @@ class CoupledLoss:
         for first in range(0, len(costs.table), 4096):
             part = slice(first, first + 4096)
             plus, minus = split_costs(costs.table[part], self.beta[part], self.phi[part])
-            total += per_row[part] @ entry_floors(self.base, plus, minus)
+            total += weighted_sum(per_row[part], entry_floors(self.base, plus, minus))
         return total
 
     def start_log_scale(self, costs: RowCosts) -> float:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 import numpy as np
 
 from minrisk._memory import read_only
+from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST
 
@@ -52,7 +53,7 @@ class RowCosts(NamedTuple):
         if self.least is None or not self.least.any():
             return 0.0
         with np.errstate(over="ignore"):
-            return min(float((self.weight / self.weight.sum()) @ self.least[self.row]), float(self.least.max()))
+            return min(float(weighted_sum(self.weight / self.weight.sum(), self.least[self.row])), float(self.least.max()))
 
     def at(self, rows: IntArray) -> RowCosts:
         """Those of some rows."""
@@ -68,7 +69,7 @@ class RowCosts(NamedTuple):
     def of_decisions(self) -> FloatArray:
         """Mean avoidable cost of each decision, taken for all rows (D,)."""
         of_table = np.bincount(self.row, weights=self.weight, minlength=len(self.table))
-        return np.asarray((of_table / self.weight.sum()) @ self.table)
+        return weighted_sum(of_table / self.weight.sum(), self.table)
 
     def of_classes(self) -> FloatArray:
         """Mean avoidable cost of each decision for the rows of each class (L, D); 0 for a class without rows."""

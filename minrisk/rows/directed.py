@@ -20,6 +20,7 @@ from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
 from minrisk._kernels.scores import add_response
 from minrisk._memory import points
+from minrisk._sums import weighted_sum
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -76,7 +77,7 @@ class Centered(NamedTuple):
             with np.errstate(over="ignore", invalid="ignore"):
                 x, counted = X[:, j] * near * near, np.where(known, weight, 0.0)
                 total = counted.sum()
-                mean = counted @ np.where(known, x, 0.0) / total if total > 0 else 0.0
+                mean = float(weighted_sum(counted, np.where(known, x, 0.0))) / total if total > 0 else 0.0
                 z = np.where(known, x - mean, 0.0)
                 top = np.abs(z[weight > 0]).max(initial=0.0)
             if not 0 < top < np.inf or not np.isfinite(mean):
