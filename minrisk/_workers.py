@@ -34,6 +34,7 @@ class _BlasThreads:
 
     @cached_property
     def _libraries(self) -> list[Any]:
+        import scipy.linalg  # noqa: F401 (which may bring a BLAS of its own)
         from threadpoolctl import ThreadpoolController
 
         return list(ThreadpoolController().select(user_api="blas").lib_controllers)  # a millisecond
@@ -46,7 +47,7 @@ class _BlasThreads:
                     n = library.num_threads
                     if n not in (None, 1):
                         self._lowered.append((library, n))
-                        library.set_num_threads(1)
+                        _set_threads(library, 1)
             self._users[user] = get_ident()
 
     def end(self, user: int) -> None:
@@ -59,16 +60,24 @@ class _BlasThreads:
         while self._lowered:
             library, n = self._lowered.pop()
             if library.num_threads == 1:
-                library.set_num_threads(n)
+                _set_threads(library, n)
 
     def _after_fork(self) -> None:
         """A child has the blocks of the one thread that it has."""
         self._guard = RLock()
         self._users = {user: thread for user, thread in self._users.items() if thread == get_ident()}
         for library, _ in self._lowered:  # OpenBLAS may have forgotten
-            library.set_num_threads(1)
+            _set_threads(library, 1)
         if not self._users:
             self._lift()
+
+
+def _set_threads(library: Any, n: int) -> None:
+    """Set the number of threads, whichever thread did so before: threadpoolctl 3.8 does nothing for the others."""
+    clear = getattr(library, "clear_controlling_thread", lambda force: None)
+    clear(force=True)
+    library.set_num_threads(n)
+    clear(force=True)
 
 
 _blas_threads = _BlasThreads()

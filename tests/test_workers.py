@@ -74,6 +74,24 @@ def test_what_others_set_in_the_meantime_stays():
     assert n_threads() == {2}
 
 
+@pytest.mark.parametrize("begins", ["first", "second"])
+def test_any_thread_may_begin_and_any_may_end(begins):
+    """threadpoolctl 3.8 lets one thread set the number, as long as that is alive, and does nothing for the others."""
+    first, second = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+    blocks = one_blas_thread(), one_blas_thread()
+    with first, second:
+        for thread in (first, second):
+            thread.submit(lambda: threadpool_limits(2, user_api="blas")).result()
+        for _ in range(2):
+            (first if begins == "first" else second).submit(blocks[0].__enter__).result()
+            second.submit(blocks[1].__enter__).result()
+            assert n_threads() == {1}
+            first.submit(blocks[0].__exit__).result()
+            assert n_threads() == {1}
+            second.submit(blocks[1].__exit__).result()
+            assert n_threads() == {2}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_fork_in_the_middle_of_a_block_has_its_own_blocks_only(inside):
