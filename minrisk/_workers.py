@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from threading import RLock, get_ident
 from types import TracebackType
@@ -131,4 +131,15 @@ class Workers:
         tasks = list(tasks)
         if self._pool is None or len(tasks) == 1:
             return [function(task) for task in tasks]
-        return list(self._pool.map(function, tasks))
+        running: list[Future[Result]] = []
+        try:
+            for task in tasks:
+                running.append(self._pool.submit(function, task))
+        except RuntimeError as error:
+            if "cannot schedule" not in str(error):  # the program is ending, and the rest is for this thread
+                raise
+        try:
+            return [task.result() for task in running] + [function(task) for task in tasks[len(running) :]]
+        finally:
+            for waiting in running:
+                waiting.cancel()
