@@ -19,6 +19,7 @@ from minrisk.cli import layout, report
 from minrisk.cli.app import app
 from minrisk.cli.fit import fit
 from minrisk.cli.methods import METHODS, MethodOption
+from minrisk.costs import CostMatrix
 from minrisk.metrics import best_constant_cost, expected_cost
 
 ROOT = Path(__file__).parent.parent
@@ -306,6 +307,48 @@ def test_evaluate_by_other_costs(folder, name):
     assert bare["risk"] > 0
 
 
+@pytest.mark.parametrize("method", ["rebel", "minrisk"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_costs_hold_for_classes_that_the_training_rows_lack(folder, tmp_path, method, numbers):
+    names = {"bad": 1, "fair": 2, "good": 3} if numbers else {name: name for name in ("bad", "fair", "good")}
+    train = grades().assign(grade=lambda frame: frame["grade"].map(names))
+    few = train[train["grade"] != names["good"]]
+    few.to_csv(tmp_path / "few.csv", index=False)
+    train.to_csv(tmp_path / "all.csv", index=False)
+    bad, fair, good = names.values()
+    (tmp_path / "costs.csv").write_text(f"true,{bad},{fair},{good},ask\n{good},2,1,0,.5\n{fair},3,0,1,.5\n{bad},0,4,9,.5\n")
+    options = ("--drop", "id", "--method", method, "--n-estimators", 4)
+    made = invoke("fit", tmp_path / "few.csv", "--target", "grade", *options, "--costs", tmp_path / "costs.csv", "--out", tmp_path / "m")
+    assert made.exit_code == 0, made.output
+    assert f"column 'grade' does not hold ['{names['good']}'], of which the costs in" in made.stderr
+    model = minrisk.load(tmp_path / "m")
+    assert model.decisions_.tolist()[:2] == [names["bad"], names["fair"]] and len(model.decisions_) == 3
+    facts = json.loads(run("evaluate", tmp_path / "m", tmp_path / "all.csv", "--json"))
+    X, y = train[["a", "b"]], train["grade"]
+    stated = CostMatrix([[2, 1, 0, 0.5], [3, 0, 1, 0.5], [0, 4, 9, 0.5]], [good, fair, bad], [bad, fair, good, "ask"])
+    assert facts["risk"] == pytest.approx(expected_cost(y, model.predict(X), stated))
+    assert facts["risk"] == pytest.approx(1 - model.score(X, y))
+    again = invoke("evaluate", tmp_path / "m", tmp_path / "all.csv", "--costs", tmp_path / "costs.csv", "--json")
+    assert json.loads(again.stdout)["risk"] == pytest.approx(facts["risk"])
+    assert f"does not hold ['{names['good']}']" in again.stderr
+    if method == "minrisk":
+        decided = run("predict", tmp_path / "m", tmp_path / "all.csv", "--costs", tmp_path / "costs.csv")
+        assert decided.split()[1:] == [str(label) for label in model.predict(X)]
+
+
+def test_without_costs_classes_that_the_model_does_not_know_are_mistakes(folder, tmp_path):
+    few = grades().query("grade != 'good'")
+    few.to_csv(tmp_path / "few.csv", index=False)
+    run("fit", tmp_path / "few.csv", "--target", "grade", "--drop", "id", "--method", "rebel", "--n-estimators", 4, "--out", tmp_path / "m")
+    model, test = minrisk.load(tmp_path / "m"), grades(60, seed=1)
+    for options in ([], ["--costs", "uniform"]):
+        told = invoke("evaluate", tmp_path / "m", folder / "plain.csv", "--json", *options)
+        facts = json.loads(told.stdout)
+        assert facts["risk"] == facts["error"] == pytest.approx(1 - model.score(test[["a", "b"]], test["grade"]))
+        assert "holds ['good'], which the model does not know: decisions for these rows count as mistakes" in told.stderr
+    run("evaluate", tmp_path / "m", folder / "plain.csv", "--costs", folder / "costs.csv")
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_evaluate_as_tables(folder, name):
     text = run("evaluate", folder / f"{name}.minrisk", folder / "plain.csv")
@@ -490,7 +533,7 @@ REFUSED = {
     "names as target": (fit_with("--drop", "grade", target="id"), "looks like a name or a measurement"),
     "numbers as target": (fit_with(target="a"), "must hold class labels, but row 1 holds the number"),
     "costs missing": (fit_with("--costs", "gone"), "--costs must be a CSV file, 'uniform'.*got 'gone', which is no file"),
-    "costs label": (fit_with("--costs", "{}/label.csv"), "have a row for 'poor', but column 'grade' holds only"),
+    "costs label": (fit_with("--costs", "{}/label.csv"), r"got none for \['good'\] while \['poor'\] are no classes there"),
     "costs incomplete": (fit_with("--costs", "{}/short.csv"), "must have a row for every class of column 'grade', got none for"),
     "costs misspelt": (fit_with("--costs", "{}/slip.csv"), "'goood'"),
     "costs negative": (fit_with("--costs", "{}/negative.csv"), r"the cost of deciding 'fair' where 'bad' is true, .* must be zero or more"),
@@ -526,7 +569,9 @@ REFUSED = {
     "feature as target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "a"], "is a feature of the model"),
     "evaluate target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "x"], "no column 'x', named by"),
     "new class": (["evaluate", "{}/grade.minrisk", "{}/class.csv"], "column 'grade' .*holds 'awful', which is no class"),
-    "evaluate costs": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--costs", "{}/label.csv"], "'poor', but the model"),
+    "new class beside costs": (["evaluate", "{}/grade.minrisk", "{}/classes.csv"],
+                               "column 'grade' .*holds 'awful', which is no class of the model nor of the costs"),
+    "evaluate costs": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--costs", "{}/label.csv"], r"\['poor'\] are no classes"),
     "evaluate refer": (["evaluate", "{}/refer.minrisk", "{}/plain.csv", "--costs", "{}/costs.csv"],
                        "nothing about the decision 'refer'"),
     "evaluate per row": (["evaluate", "{}/per_row.minrisk", "{}/plain.csv"], "trained with costs per row"),
@@ -548,8 +593,8 @@ def bad(folder):
         "latin.csv": "a,grade\n1,gut\n2,mäßig\n".encode("latin-1"), "sheet.csv": b"PK\x03\x04 and more",
         "dates.csv": "a,day,grade\n" + "".join(f"{k},2020-01-{k + 1:02},{'good' if k % 3 else 'bad'}\n" for k in range(30)),
         "percent.csv": "a,rate,grade\n1,1,bad\n2,2,good\n3,12%,bad\n", "decision.csv": "a,b,decision\n1,2,3\n",
-        "class.csv": "a,b,grade\n1,2,awful\n",
-        "label.csv": table + "poor,1,1,1\n", "short.csv": table.replace("good,2,1,0\n", ""),
+        "class.csv": "a,b,grade\n1,2,awful\n", "classes.csv": "a,b,grade\n1,2,awful\n1,2,good\n",
+        "label.csv": table.replace("good,2,1,0\n", "poor,2,1,0\n"), "short.csv": table.replace("good,2,1,0\n", ""),
         "slip.csv": table.replace("fair,good", "fair,goood"), "negative.csv": table.replace("4", "-4"),
         "diagonal.csv": table.replace("bad,0", "bad,1"), "word.csv": table.replace("9", "x"),
         "cut.minrisk": whole[:-9], "stub.minrisk": whole[:20], "hurt.minrisk": whole[:99] + b"?" + whole[100:],

@@ -106,7 +106,7 @@ def test_costs_match_labels_as_written(folder, tmp_path):
     assert cost.values.tolist() == [[0, 4, 5, 1], [2, 0, 3, 1], [7, 6, 0, 1]]
     (tmp_path / "c.csv").write_text("true,1,2,007\n007,5,4,0\n2,3,0,2\n1,0,6,7\n")
     message = refused("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n")
-    assert "have a row for '2', but column 'y' holds only ['007', '01', '1']" in message
+    assert "every class of column 'y', got none for ['01'] while ['2'] are no classes there: correct these labels" in message
 
 
 def test_costs_of_labels_that_differ_by_blanks_only(tmp_path):

@@ -33,7 +33,9 @@ class _CostTable(NamedTuple):
 
 
 def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect) -> CostMatrix | None:
-    """The costs of --costs, in the order of the classes; None when none were given.
+    """The costs of --costs with all that they say, those of the classes first; None when none were given.
+
+    A file may name classes that do not occur, whose rows may come up later: a note says so.
 
     Parameters
     ----------
@@ -48,11 +50,12 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
     Raises
     ------
     click.ClickException
-        If the costs cannot be read, name a class that does not occur, or lack one that does.
+        If the costs cannot be read, or lack a class that occurs.
     """
     if given is None:
         return None
-    from minrisk.costs import as_cost, uniform
+    from minrisk.costs import uniform
+    from minrisk.costs.stated import stated_cost
 
     path = Path(given)
     a_file = given == "-" or (path.exists() and not path.is_dir())
@@ -80,7 +83,7 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
 
     frame = pd.DataFrame(table.values, index=rows, columns=columns)
     try:
-        return as_cost(frame, labels)
+        return stated_cost(frame, labels)
     except ValueError as error:
         raise click.ClickException(f"{table.name}: {error}") from None
 
@@ -168,21 +171,22 @@ def _text(data: bytes, path: Path, stated: Dialect) -> Text:
 
 
 def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None:
-    """Each class has a row, each row is a class, and no column is a slip of the pen."""
-    unknown = [row for row, at in zip(table.classes, matched(table.classes, labels), strict=True) if at < 0]
-    if unknown:
-        raise click.ClickException(
-            f"the costs in {table.name} have a row for {unknown[0]!r}, but {source} holds only {quoted(labels)}: "
-            "correct the label, or remove its row and column."
-        )
+    """Each class has a row, and no column is a slip of the pen; a note names the rows of other classes."""
     lacking = [label for label, at in zip(labels, matched(labels, table.classes), strict=True) if at < 0]
+    others = [row for row, at in zip(table.classes, matched(table.classes, labels), strict=True) if at < 0]
     if lacking:
+        rows = "row" if len(lacking) == 1 else "rows"
+        slip = f" while {quoted(others)} are no classes there: correct these labels, or" if others else ":"
         raise click.ClickException(
-            f"the costs in {table.name} must have a row for every class of {source}, got none for {quoted(lacking)}: "
-            f"add the row{'' if len(lacking) == 1 else 's'}."
+            f"the costs in {table.name} must have a row for every class of {source}, got none for {quoted(lacking)}"
+            f"{slip} add the {rows}."
         )
+    if others:
+        note(f"{source} does not hold {quoted(others)}, of which the costs in {table.name} have rows: they hold where "
+             "such a class comes up")
+    known = [*labels, *others]
     without = [label for label, at in zip(labels, matched(labels, table.decisions), strict=True) if at < 0]
-    extra = [column for column, at in zip(table.decisions, matched(table.decisions, labels), strict=True) if at < 0]
+    extra = [column for column, at in zip(table.decisions, matched(table.decisions, known), strict=True) if at < 0]
     if extra and 0 < len(without) < len(labels):
         raise click.ClickException(
             f"the costs in {table.name} name {quoted(extra)} as a decision, but have no column for the class "

@@ -21,12 +21,14 @@ from minrisk.cli.common import (
     tell_dialect,
     text_columns,
 )
-from minrisk.cli.streams import print_json
+from minrisk.cli.streams import note, print_json
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
     from minrisk.costs import CostMatrix
+
+BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
 
 
 @click.command(short_help="What the decisions of a model cost.")
@@ -66,7 +68,7 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, del
     others = [name for name in names if name != target]
     frame = table.frame(labels=target, texts=text_columns(estimator, others))
     tell_dialect(table)
-    y = _as_classes(take_labels(frame[target], data, table.written), estimator.classes_, target, data)
+    y, cost = _as_classes(take_labels(frame[target], data, table.written), cost, told in BLIND, target, data)
     decided = estimator.predict(features_for(estimator, frame.drop(columns=target), data))
 
     from minrisk.cli.report import describe_evaluation, print_evaluation
@@ -102,36 +104,48 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
     """Costs to judge by, and what they are called; they must know every decision of the model."""
     from minrisk.cli.costs import read_costs
     from minrisk.costs import uniform
+    from minrisk.io.values import matched, shown
 
     cost: CostMatrix | None = read_costs(given, estimator.classes_, f"the model {model}", stated)
-    if cost is None:
-        cost = estimator.cost_
-    if cost is None:
+    if cost is None and estimator.cost_ is None:
         raise click.ClickException("the model was trained with costs per row: give costs to judge by with --costs.")
-    from minrisk.io.values import matched
-
+    if cost is None:
+        judged_by = estimator._judged_by()
+        cost = estimator.cost_ if judged_by is None else judged_by
+    assert cost is not None
     assert cost.decisions is not None
     decisions = estimator.decisions_.tolist()
     unknown = [label for label, at in zip(decisions, matched(decisions, cost.decisions), strict=True) if at < 0]
     if unknown:
         named = str(given).partition(":")[0] in ("uniform", "ordinal")
+        what, way = f"--costs {given} says", "give a file of costs that has the column"
+        if not named:
+            what, way = f"the costs in {shown(str(given))} say", "add the column"
         raise click.ClickException(
-            f"--costs {given} says nothing about the decision {str(unknown[0])!r} of the model, only about "
-            f"{quoted(cost.decisions)}: {'give a file of costs that has' if named else 'add'} the column."
+            f"{what} nothing about the decision {str(unknown[0])!r} of the model, only about "
+            f"{quoted(cost.decisions)}: {way}."
         )
     blind = cost == uniform(estimator.classes_.tolist())
     return cost, given if given is not None else "0/1" if blind else "the model's"
 
 
-def _as_classes(y: Labels, classes: Labels, target: str, data: Path) -> Labels:
-    """The labels of the data as the model writes them, (n,)."""
+def _as_classes(y: Labels, cost: CostMatrix, blind: bool, target: str, data: Path) -> tuple[Labels, CostMatrix]:
+    """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with the classes that are new."""
+    from minrisk.costs import uniform
     from minrisk.io.values import matched, shown
+    from minrisk.validation import plain_array
 
+    assert cost.classes is not None
     found, codes = np.unique(y, return_inverse=True)
-    at = np.array(matched(found.tolist(), classes.tolist()))
-    if (at < 0).any():
-        raise click.ClickException(
-            f"column {target!r} of {shown(data)} holds {str(found[at < 0][0])!r}, which is no class of the model: it "
-            f"knows {quoted(classes.tolist())}."
-        )
-    return np.asarray(classes[at[codes]])
+    classes = list(cost.classes)
+    at = np.array(matched(found.tolist(), classes))
+    where, new = f"column {target!r} of {shown(data)}", found[at < 0].tolist()
+    if new and (len(new) == len(found) or not blind):
+        knows = "no class of the model" if blind else "no class of the model nor of the costs"
+        raise click.ClickException(f"{where} holds {str(new[0])!r}, which is {knows}: known are {quoted(classes)}.")
+    if new:
+        note(f"{where} holds {quoted(new)}, which the model does not know: decisions for these rows count as mistakes")
+        at[at < 0] = len(classes) + np.arange(len(new))
+        classes += new
+        cost = uniform(classes)
+    return plain_array(classes)[at[codes]], cost
