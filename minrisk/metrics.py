@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.units import scaled, unscaled
+
+ROUNDING = 1e-14  # of a mean cost: two that differ by less are the same
 
 __all__ = [
     "best_constant_cost",
@@ -148,7 +149,8 @@ def regret(
     samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
     least = samples.values.min(axis=1, keepdims=True)  # which no decision avoids: a constant is no part of a difference
     avoidable = samples._replace(values=samples.values - least)
-    return _mean_cost(avoidable) - _constant_cost(avoidable)
+    mean, constant = _mean_cost(avoidable), _constant_cost(avoidable)
+    return 0.0 if abs(mean - constant) <= ROUNDING * constant else mean - constant
 
 
 def cost_confusion_matrix(
@@ -274,15 +276,31 @@ def _near_one(weight: FloatArray | None, n: int) -> tuple[FloatArray, int]:
 
 
 def _mean_cost(samples: Samples) -> float:
-    costs, exponent = scaled(_costs(samples), 0.0)
-    if samples.weight is None:
-        return float(unscaled(costs.mean(), exponent))
-    weight, _ = _near_one(samples.weight, len(costs))
-    return float(unscaled(weighted_sum(weight, costs) / weight.sum(), exponent))
+    """Mean cost of the decisions: added up, to the last bit, as `_constant_cost` does it where all are the same."""
+    weight, _ = _near_one(samples.weight, len(samples.truth))
+    if samples.per_row:
+        costs, exponent = scaled(_costs(samples), 0.0)
+        return _mean((weight * costs).sum(), weight, exponent)
+    shape = samples.values.shape
+    cells = _sums(samples.truth * shape[1] + samples.decided, weight, shape[0] * shape[1]).reshape(shape)
+    values, exponent = scaled(np.where(cells > 0, samples.values, 0.0), 0.0)
+    return _mean(_column_sums(cells, values).sum(), weight, exponent)
 
 
 def _constant_cost(samples: Samples) -> float:
+    """Mean cost of the best decision for all."""
     weight, _ = _near_one(samples.weight, len(samples.truth))
     values, exponent = scaled(samples.values, 0.0)
-    per_line = weight if samples.per_row else _sums(samples.truth, weight, len(values))
-    return float(unscaled(weighted_sum(per_line, values).min() / weight.sum(), exponent))
+    if samples.per_row:
+        return min(_mean((weight * column).sum(), weight, exponent) for column in values.T)
+    per_class = _sums(samples.truth, weight, len(values))
+    return _mean(_column_sums(per_class[:, None], values).min(), weight, exponent)
+
+
+def _column_sums(weight: FloatArray, values: FloatArray) -> FloatArray:
+    """Sums of the products down the rows, (D,), always in the same order."""
+    return np.asarray(np.multiply(weight, values, order="C").sum(axis=0))
+
+
+def _mean(total: float, weight: FloatArray, exponent: int) -> float:
+    return float(unscaled(total / weight.sum(), exponent))

@@ -155,6 +155,26 @@ def test_the_kind_of_label_does_not_matter(case):
 # ---------------------------------------------------------------------------------- labels and decisions
 
 
+@law
+def test_the_same_decision_for_all_costs_what_the_constant_does_to_the_last_bit(case):
+    y, k, rng = case["y_true"], case["k"], case["rng"]
+    ask = np.c_[rng.uniform(2, 9, (k, k)) * (1 - np.eye(k)), np.full(k, rng.choice([0.1, 0.3, 0.7]) / 10)]
+    by_row = [ask[y] + 1e-3, np.asfortranarray(ask[y] + 1e-3)] if len(y) > k else []
+    for cost in (ask, np.asfortranarray(ask), *by_row):
+        for weight in (None, rng.uniform(0.1, 9, len(y)), rng.integers(1, 5, len(y))):
+            how = {"cost": cost, "labels": range(k), "sample_weight": weight}
+            referred = np.full(len(y), -1)
+            assert expected_cost(y, referred, **how) == best_constant_cost(y, **how)
+            assert regret(y, referred, **how) == 0
+
+
+def test_decisions_that_cost_as_much_as_the_constant_have_no_regret():
+    tied = [[0, 0.1], [0.3, 0]]
+    assert expected_cost([0, 0, 0, 1], [1] * 4, tied) != best_constant_cost([0, 0, 0, 1], tied)  # 3 * 0.1 is no 0.3
+    assert regret([0, 0, 0, 1], [1] * 4, tied) == 0
+    assert regret([0, 0, 0, 1], [1] * 4, [[0, 0.1], [0.3 - 1e-12, 0]]) > 0
+
+
 def test_the_best_constant_decision_has_no_regret_and_negative_is_better():
     y = ["ill", "well", "well", "well"]
     assert regret(y, ["ill"] * 4, ILL) == 0
