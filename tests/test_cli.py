@@ -288,7 +288,7 @@ def test_evaluate(folder, name):
     assert facts["risk"] == expected_cost(y, decided, model.cost_)
     assert facts["error"] == pytest.approx(np.mean(y != decided))
     assert facts["best_constant"]["cost"] == best_constant_cost(y, model.cost_)
-    assert facts["regret"] == facts["risk"] - facts["best_constant"]["cost"]
+    assert facts["regret"] == pytest.approx(facts["risk"] - facts["best_constant"]["cost"])
     costs = [row["cost"] for row in facts["confusions"]]
     assert costs == sorted(costs, reverse=True) and sum(costs) == pytest.approx(60 * facts["risk"])
     assert sum(row["share"] for row in facts["confusions"]) == pytest.approx(1)
@@ -355,6 +355,16 @@ def test_evaluate_as_tables(folder, name):
     for words in ("mean cost", "error", "best constant", "regret", "Costliest confusions", "cost each", "share", "%"):
         assert words in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_regret_of_decisions_that_are_all_the_same_is_none(tmp_path):
+    frame = pd.DataFrame({"x": np.zeros(90), "y": np.repeat(["a", "b", "c"], [24, 34, 32])})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "c.csv").write_text("true,a,b,c,ask\na,0,1,1,.3\nb,1,0,1,.3\nc,1,1,0,.3\n")
+    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", "--method", "rebel", "--out", tmp_path / "m")
+    assert json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json"))["regret"] == 0
+    text = " ".join(run("evaluate", tmp_path / "m", tmp_path / "t.csv").split())
+    assert "regret +0: the decisions cost no less than the best constant one, which looks at no row" in text
 
 
 def test_evaluate_without_a_costly_decision(tmp_path):
@@ -536,8 +546,8 @@ REFUSED = {
     "costs label": (fit_with("--costs", "{}/label.csv"), r"got none for \['good'\] while \['poor'\] are no classes there"),
     "costs incomplete": (fit_with("--costs", "{}/short.csv"), "must have a row for every class of column 'grade', got none for"),
     "costs misspelt": (fit_with("--costs", "{}/slip.csv"), "'goood'"),
-    "costs negative": (fit_with("--costs", "{}/negative.csv"), r"the cost of deciding 'fair' where 'bad' is true, .* must be zero or more"),
-    "costs diagonal": (fit_with("--costs", "{}/diagonal.csv"), "is the cost of a correct decision and must be 0"),
+    "costs negative": (fit_with("--costs", "{}/negative.csv"), r"the cost of deciding 'fair' where 'bad' is true, .* must be no less than the 0 of the correct decision, got -4: raise it to that or more\."),
+    "costs diagonal": (fit_with("--costs", "{}/diagonal.csv"), "is that of a correct decision and must be 0, got 1: subtract 1 from all costs of the row"),
     "costs word": (fit_with("--costs", "{}/word.csv"), "must be a number, got 'x'"),
     "costs empty": (fit_with("--costs", "{}/empty.csv"), "must have a header"),
     "ordinal text": (fit_with("--costs", "ordinal"), "needs classes that are numbers"),
@@ -559,6 +569,13 @@ REFUSED = {
     "text to predict": (["predict", "{}/grade.minrisk", "{}/words.csv"], r"column 'b' .*holds text \('three' in row 2\)"),
     "predict to": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/d.txt"], "name ends in .csv, .csv.gz or"),
     "predict nowhere": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/x/d.csv"], "x does not exist"),
+    "refer with stagewise": (fit_with("--method", "stagewise", "--costs", "{}/ask.csv"),
+                             "--method stagewise wants .* as 'refer': train without it, or with --method minrisk, which"),
+    "bayes of gll": (fit_with("--method", "mcboost", "--decision", "bayes", "--loss", "gll", "--costs", "{}/costs.csv"), "--loss gll with these costs .* use --loss mc "),
+    "costs below the right one": (fit_with("--costs", "{}/below.csv"), "no less than the 1 of the correct decision, got 0: raise it to that or "
+                                  "more, and then take the cost of the correct decision from all costs of the row"),
+    "costs as gains": (fit_with("--costs", "{}/gains.csv"), "a correct decision and must be 0, got -5: add 5 to all costs of the row"),
+    "costs of a class never decided": (fit_with("--costs", "{}/never.csv"), "must be zero or more, got -2: add 2 to all costs of the row"),
     "predict over": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/new.csv"], "would overwrite"),
     "which target": (["evaluate", "{}/refer.minrisk", "{}/test.csv"], r"does not know, \['id', 'grade'\]: choose .*--target"),
     "no truth": (["evaluate", "{}/refer.minrisk", "{}/new.csv"], "no column besides the features"),
@@ -596,6 +613,9 @@ def bad(folder):
         "class.csv": "a,b,grade\n1,2,awful\n", "classes.csv": "a,b,grade\n1,2,awful\n1,2,good\n",
         "label.csv": table.replace("good,2,1,0\n", "poor,2,1,0\n"), "short.csv": table.replace("good,2,1,0\n", ""),
         "slip.csv": table.replace("fair,good", "fair,goood"), "negative.csv": table.replace("4", "-4"),
+        "ask.csv": "true,bad,fair,good,refer\nbad,0,4,9,1\nfair,3,0,1,1\ngood,2,1,0,1\n",
+        "below.csv": table.replace("bad,0,4", "bad,1,0"), "gains.csv": table.replace("bad,0,4", "bad,-5,4"),
+        "never.csv": "true,do,leave\nbad,1,-2\nfair,1,2\ngood,0,2\n",
         "diagonal.csv": table.replace("bad,0", "bad,1"), "word.csv": table.replace("9", "x"),
         "cut.minrisk": whole[:-9], "stub.minrisk": whole[:20], "hurt.minrisk": whole[:99] + b"?" + whole[100:],
     }  # fmt: skip
@@ -708,6 +728,25 @@ def test_process_refuses_bad_input(folder):
     done = process("fit", "gone.csv", "--target", "y", "--out", "m", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "minrisk: there is no file gone.csv: correct the path.\n"
+
+
+def test_what_is_read_from_standard_input_is_not_overwritten(folder, tmp_path):
+    table = (folder / "plain.csv").read_bytes()
+    (tmp_path / "t.csv").write_bytes(table)
+    os.link(tmp_path / "t.csv", tmp_path / "other.csv")
+    for command in (("predict", folder / "grade.minrisk", "-"), ("predict", folder / "grade.minrisk", "/dev/stdin"),
+                    ("fit", "-", "--target", "grade")):  # fmt: skip
+        for out in ("t.csv", "other.csv"):
+            with open(tmp_path / "t.csv") as source:
+                done = process(*command, "--out", tmp_path / out, stdin=source)
+            assert done.returncode == 2 and re.search(f"^minrisk: --out .*{out} would overwrite .*: give another name", done.stderr)
+            assert (tmp_path / "t.csv").read_bytes() == table
+
+
+def test_costs_of_standard_input_are_called_so(folder):
+    with open(folder / "costs.csv") as source:
+        done = process("evaluate", folder / "grade.minrisk", folder / "plain.csv", "--costs", "-", stdin=source)
+    assert done.returncode == 0 and re.search(r"costs +standard input\s", done.stdout)
 
 
 def test_process_shows_help_without_heavy_imports():

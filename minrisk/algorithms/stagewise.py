@@ -361,8 +361,8 @@ def _check_decisions(model: Any) -> None:
     if len(model.decisions_) > len(model.classes_):
         raise ValueError(
             f"{type(model).__name__} wants the true class's score above every other decision's, and would never take "
-            f"a decision that is no class, as {model.decisions_.tolist()[-1]!r}: train without it, and decide by least "
-            "expected cost of predict_proba."
+            f"a decision that is no class, as {model.decisions_.tolist()[-1]!r}: train without it, or with "
+            "MinRiskClassifier, which decides by least expected cost."
         )
 
 

@@ -99,13 +99,18 @@ def check_writable(path: Path) -> None:
 
 def check_not_over(out: Path, *sources: Path | str | None) -> None:
     """Refuse to write over what is read; devices and streams may be both."""
-    from minrisk.io.atomic import is_through
+    from minrisk.io.atomic import STREAM, is_through
 
-    if str(out) == "-" or is_through(out) or not out.exists():
+    if str(out) == STREAM or is_through(out) or not out.exists():
         return
     for source in sources:
-        if source is not None and Path(source).exists() and out.samefile(source):
-            raise click.ClickException(f"--out {out} would overwrite {source}: give another name.")
+        try:
+            read = None if source is None else os.fstat(0) if str(source) == STREAM else os.stat(source)
+        except OSError:  # there is none, or a name such as "uniform"
+            read = None
+        if read is not None and os.path.samestat(out.stat(), read):
+            what = "the file of standard input" if str(source) == STREAM else source
+            raise click.ClickException(f"--out {out} would overwrite {what}: give another name.")
 
 
 def load_model(path: Path) -> Any:

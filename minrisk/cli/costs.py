@@ -16,7 +16,7 @@ from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
 from minrisk.io.tables import read_bytes
-from minrisk.io.values import matched, shown
+from minrisk.io.values import matched, shown, written
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -201,26 +201,40 @@ def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None
 
 def _check_values(table: _CostTable) -> None:
     """Costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is told."""
-    own = matched(table.classes, table.decisions)
     for i, j in np.ndindex(table.values.shape):
-        value, what = table.values[i, j], _cost(table.classes[i], table.decisions[j], table.name)
-        if not math.isfinite(value):
+        if not math.isfinite(table.values[i, j]):
+            what = _cost(table.classes[i], table.decisions[j], table.name)
             raise click.ClickException(
-                f"{what} must be a finite number, got {value}: a decision never to be taken gets a large finite cost."
+                f"{what} must be a finite number, got {table.values[i, j]}: a decision never to be taken gets a large "
+                "finite cost."
             )
-        if value < 0:
-            raise click.ClickException(
-                f"{what} must be zero or more, got {value:g}: write a gain as a smaller cost, by adding the same to "
-                "all costs of the row."
-            )
-        if own[i] == j and value != 0:
-            raise click.ClickException(
-                f"{what} is the cost of a correct decision and must be 0, got {value:g}: subtract it from all costs "
-                "of the row, which changes no decision."
-            )
+    for i, own in enumerate(matched(table.classes, table.decisions)):
+        _check_row(table, i, own)
     free = [label for label, row in zip(table.classes, table.values, strict=True) if not row.any()]
     if free:
         note(f"the costs in {table.name} are all zero for {quoted(free)}, which then count for nothing")
+
+
+def _check_row(table: _CostTable, i: int, own: int) -> None:
+    """The correct decision, in column `own`, costs 0 and no other less; -1: the class has none."""
+    row = table.values[i]
+    least, right = int(row.argmin()), 0.0 if own < 0 else float(row[own])
+    if row[least] >= right == 0.0:
+        return
+    at = least if own < 0 or row[least] < right else own
+    cost, got = _cost(table.classes[i], table.decisions[at], table.name), written(row[at])
+    size = written(abs(row[at]))
+    by = f"{f'add {size} to' if row[at] < 0 else f'subtract {size} from'} all costs of the row"
+    if own < 0:
+        problem = f"must be zero or more, got {got}: {by}, which changes no decision"
+    elif at == own:
+        problem = f"is that of a correct decision and must be 0, got {got}: {by}, which changes no decision"
+    else:
+        correct = written(right)
+        problem = f"must be no less than the {correct} of the correct decision, got {got}: raise it to that or more"
+        if right != 0.0:
+            problem += ", and then take the cost of the correct decision from all costs of the row"
+    raise click.ClickException(f"{cost} {problem}.")
 
 
 def _cost(truth: str, decision: str, name: str) -> str:

@@ -22,7 +22,7 @@ from minrisk.cli.common import (
     quoted,
     tell_dialect,
 )
-from minrisk.cli.methods import METHODS, check_given, method_options
+from minrisk.cli.methods import METHODS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
@@ -82,7 +82,10 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
     estimator = getattr(algorithms, METHODS[method])
     model = estimator(cost, n_jobs=n_jobs, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
     start = time.perf_counter()
-    model.fit(X, y)
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        raise click.ClickException(as_options(str(error), options)) from None
     seconds = time.perf_counter() - start
     model.target_name_ = target
     with finishing(f"the model was written ({out})"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -119,6 +120,20 @@ def check_given(method: str, given: Mapping[str, Any]) -> None:
         if not rules[name].accepts(value):
             option = "--" + name.replace("_", "-")
             raise click.ClickException(f"{option} with --method {method} must be {rules[name]}, got {value!r}.")
+
+
+def as_options(message: str, names: Iterable[str]) -> str:
+    """What an estimator says of itself and of parameters of these names, in terms of the command line.
+
+    Examples
+    --------
+    >>> as_options("MCBoostClassifier needs loss='mc', or max_depth=3.", ["loss", "max_depth"])
+    '--method mcboost needs --loss mc, or --max-depth 3.'
+    """
+    for method, name in METHODS.items():
+        message = re.sub(rf"\b{name}\b", f"--method {method}", message)
+    parameter = rf"\b({'|'.join(names)})=('?)([\w.]*\w)\2"
+    return re.sub(parameter, lambda found: f"--{found[1].replace('_', '-')} {found[3]}", message)
 
 
 def method_options(command: Callable[..., Any]) -> Callable[..., Any]:

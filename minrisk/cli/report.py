@@ -79,7 +79,7 @@ def _validated(model: Any) -> float | None:
 def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix) -> dict[str, Any]:
     """Risk, error, regret and every confusion that cost something, the costliest first."""
     from minrisk.costs.labels import match_labels
-    from minrisk.metrics import best_constant_cost, expected_cost
+    from minrisk.metrics import best_constant_cost, expected_cost, regret
 
     assert cost.classes is not None
     assert cost.decisions is not None
@@ -98,7 +98,7 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix) -> dict[st
         "risk": risk,
         "error": float(1 - right.mean()),
         "best_constant": {"decision": cost.decisions[constant], "cost": best},
-        "regret": risk - best,
+        "regret": regret(y, decided, cost),
         "total_cost": total,
         "confusions": [
             {
@@ -154,7 +154,7 @@ def print_fit(facts: dict[str, Any]) -> None:
         ("data", f"{_source(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
         *_category_line(facts),
         ("classes", f"{len(classes)} in {facts['target']!r}: {listed(classes)}"),
-        ("costs", facts["costs"]),
+        ("costs", _source(facts["costs"])),
         ("algorithm", _algorithm(facts)),
         ("rounds", str(facts["rounds"])),
     ]
@@ -179,11 +179,11 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     lines = [
         ("model", facts["model"]),
         ("data", f"{_source(facts['data'])}: {facts['rows']} rows, classes in {facts['target']!r}"),
-        ("costs", COSTS.get(facts["costs"], facts["costs"])),
+        ("costs", COSTS.get(facts["costs"], _source(facts["costs"]))),
         ("mean cost", number(risk)),
         ("error", f"{100 * facts['error']:.2f} %"),
         ("best constant", f"{number(best)}, by always deciding {str(constant['decision'])!r}"),
-        ("regret", f"{facts['regret']:+.4g}: {_regret_in_words(risk, best)}"),
+        ("regret", f"{facts['regret']:+.4g}: {_regret_in_words(facts['regret'], best)}"),
     ]
     print_facts(console, "Evaluation", lines)
     confusions = facts["confusions"]
@@ -205,13 +205,13 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     print_section(console, "Costliest confusions", table)
 
 
-def _regret_in_words(risk: float, best: float) -> str:
+def _regret_in_words(regret: float, best: float) -> str:
     """What the mean cost is beside that of the best constant decision; less is good, and the regret then negative."""
-    if risk == best:
+    if regret == 0:
         return "the decisions cost no less than the best constant one, which looks at no row"
-    share = f" ({number(abs(risk - best) / best * 100)} %)" if best > 0 else ""
-    apart = f"{number(abs(risk - best))}{share}"
-    if risk < best:
+    share = f" ({number(abs(regret) / best * 100)} %)" if best > 0 else ""
+    apart = f"{number(abs(regret))}{share}"
+    if regret < 0:
         return f"negative is good, the decisions cost {apart} less a row than the best constant one"
     return f"the decisions cost {apart} more a row than the best constant one, which looks at no row"
 
