@@ -70,10 +70,12 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     """Position among known values of each of some cells, -1 where there is none.
 
     A cell is the value that is written the same; else the one that differs from it by blanks around it; else the
-    same whole number, "103" and "103.0". "01" is not "1".
+    same whole number, "103" and "103.0". "01" is not "1". A decimal comma is as good as a point.
 
     Examples
     --------
+    >>> matched(["103,0", "1,042", "7"], [103, "1.042", "7,0"])
+    [0, 1, 2]
     >>> matched(["01", "1", "103.0", 103.0, " red", "1e3"], ["red", "1", 103, "01"])
     [3, 1, 2, 2, 0, -1]
     """
@@ -81,20 +83,30 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     same = {text: i for i, text in reversed(list(enumerate(texts)))}
     bare = _unique((text.strip(), i) for i, text in enumerate(texts))
     whole = {int(text): i for text, i in same.items() if INTEGER.fullmatch(text)}
-    floated = _unique((float(text), i) for text, i in same.items() if FLOATED.fullmatch(text))
+    points = _unique((with_point(text), i) for text, i in same.items())
+    floated = _unique((float(text), i) for text, i in points.items() if FLOATED.fullmatch(text))
     as_float = _unique((_float(number), i) for number, i in whole.items())
 
     def position(cell: Any) -> int:
         text = written(cell)
         found = same.get(text, bare.get(text.strip()))
-        if found is None and INTEGER.fullmatch(text.strip()):
+        if found is None:
+            text = with_point(text)
+            found = points.get(text)
+        if found is None and INTEGER.fullmatch(text):
             number = int(text)
             found = whole.get(number, floated.get(_float(number)))
-        elif found is None and FLOATED.fullmatch(text.strip()):
+        elif found is None and FLOATED.fullmatch(text):
             found = floated.get(float(text), as_float.get(float(text)))
         return -1 if found is None else found
 
     return [position(cell) for cell in wanted]
+
+
+def with_point(text: str) -> str:
+    """A number with a decimal comma as it is written with a point; other texts without blanks around them."""
+    text = text.strip()
+    return text.replace(",", ".") if COMMA_NUMBER.fullmatch(text) else text
 
 
 def _unique(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
@@ -210,7 +222,7 @@ def _named(column: pd.Series[Any]) -> pd.Series[Any]:
         names = {cell: written(np.float32(cell)) for cell in distinct}
     else:
         names = {cell: written(cell) for cell in distinct}
-    plain = [text for text in dict.fromkeys(names.values()) if FLOATED.fullmatch(text) is None]
+    plain = [text for text in dict.fromkeys(names.values()) if FLOATED.fullmatch(with_point(text)) is None]
     if len(plain) < len(names):
         at = matched(names.values(), plain)
         names = {cell: text if i < 0 else plain[i] for (cell, text), i in zip(names.items(), at, strict=True)}
