@@ -104,6 +104,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         cost : optional
             Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row, or
             (n, K, D), of which the row of the true class counts. A constant in all costs of a row changes no decision.
+            Without names, as a DataFrame has, columns are the classes, sorted, and then other decisions: the classes
+            of `y`, or those that the constructor's `cost` names if `y` lacks some of them, which are then no decisions.
 
         Returns
         -------
@@ -301,12 +303,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _resolve_cost(self, cost: Any, codes: IntArray, labels: Labels, weight: FloatArray) -> AvoidableCosts:
         """Avoidable costs and the table row of each sample; sets `cost_` (as stated) and `decisions_`."""
-        n = len(codes)
-        if is_per_row_and_class(cost) or is_per_row(cost, n, len(labels)):
-            table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels)
+        if is_per_row_and_class(cost) or is_per_row(cost, len(codes), len(labels)):
+            table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels, self.cost)
             self.cost_ = self._stated = None
             self.decisions_ = label_array(decisions, self.classes_)
-            return AvoidableCosts.of(table, np.arange(n, dtype=np.int32), weight > 0.0)
+            return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), weight > 0.0)
         given = self.cost if cost is None else cost
         self._stated = None if given is None else cost_of_counted(given, self.classes_, labels)
         self.cost_ = as_cost(self._stated, self.classes_)
@@ -423,7 +424,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         from minrisk.metrics import expected_cost
 
         decisions = self.predict(X)
-        judged_by, labels = judging(self._judged_by() if cost is None else cost, self.classes_, len(decisions))
+        judged_by, labels = judging(
+            self._judged_by() if cost is None else cost, self.classes_, len(decisions), self._names()
+        )
         return 1.0 - float(expected_cost(y, decisions, judged_by, labels, sample_weight))
 
     def _judged_by(self) -> CostMatrix | None:
@@ -431,6 +434,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         if self.cost_ is None:
             raise ValueError("The fit had costs per row: pass cost= to score, (n, D), (n, K, D) or a matrix.")
         return getattr(self, "_stated", self.cost_)
+
+    def _names(self) -> Any:
+        """Costs whose labels name classes of costs per row without labels: those of the fit, or else `cost`."""
+        stated = getattr(self, "_stated", None)
+        return self.cost if stated is None else stated
 
     @property
     def feature_importances_(self) -> FloatArray:

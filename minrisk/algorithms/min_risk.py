@@ -18,7 +18,8 @@ from sklearn.utils import check_random_state
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row
-from minrisk.costs.reading import row_matrices
+from minrisk.costs.labels import as_labels, match_labels
+from minrisk.costs.reading import among, row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import of_one_fit
@@ -433,11 +434,7 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.selection import expected_costs
 
         if np.ndim(cost) == 3:
-            matrices = row_matrices(cost, len(scores), len(self.classes_), len(self.decisions_))
-            costs, decisions = avoidable(matrices), self.decisions_
-            if costs.shape[2] != len(decisions):
-                named = as_cost(np.ones(costs.shape[1:]), self.classes_, allow_diagonal=True).decisions
-                decisions = label_array(named, self.classes_)
+            costs, decisions = self._costs_of_each(cost, len(scores))
         elif is_per_row(cost, len(scores), len(self.classes_)):
             raise ValueError(
                 f"cost has a row for each of the {len(scores)} rows of X, shape {np.shape(cost)}, but what a decision "
@@ -449,3 +446,17 @@ class MinRiskClassifier(BoostedClassifier):
             costs, decisions = matrix.avoidable, label_array(matrix.decisions, self.classes_)
         expected = expected_costs(self.model_.link, scores, self.model_.temperature, costs)
         return np.asarray(decisions[expected.argmin(axis=1)])
+
+    def _costs_of_each(self, cost: Any, n: int) -> tuple[FloatArray, Labels]:
+        """Avoidable costs (n, K, D) of n rows to decide about, a matrix for each, and their decisions."""
+        own = as_labels(self.classes_)
+        classes = among(cost, own, self._names())
+        matrices = row_matrices(cost, n, classes, len(self.decisions_), "leave these out")
+        if classes == own and matrices.shape[2] == len(self.decisions_):
+            return avoidable(matrices), self.decisions_
+        names = as_cost(np.ones(matrices.shape[1:]), classes, allow_diagonal=True).decisions
+        assert names is not None
+        rows = match_labels(own, classes)
+        columns = [*rows, *range(len(classes), len(names))]
+        decisions = label_array([names[j] for j in columns], self.classes_)
+        return avoidable(matrices[:, rows][:, :, columns]), decisions

@@ -13,6 +13,11 @@ from minrisk.costs.labels import Labels, as_labels, listed, match_labels, named_
 from minrisk.costs.matrix import CostMatrix, of_checked
 from minrisk.costs.tables import as_numbers, check_cells, column_names, is_frame, is_labelled, parse, unnamed
 
+NAMED = (  # what to do where costs per row are of more classes than there are rows of
+    "give a row of costs per sample in a DataFrame whose columns are the decisions, or name all classes in the "
+    "estimator's cost, as costs.uniform([...]) does"
+)
+
 
 def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> CostMatrix:
     r"""Read costs from a CSV file, in the file's own order of rows and columns.
@@ -169,7 +174,9 @@ def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
     return True
 
 
-def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labels]:
+def row_costs(
+    cost: Any, n_samples: int, classes: Any, truth: IntArray | None = None
+) -> tuple[FloatArray, Labels]:
     """Check one row of costs per sample and bring its columns into the order of the classes.
 
     The diagonal is not looked at: a sample's costs need not be zero at its own class.
@@ -185,6 +192,9 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
         The number of samples.
     classes : array-like of K labels
         The classes of the data.
+    truth : ndarray of int, (n,), optional
+        Positions of the true classes, by which columns without labels that are more than the classes are found to be
+        those of more classes.
 
     Returns
     -------
@@ -198,7 +208,7 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
     ------
     ValueError
         If the shape does not fit, a cell is not a finite number >= 0, a column's label occurs twice or may be a
-        misspelt class, or columns without labels are fewer than the classes.
+        misspelt class, or columns without labels are fewer than the classes, or seem to be those of more classes.
 
     Examples
     --------
@@ -224,6 +234,8 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
         decisions = as_labels(
             labels + refer_labels(table.shape[1] - len(labels), labels), "the decisions (classes, then refer)"
         )
+        if truth is not None and table.shape[1] > len(labels):
+            _check_places(table, truth, labels)
     else:
         order, decisions = column_order(given, labels, labels, trusted=False)
         known = sum(at >= 0 for at in match_labels(decisions, labels))
@@ -237,6 +249,56 @@ def row_costs(cost: Any, n_samples: int, classes: Any) -> tuple[FloatArray, Labe
         )
     check_cells(table, None, decisions)
     return table, decisions
+
+
+def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
+    """Refuse columns without labels where correct decisions cost something, and nothing if a class were left out."""
+    if not table[np.arange(len(table)), truth].any():
+        return
+    costly = np.zeros((len(classes), table.shape[1]), dtype=bool)
+    np.logical_or.at(costly, truth, table != 0)
+    places, first = [], 0
+    for free in ~costly:  # the classes in order, each at the first column that costs its rows nothing
+        found = np.flatnonzero(free[first:])
+        if not len(found):
+            return
+        places.append(first + int(found[0]))
+        first = places[-1] + 1
+    raise ValueError(
+        f"cost given per sample has {table.shape[1]} columns without labels for the classes {listed(classes)}, which "
+        f"cost nothing in the columns {listed(places)}, as if y lacked a class: {NAMED}."
+    )
+
+
+def among(cost: Any, classes: Any, stated: Any) -> Labels:
+    """Return the classes in whose order costs per row without labels stand, sorted: `classes`, or those of `stated`.
+
+    Parameters
+    ----------
+    cost : object
+        Costs per row, (n, D) or (n, K, D).
+    classes : array-like of K labels
+        The classes of the training rows.
+    stated : object
+        Costs whose labels may name more classes, which `cost` then has if it is large enough: an estimator's `cost`.
+
+    Examples
+    --------
+    >>> among(np.ones((5, 3)), ["a", "c"], CostMatrix(1 - np.eye(3), ["c", "b", "a"]))
+    ('a', 'b', 'c')
+    """
+    labels = as_labels(classes)
+    if np.shape(cost)[1] <= len(labels) or column_labels(cost, labels) is not None:
+        return labels
+    matrix = CostMatrix(stated) if is_labelled(stated) else stated
+    if not isinstance(matrix, CostMatrix) or matrix.classes is None or -1 in match_labels(labels, matrix.classes):
+        return labels
+    others = [row for row, at in zip(matrix.classes, match_labels(matrix.classes, labels), strict=True) if at < 0]
+    try:
+        found = tuple(sorted(labels + named_beside(tuple(others), matrix.classes, labels)))
+    except TypeError:  # labels of several kinds
+        return labels
+    return found if len(found) <= np.shape(cost)[1] else labels
 
 
 def column_labels(cost: Any, classes: Labels) -> Labels | None:
@@ -309,23 +371,34 @@ def is_per_row_and_class(cost: Any) -> bool:
         return False
 
 
-def own_rows(cost: Any, codes: IntArray, n_classes: int) -> FloatArray:
+def own_rows(cost: Any, codes: IntArray, classes: Labels) -> FloatArray:
     """Return the rows of the true classes, (n, D), of a matrix for every sample, (n, K, D)."""
-    rows: FloatArray = row_matrices(cost, len(codes), n_classes, n_classes)[np.arange(len(codes)), codes]
+    rows: FloatArray = row_matrices(cost, len(codes), classes, len(classes))[np.arange(len(codes)), codes]
     return rows
 
 
-def row_matrices(cost: Any, n_samples: int, n_classes: int, n_decisions: int) -> FloatArray:
-    """Check a cost matrix for every sample, (n, K, D); D is `n_decisions`, or K or more; raises `ValueError`."""
+def row_matrices(
+    cost: Any, n_samples: int, classes: Labels, n_decisions: int, instead: str = NAMED
+) -> FloatArray:
+    """Check a cost matrix for every sample, (n, K, D); D is `n_decisions`, or K or more.
+
+    Raises
+    ------
+    ValueError
+        If it is none; where it has more rows than there are classes, with what to do `instead`.
+    """
+    n_classes = len(classes)
     try:
         matrices: FloatArray = np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("Costs per row must be numbers, one matrix of the same shape for each row.") from None
     right = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes)
     if not right or not (matrices.shape[2] == n_decisions or matrices.shape[2] >= n_classes):
+        more = matrices.ndim == 3 and matrices.shape[1] > n_classes
+        others = f"; if it has rows of other classes, {instead}" if more else ""
         raise ValueError(
             f"Costs per row must be one matrix for each row: expected shape ({n_samples}, {n_classes}, D) with "
-            f"D = {n_decisions}, or {n_classes} or more, got {matrices.shape}."
+            f"D = {n_decisions}, or {n_classes} or more, with the rows {listed(classes)}, got {matrices.shape}{others}."
         )
     if not np.all(np.isfinite(matrices)):
         n, i, j = np.argwhere(~np.isfinite(matrices))[0].tolist()

@@ -20,12 +20,13 @@ from minrisk.costs.labels import (
     refer_texts,
 )
 from minrisk.costs.matrix import CostMatrix
-from minrisk.costs.reading import as_cost, column_labels, is_per_row, is_per_row_and_class, own_rows, row_costs
+from minrisk.costs.reading import NAMED, as_cost, column_labels, is_per_row, is_per_row_and_class, own_rows, row_costs
 from minrisk.costs.tables import as_numbers, is_labelled
 from minrisk.costs.units import check_weights
 
 # whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
 _DENSE = 4
+IN_COST = "add them to the cost (and to labels, if given)"  # what to do about labels that the costs do not know
 
 
 class Samples(NamedTuple):
@@ -65,19 +66,22 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         if len(classes) != np.shape(cost)[1]:
             raise ValueError(
                 f"labels must be given for a matrix of costs per sample with {np.shape(cost)[1]} rows when the classes "
-                f"that occur are {listed(classes)}: pass labels=[...], the classes in the order of the rows."
+                f"that occur are {listed(classes)}: pass labels=[...], the classes in the order of the rows, or "
+                f"{NAMED}."
             )
-        own = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)")
-        values, decisions = row_costs(own_rows(cost, own, len(classes)), n, classes)
+        own = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", NAMED)
+        values, decisions = row_costs(own_rows(cost, own, classes), n, classes, own)
     elif per_row:
         classes = given if given is not None else _classes_of_columns(cost, truth, occurring, referrals)
-        values, decisions = row_costs(cost, n, classes)
+        places = match_labels(truth.labels, classes)
+        values, decisions = row_costs(cost, n, classes, None if -1 in places else np.array(places)[truth.codes])
     elif cost is None:
         classes = decisions = given if given is not None else occurring
         values = 1.0 - np.eye(len(classes))
     else:
         values, classes, decisions = _class_costs(cost, given, occurring, truth)
-    rows = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)")
+    way = NAMED if per_row else IN_COST
+    rows = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", way)
     columns = np.zeros(n, dtype=np.int64)
     if decided is not None:
         places = match_decisions(decided.labels, decisions, classes)
@@ -190,14 +194,16 @@ def _coded(y: Any, name: str) -> _Coded:
     )
 
 
-def _positions(coded: _Coded, places: list[int], labels: Labels, name: str, what: str) -> IntArray:
+def _positions(
+    coded: _Coded, places: list[int], labels: Labels, name: str, what: str, way: str = IN_COST
+) -> IntArray:
     """Return y as positions among ``labels``, (n,), where its distinct labels have these places."""
     found = np.array(places, dtype=np.int64)
     if (found < 0).any():
         unknown = [coded.labels[i] for i in np.flatnonzero(found < 0)]
         raise ValueError(
             f"{name} must hold {what} of the cost only, expected some of {listed(labels)}, got "
-            f"{listed(unknown)}: add them to the cost (and to labels, if given), or correct {name}."
+            f"{listed(unknown)}: {way}, or correct {name}."
         )
     return np.asarray(found[coded.codes])
 

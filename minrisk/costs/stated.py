@@ -22,6 +22,7 @@ from minrisk.costs.labels import (
 from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import (
     aligned,
+    among,
     as_cost,
     column_labels,
     column_order,
@@ -113,7 +114,7 @@ def cost_of_counted(cost: Any, classes: Any, labels: Any) -> CostMatrix:
 
 
 def row_costs_of_counted(
-    cost: Any, codes: IntArray, classes: Any, labels: Any
+    cost: Any, codes: IntArray, classes: Any, labels: Any, stated: Any = None
 ) -> tuple[FloatArray, Labels]:
     """Return :func:`~minrisk.costs.row_costs`, or own rows of a matrix per sample, without columns of other labels.
 
@@ -126,20 +127,24 @@ def row_costs_of_counted(
         Of each row's class.
     classes, labels : array-like of K and L labels
         As in :func:`cost_of_counted`, sorted.
+    stated : object
+        Costs that may name more labels, as in :func:`~minrisk.costs.reading.among`.
     """
-    is_class = np.isin(labels, classes)
+    labels = among(cost, labels, stated)
+    places = np.array(match_labels(as_labels(classes), labels))[codes]
     if is_per_row_and_class(cost):
         every = np.shape(cost)[1] == len(labels)
-        cost = own_rows(cost, np.flatnonzero(is_class)[codes] if every else codes, len(labels if every else classes))
-    all_there = is_class.all() or column_labels(cost, as_labels(labels)) is not None
-    if all_there or np.shape(cost)[1] < len(labels):
-        return row_costs(cost, len(codes), classes)
-    table, decisions = row_costs(cost, len(codes), labels)
-    kept = np.flatnonzero(np.append(is_class, np.ones(len(decisions) - len(labels), dtype=np.bool_)))
-    return np.ascontiguousarray(table[:, kept]), tuple(decisions[j] for j in kept)
+        cost = own_rows(cost, places, labels) if every else own_rows(cost, codes, as_labels(classes))
+    if column_labels(cost, labels) is not None or np.shape(cost)[1] < len(labels):
+        return row_costs(cost, len(codes), classes, codes)
+    table, decisions = row_costs(cost, len(codes), labels, places)
+    known = [j for j, at in enumerate(match_labels(decisions, as_labels(classes))) if at >= 0 or j >= len(labels)]
+    if len(known) == len(decisions):
+        return table, decisions
+    return np.ascontiguousarray(table[:, known]), tuple(decisions[j] for j in known)
 
 
-def judging(cost: Any, classes: Any, n_samples: int) -> tuple[Any, Any]:
+def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None) -> tuple[Any, Any]:
     """Return costs to judge decisions by, and the classes of those that do not name them; as metrics take both.
 
     Parameters
@@ -150,13 +155,15 @@ def judging(cost: Any, classes: Any, n_samples: int) -> tuple[Any, Any]:
         The classes that decisions are among.
     n_samples : int
         The number of decisions.
+    stated : object
+        Costs that may name more classes, as in :func:`among`.
     """
     labels = as_labels(classes)
     if is_per_row_and_class(cost):
-        return cost, classes
+        return cost, among(cost, labels, stated)
     if cost is None or not is_per_row(cost, n_samples, len(labels)):
         return None if cost is None else stated_cost(cost, labels), None
-    return cost, classes if column_labels(cost, labels) is None else None
+    return cost, among(cost, labels, stated) if column_labels(cost, labels) is None else None
 
 
 def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
@@ -176,7 +183,8 @@ def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
             f"cost must have the labels of y, but y holds the classes {listed(classes)}, as if a meta-estimator had "
             f"numbered them anew (cross_val_predict and voting, stacking, bagging and one-vs-rest classifiers do), and "
             f"cost has the labels {listed(rows)}, which {why}: pass {which} as a plain table in the order of the "
-            f"sorted classes, or all with the numbers as labels, CostMatrix(table, classes=range({len(rows)}))."
+            f"sorted classes, or all with the numbers as labels, CostMatrix(table, classes=range({len(rows)})), "
+            "if they number all classes."
         )
     number = dict(zip(order, sorted(classes), strict=True))
     decided = match_labels(columns, rows)

@@ -160,8 +160,9 @@ class CostConfusionDisplay:
             cost = decider._judged_by()
         classes = getattr(estimator, "classes_", None)
         if labels is None and classes is not None:
-            cost, labels = judging(cost, classes, len(decided))
-            if min(match_labels(np.unique(y).tolist(), classes.tolist())) >= 0:
+            stated = decider._names() if isinstance(decider, BoostedClassifier) else None
+            cost, labels = judging(cost, classes, len(decided), stated)
+            if labels is None and min(match_labels(np.unique(y).tolist(), classes.tolist())) >= 0:
                 labels = classes  # else all that costs name
         return cls.from_predictions(
             y, decided, cost, labels=labels, sample_weight=sample_weight, ax=ax, **kwargs

@@ -1,0 +1,155 @@
+"""Costs per row where the rows lack a class: never shifted from one class to another."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.model_selection import KFold, cross_val_score
+
+from minrisk import (
+    MCBoostClassifier,
+    MinRiskClassifier,
+    MultiBoostClassifier,
+    REBELClassifier,
+    StagewiseMCBoostClassifier,
+    costs,
+    load,
+    metrics,
+    save,
+)
+from minrisk.inspection import CostConfusionDisplay
+
+NAMES = ["ash", "birch", "cedar", "date"]
+TABLE = np.array([[0, 1, 2, 3], [9, 0, 9, 9], [2, 1, 0, 1], [3, 2, 1, 0.0]])
+ALGORITHMS = {
+    "minrisk": lambda cost=None: MinRiskClassifier(cost, n_estimators=4, pool=False, random_state=0),
+    "rebel": lambda cost=None: REBELClassifier(cost, n_estimators=3),
+    "mcboost": lambda cost=None: MCBoostClassifier(cost, n_estimators=3),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Features, labels and numbers of the classes; no birch but in the first three rows."""
+    code = np.tile([0, 2, 3], 20)
+    code[:3] = 1
+    return np.random.default_rng(0).normal(size=(60, 3)) + 2 * code[:, None], np.array(NAMES)[code], code
+
+
+def forms(code):
+    """Costs per row without labels: as rows, and as matrices."""
+    return {"rows": TABLE[code], "matrices": np.broadcast_to(TABLE, (len(code), 4, 4)).copy()}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("form", ["rows", "matrices"])
+def test_a_class_that_y_lacks_is_told(data, name, form):
+    X, y, code = data[0][3:], data[1][3:], data[2][3:]
+    given, model = forms(code)[form], ALGORITHMS[name]()
+    told = {"rows": r"in the columns \[0, 2, 3\], as if y lacked a class: give a row of costs per sample in a DataFrame",
+            "matrices": r"rows \['ash', 'cedar', 'date'\], got \(57, 4, 4\); if it has rows of other classes, give a row"}  # fmt: skip
+    with pytest.raises(ValueError, match=told[form]):
+        model.fit(X, y, cost=given)
+    model.fit(X, y, cost=pd.DataFrame(TABLE[code], columns=NAMES))
+    assert model.decisions_.tolist() == ["ash", "cedar", "date", "birch"]
+    with pytest.raises(ValueError, match="as if y lacked a class|labels must be given for a matrix .* or give a row of costs"):
+        model.score(X, y, cost=given)
+    with pytest.raises(ValueError, match="got \\['birch'\\]: give a row of costs per sample|labels must be given for a matrix"):
+        model.score(*data[:2], cost=forms(data[2])[form])
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_costs_of_the_estimator_name_the_classes(data, name, numbers, tmp_path):
+    names = [10, 20, 30, 40] if numbers else NAMES
+    (X, _, code), y = data, np.array(names)[data[2]]
+    kept = code != 1
+    stated = [costs.uniform(names[::-1]), pd.DataFrame(1 - np.eye(4), names, names), costs.uniform([str(label) for label in names])]
+    seen = [names[0], names[2], names[3]]  # of the others, none is decided
+    by_name = ALGORITHMS[name]().fit(X[kept], y[kept], cost=pd.DataFrame(TABLE[code][kept], columns=names)[seen])
+    for cost in stated[: 1 if name != "rebel" else 3]:
+        for form, given in forms(code).items():
+            model = ALGORITHMS[name](cost).fit(X[kept], y[kept], cost=given[kept])
+            assert model.decisions_.tolist() == by_name.decisions_.tolist() == seen
+            np.testing.assert_array_equal(model.predict(X), by_name.predict(X))
+            expected = 1 - metrics.expected_cost(y, model.predict(X), pd.DataFrame(TABLE, names, names))
+            assert model.score(X, y, cost=given) == pytest.approx(expected), form
+            save(model, tmp_path / "m")
+            assert load(tmp_path / "m").score(X, y, cost=pd.DataFrame(TABLE[code], columns=names)) == pytest.approx(expected)
+            plt.close("all")
+            total = CostConfusionDisplay.from_estimator(model, X, y, cost=given).cost_confusion.sum()
+            assert total == pytest.approx((1 - expected) * len(y))
+            few = CostConfusionDisplay.from_estimator(model, X[kept], y[kept], cost=given[kept]).cost_confusion.sum()
+            assert few == pytest.approx(TABLE[code[kept], np.searchsorted(names, model.predict(X[kept]))].sum())
+
+
+def test_a_decision_that_is_no_class_stays_one(data):
+    X, y, code = data
+    kept = code != 1
+    given = np.c_[TABLE, np.full(4, 0.1)][code]
+    model = REBELClassifier(costs.uniform(NAMES), n_estimators=3).fit(X[kept], y[kept], cost=given[kept])
+    assert model.decisions_.tolist() == ["ash", "cedar", "date", "refer"]
+    asked = model.predict(X) == "refer"
+    assert asked.any() and model.score(X[asked], y[asked], cost=given[asked]) == pytest.approx(0.9)
+    plain = REBELClassifier(n_estimators=3).fit(X, y, cost=given)
+    assert plain.decisions_.tolist() == [*NAMES, "refer"]
+    last = code != 3  # what a further column means cannot be told where no correct decision costs anything
+    assert REBELClassifier(n_estimators=3).fit(X[last], y[last], cost=TABLE[code][last]).decisions_.tolist() == [*NAMES[:3], "refer"]
+    risky = TABLE[code][kept] + 1
+    assert REBELClassifier(n_estimators=3).fit(X[kept], y[kept], cost=risky).decisions_.tolist()[-1] == "refer"
+
+
+def test_decisions_under_matrices_with_rows_of_other_classes(data):
+    X, y, code = data
+    kept = code != 1
+    given = forms(code)["matrices"]
+    plain = MinRiskClassifier(n_estimators=4, pool=False, random_state=0).fit(X[kept], y[kept])
+    with pytest.raises(ValueError, match=r"with the rows \['ash', 'cedar', 'date'\], got \(60, 4, 4\); if it has rows of other classes, leave these out"):
+        plain.predict(X, cost=given)
+    table = pd.DataFrame(TABLE, NAMES, NAMES)
+    for model in (MinRiskClassifier(costs.uniform(NAMES), n_estimators=4, pool=False, random_state=0).fit(X[kept], y[kept]),
+                  MinRiskClassifier(costs.uniform(NAMES), n_estimators=4, pool=False, random_state=0)
+                  .fit(X[kept], y[kept], cost=given[kept])):  # fmt: skip
+        expected = model.predict_proba(X) @ table.loc[model.classes_, model.classes_].to_numpy()
+        np.testing.assert_array_equal(model.predict(X, cost=given), model.classes_[expected.argmin(axis=1)])
+        asked = model.predict(X, cost=np.concatenate([given, np.full((60, 4, 1), 0.1)], axis=2))
+        expected = np.c_[expected, np.full(60, 0.1)]
+        np.testing.assert_array_equal(asked, np.array([*model.classes_, "refer"])[expected.argmin(axis=1)])
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_cross_validation_with_a_fold_that_lacks_a_class(data, name):
+    X, y, code = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        def score(given, cost=None):
+            model = ALGORITHMS[name](cost).set_fit_request(cost=True).set_score_request(cost=True)
+            return cross_val_score(model, X, y, cv=KFold(4), params={"cost": given}, error_score="raise")
+
+        assert np.isfinite(score(pd.DataFrame(TABLE[code], columns=NAMES))).all()
+        expected = []
+        for train, test in KFold(4).split(X):
+            seen = np.unique(y[train])
+            own = pd.DataFrame(TABLE[code[train]], columns=NAMES)[seen]
+            decided = ALGORITHMS[name]().fit(X[train], y[train], cost=own).predict(X[test])
+            expected.append(1 - metrics.expected_cost(y[test], decided, pd.DataFrame(TABLE, NAMES, NAMES)))
+        for given in forms(code).values():
+            np.testing.assert_allclose(score(given, costs.uniform(NAMES)), expected)
+            with pytest.raises(ValueError, match="as if y lacked a class|if it has rows of other classes"):
+                score(given)
+
+
+@pytest.mark.parametrize("algorithm", [StagewiseMCBoostClassifier, MultiBoostClassifier])
+def test_algorithms_that_know_classes_only_take_none_more(data, algorithm):
+    X, y, code = data
+    kept = code != 1
+    with pytest.raises(ValueError, match="as if y lacked a class"):
+        algorithm(n_estimators=3).fit(X[kept], y[kept], cost=TABLE[code][kept])
+
+
+def test_metrics_tell_columns_of_more_classes(data):
+    _, y, code = data
+    with pytest.raises(ValueError, match=r"for the classes \['ash', 'cedar', 'date'\], which cost nothing in the columns \[0, 2, 3\]"):
+        metrics.expected_cost(y[3:], y[3:], TABLE[code][3:], labels=["ash", "cedar", "date"])
+    assert metrics.expected_cost(y[3:], y[3:], TABLE[code][3:], labels=NAMES) == 0
+    assert costs.row_costs(TABLE[code][3:], 57, ["ash", "cedar", "date"])[1][-1] == "refer"  # who says nothing of y
