@@ -16,12 +16,14 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 
 MISSING = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
-DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+DURATIONS = (timedelta, np.timedelta64)
+DATES = (date, time, np.datetime64, *DURATIONS)
 NUMBERS = "biuf"  # kinds of dtypes, truth values among them
 ARROW_NUMBERS = ("int", "uint", "float", "double", "halffloat")  # what the names of Arrow's types begin with
 CATEGORIES = ("category", "Categorical", "Enum", "dictionary")  # ... of types that say that they are categories
 ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder"
 COUNTED = "make numbers of it, for example days since the first"
+MEASURED = "make numbers of it, for example seconds"
 PARTED = "make two columns of it"
 TAKEN_APART = "make columns of what these hold"
 SAY_SO = {
@@ -137,7 +139,12 @@ class Column:
     def _number(self, cell: Any) -> float:
         try:
             return float(cell)
-        except (ValueError, TypeError, OverflowError):
+        except OverflowError:
+            raise ValueError(
+                f"X must hold numbers up to 1.8e308, got a larger one in column {self.name!r}: leave the column "
+                "out, or give it in another unit."
+            ) from None
+        except (ValueError, TypeError):
             what, instead = described(cell)
             if instead is None:
                 instead = SAY_SO[self.kind].format(name=self.name)
@@ -151,6 +158,8 @@ def described(cell: Any) -> tuple[str, str | None]:
     """What a cell is that is no number, and what to do; None if it may be a category."""
     if isinstance(cell, str):
         return "text", None
+    if isinstance(cell, DURATIONS):
+        return "durations", MEASURED
     if isinstance(cell, DATES) or type(cell).__name__ == "Period":
         return "dates", COUNTED
     if isinstance(cell, complex):

@@ -124,7 +124,7 @@ class Inputs:
         if frame.is_plain and not categories.columns:
             return check_numbers(self, X, *y, reset=reset)
         validate_data(self, frame.table, *y, reset=reset, skip_check_array=True)
-        return check_frame(self, categories.coded(X), *y)
+        return check_frame(self, categories.coded(X), frame.names, *y)
 
     def _arranged(self, X: Any) -> Any:
         """X with its columns in the order of fit, where they have names."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from numbers import Number as AnyNumber
 from typing import Any, NamedTuple, Protocol
@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.frames import COUNTED, DATES, Column, is_missing, of_cells
+from minrisk.frames import COUNTED, DATES, MEASURED, Column, Frame, is_missing, of_cells
 
 LARGEST_SEED = 2**32 - 1
 MAX_DEPTH = 64  # as in minrisk.learners.tree, which this does without: it takes time to import
@@ -231,7 +231,8 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         As scikit-learn's: of sparse matrices, for example.
     """
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":  # to NumPy numbers, which depend on the array's unit
-        raise ValueError(f"X must hold numbers, got dates in an array of {X.dtype}: {COUNTED}.")
+        what, instead = ("durations", MEASURED) if X.dtype.kind == "m" else ("dates", COUNTED)
+        raise ValueError(f"X must hold numbers, got {what} in an array of {X.dtype}: {instead}.")
     try:
         checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
         values = checked[0] if y else checked
@@ -239,16 +240,39 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
             values = values.astype(np.float64)
         return (values, checked[1]) if y else values
     except (ValueError, TypeError):
+        refuse_infinity(X)
         numbers = _of_objects(X)
         if numbers is None:
             raise
+    refuse_infinity(numbers)
     return validate_data(estimator, numbers, *y, ensure_all_finite="allow-nan", reset=reset)
 
 
-def check_frame(estimator: Any, numbers: np.ndarray, *y: Any) -> Any:
+def check_frame(estimator: Any, numbers: np.ndarray, names: Sequence[Any], *y: Any) -> Any:
     """scikit-learn's check of the numbers in a frame whose names have been checked, and of y if given."""
     settings = {"dtype": "numeric", "ensure_all_finite": "allow-nan", "estimator": estimator}
-    return check_X_y(numbers, *y, **settings) if y else check_array(numbers, input_name="X", **settings)
+    try:
+        return check_X_y(numbers, *y, **settings) if y else check_array(numbers, input_name="X", **settings)
+    except ValueError:
+        refuse_infinity(numbers, names)
+        raise
+
+
+def refuse_infinity(X: Any, names: Sequence[Any] | None = None) -> None:
+    """Raise a ValueError that names the column and the row of an infinite number; nothing else is looked at."""
+    frame, columns = Frame.of(X), list[Any]()
+    if frame is not None:
+        names, columns = frame.names, [column.cells for column in frame.columns]
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        names, columns = range(X.shape[1]) if names is None else names, list(X.T)
+    for name, column in zip(names or (), columns, strict=True):
+        values = np.asarray(column)
+        rows = np.flatnonzero(np.isinf(values)) if values.dtype.kind == "f" else np.empty(0, dtype=np.int64)
+        if rows.size:
+            raise ValueError(
+                f"X must hold finite numbers, got {values[rows[0]]} in column {name!r}, row {rows[0]}: correct it, or "
+                "make it NaN, which is missing."
+            )
 
 
 def _of_objects(X: Any) -> np.ndarray | None:

@@ -131,6 +131,45 @@ def test_costs_as_excel_writes_them(folder, tmp_path):
         assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
 
 
+@pytest.mark.parametrize(("rows", "cost", "told"), [
+    (["5;0;1.000", "10;2,5;0"], 1000, ", with decimal commas, with points between thousands"),
+    (["5;0;1.000,5", "10;2,5;0"], 1000.5, ", with decimal commas"),
+    (["5;0;1.250", "10;2;0"], 1.25, ", with points as decimal marks ('1.250' is 1.25)"),
+    (["5;0;1.5", "10;2;0"], 1.5, ""),
+])  # fmt: skip
+def test_costs_with_points_between_thousands(tmp_path, rows, cost, told):
+    shapes(["5", "10"]).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "c.csv").write_text("\n".join(["true;5;10", *rows]))
+    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", "--costs", tmp_path / "c.csv", *FEW)
+    said = run(*fit, "--out", tmp_path / "m")[1]
+    assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == cost
+    assert said == f"minrisk: note: {tmp_path / 'c.csv'} is read as costs separated by semicolons{told}\n"
+    run(*fit, "--decimal", ",", "--out", tmp_path / "m")
+    assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == (1250 if "1.250" in rows[0] else cost)
+
+
+def test_costs_with_points_and_commas_for_decimal_marks(tmp_path):
+    shapes(["5", "10"]).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "c.csv").write_text("true;5;10\n5;0;1.5\n10;2,5;0\n")
+    message = refused("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    assert "must be a number with a decimal comma, as others are, got '1.5'" in message
+    (tmp_path / "c.csv").write_text("true,5,10\n5,0,1.250\n10,2.5,0\n")  # written otherwise than the table
+    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", "--decimal", ",", *FEW, "--out", tmp_path / "m")
+    assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == 1.25
+
+
+def test_truth_values_as_other_programs_write_them(tmp_path):
+    frame = shapes(["TRUE", "FALSE"]).drop(columns="id")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.assign(y=frame["y"] == "TRUE").to_parquet(tmp_path / "t.parquet", index=False)
+    (tmp_path / "c.csv").write_text("true,FALSE,TRUE\nFALSE,0,2\nTRUE,3,0\n")
+    for trained in ("t.csv", "t.parquet"):
+        run("fit", tmp_path / trained, "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+        assert minrisk.load(tmp_path / "m").cost_.values.tolist() == [[0, 2], [3, 0]]
+        for judged in ("t.csv", "t.parquet"):
+            assert json.loads(run("evaluate", tmp_path / "m", tmp_path / judged, "--json")[0])["error"] == 0
+
+
 def test_ordinal_costs_of_numbers_written_in_any_way(tmp_path):
     shapes(["2.0", "10.0", "01"]).to_csv(tmp_path / "t.csv", index=False)
     run("fit", tmp_path / "t.csv", "--target", "y", "--costs", "ordinal", *FEW, "--out", tmp_path / "m")
@@ -215,7 +254,7 @@ def test_labels_of_one_file_are_those_of_another(tmp_path, trained):
     k = np.arange(60) % 3
     frame = pd.DataFrame({"x": k + 0.0, "t": pd.array(k + 1, dtype="Int64")})
     run("fit", put(frame, "t", trained, tmp_path), "--target", "t", *FEW, "--out", tmp_path / "m")
-    assert minrisk.load(tmp_path / "m").classes_.dtype.kind == ("U" if trained in ("csv of floats", "string", "decimal") else "i")
+    assert minrisk.load(tmp_path / "m").classes_.dtype.kind == ("U" if trained in ("csv of floats", "string") else "i")
     for kind in KINDS:
         path = put(frame, "t", kind, tmp_path)
         assert json.loads(run("evaluate", tmp_path / "m", path, "--json")[0])["error"] == 0, kind

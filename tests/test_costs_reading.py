@@ -357,3 +357,11 @@ def test_a_frame_without_pandas_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="A DataFrame needs pandas, which cannot be imported: pip install pandas"):
         CostMatrix([[0, 1], [5, 0]]).to_frame()
+
+
+def test_truth_values_find_their_texts():
+    cost = as_cost({"TRUE": {"FALSE": 5}, "FALSE": {"TRUE": 2}}, [False, True])
+    assert cost.classes == (False, True) and cost.values.tolist() == [[0, 2], [5, 0]]
+    assert as_cost(cost, ["FALSE", "TRUE"]).values.tolist() == [[0, 2], [5, 0]]
+    with pytest.raises(ValueError, match="must have a row for every class"):
+        as_cost({"TRUE": {"FALSE": 5}, "FALSE": {"TRUE": 2}}, ["False", "True"])  # texts are what they are

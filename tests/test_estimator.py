@@ -395,9 +395,9 @@ def test_a_column_of_words_is_named():
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_a_column_of_dates_is_named(zone):
     days = pd.date_range("2026-01-30", periods=4, tz=zone)
-    for dates in (days, days - days[0]):
+    for dates, what in ((days, "dates"), (days - days[0], "durations")):
         frame = pd.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "made": dates})
-        with pytest.raises(ValueError, match=r"got dates in column 'made' \('.*00:00.*'\): .* or make numbers of it"):
+        with pytest.raises(ValueError, match=f"got {what} in column 'made' " + r"\('.*00:00.*'\): .* or make numbers of it"):
             REBELClassifier().fit(frame, [0, 1, 0, 1])
     cells = np.array([[day.date(), 1.0] for day in days], dtype=object)
     with pytest.raises(ValueError, match=r"got dates in column 0 \('2026-01-30'\)"):

@@ -229,7 +229,8 @@ OTHERS = {
     "string": (lambda: pd.array(["red"] * N, dtype="string[pyarrow]"), r"got text in column 'c' \('red'\)"),
     "dates": (lambda: DAYS, "got dates in column 'c' .*make numbers of it"),
     "zone": (lambda: DAYS.tz_localize("UTC"), "got dates in column 'c' .*make numbers of it"),
-    "timedelta": (lambda: DAYS - DAYS[0], "got dates in column 'c' .*make numbers of it"),
+    "timedelta": (lambda: DAYS - DAYS[0], "got durations in column 'c' .*make numbers of it, for example seconds"),
+    "durations": (lambda: [datetime.timedelta(1)] * N, "got durations in column 'c'"),
     "Period": (lambda: DAYS.to_period("D"), "got dates in column 'c' .*make numbers of it"),
     "date": (lambda: [datetime.date(2024, 1, 1)] * N, "got dates in column 'c'"),
     "time": (lambda: [datetime.time(3)] * N, "got dates in column 'c'"),
@@ -273,7 +274,7 @@ def test_others_are_named_in_one_sentence(kind):
 ARROW = {
     "words": (["u", "v"] * HALF, r"got text in column 'c' \('u'\).*X\.column\('c'\)\.dictionary_encode\(\)"),
     "dates": (DAYS, "got dates in column 'c'"),
-    "durations": ([datetime.timedelta(1)] * N, "got dates in column 'c'"),
+    "durations": ([datetime.timedelta(1)] * N, "got durations in column 'c'"),
     "lists": ([[1]] * N, "got values of type list in column 'c'"),
     "bytes": ([b"u"] * N, "got bytes in column 'c'"),
 }
@@ -317,13 +318,39 @@ def test_a_plan_of_polars_is_to_be_carried_out_first():
         REBELClassifier().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0, 1])
 
 
-@pytest.mark.parametrize("dtype", ["datetime64[D]", "datetime64[ns]", "timedelta64[s]"])
-def test_arrays_of_dates_are_refused(dtype):
+@pytest.mark.parametrize(("dtype", "what"), [("datetime64[D]", "dates"), ("datetime64[ns]", "dates"), ("timedelta64[s]", "durations")])
+def test_arrays_of_dates_are_refused(dtype, what):
     numbers, y = np.arange(2 * N).reshape(N, 2), np.arange(N) % 3
-    with pytest.raises(ValueError, match="^X must hold numbers, got dates in an array of .*: make numbers of it"):
+    with pytest.raises(ValueError, match=f"^X must hold numbers, got {what} in an array of .*: make numbers of it"):
         REBELClassifier(n_estimators=2).fit(numbers.astype(dtype), y)
-    with pytest.raises(ValueError, match="^X must hold numbers, got dates in an array of .*: make numbers of it"):
+    with pytest.raises(ValueError, match=f"^X must hold numbers, got {what} in an array of .*: make numbers of it"):
         REBELClassifier(n_estimators=2).fit(numbers, y).predict(numbers.astype(dtype))
+
+
+INFINITE = {
+    "pandas": lambda X: X, "float32": lambda X: X.astype("float32"), "nullable": lambda X: X.astype("Float64"),
+    "objects": lambda X: X.astype(object), "text": lambda X: X.astype(str), "arrow": lambda X: pa.Table.from_pandas(X),
+    "beside categories": lambda X: X.assign(k=pd.Categorical(["u", "v"] * HALF)), "polars": lambda X: pl.from_pandas(X),
+    "array": lambda X: X.to_numpy(), "array of objects": lambda X: X.to_numpy(object), "rows": lambda X: X.to_numpy().astype(object),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=needs_polars if k == "polars" else ()) for k in INFINITE])
+@pytest.mark.parametrize("n", [N, 10])
+def test_infinite_numbers_are_named(kind, n):
+    whole = alone(np.arange(N) * 1.0)
+    model = REBELClassifier(n_estimators=2).fit(INFINITE[kind](whole), np.arange(N) % 3)
+    X = INFINITE[kind](whole.assign(c=np.where(np.arange(N) == 7, -np.inf, whole["c"])))
+    name = "1" if "array" in kind or kind == "rows" else "'c'"
+    for go in (lambda: model.predict(X[:n]), lambda: REBELClassifier(n_estimators=2).fit(X[:n], np.arange(n) % 3)):
+        with pytest.raises(ValueError, match=f"^X must hold finite numbers, got -inf in column {name}, row 7: "):
+            go()
+
+
+def test_numbers_beyond_float64_are_named():
+    X = pd.DataFrame({"a": np.ones(N), "c": [10**5000] + [1] * (N - 1)})
+    with pytest.raises(ValueError, match="^X must hold numbers up to 1.8e308, got a larger one in column 'c': "):
+        REBELClassifier(n_estimators=2).fit(X, np.arange(N) % 3)
 
 
 @needs_polars

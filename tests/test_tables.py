@@ -53,6 +53,8 @@ def test_labels_keep_their_kind():
     assert take_labels(pd.Series([True, False], name="y"), "t").dtype.kind == "b"
     assert take_labels(pd.Series(["b", "a"], name="y").astype("category"), "t").tolist() == ["b", "a"]
     assert take_labels(pd.Series([1, 2], dtype="Int64", name="y"), "t").tolist() == [1, 2]
+    for cells, labels in ((["1", "2.00"], [1, 2]), (["-3", "1E+2"], [-3, 100]), (["1", "9" * 30], ["1", "9" * 30])):
+        assert take_labels(pd.Series(list(map(decimal.Decimal, cells)), name="y"), "t").tolist() == labels
 
 
 def test_features_of_other_kinds_become_numbers():
@@ -67,7 +69,8 @@ def test_features_of_other_kinds_become_numbers():
     [
         (["red", "blue"], r"column 'colour' of t\.csv holds text \('red' in row 1\).*--drop.*--category"),
         ([1.0, np.inf], "column 'colour' of t.csv holds an infinite number in row 2"),
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates or times"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates: leave it out"),
+        (pd.to_timedelta([1, 2], "s"), "holds durations: leave it out"),
         ([1j, 2j], "holds complex numbers"),
         (["1", "2", "?", "4"], r"\('\?' in row 3\).*leave missing values empty"),
         ([[1, 2], [3]], "holds lists, structures or bytes: leave it out with --drop"),
@@ -97,6 +100,7 @@ def test_no_feature_left():
         ([[1], [2]], "must hold class labels, but holds lists, structures or bytes"),
         ([1.0, 2.5], "must hold class labels, but row 2 holds the number 2.5"),
         ([1.0, np.inf], "row 2 holds the number inf"),
+        ([decimal.Decimal(1), decimal.Decimal("2.5")], "must hold class labels, but row 2 holds the number 2.5"),
     ],
 )
 def test_labels_that_are_none(column, message):
@@ -170,6 +174,23 @@ def test_points_between_thousands(tmp_path, text, mark, values, found):
     table = open_table(path, Dialect(decimal=mark))
     assert take_features(table.frame(labels="y")[["x"]], path)["x"].tolist() == values
     assert ("with points between thousands" in table.found) == found
+
+
+@pytest.mark.parametrize(("text", "mark", "told"), [
+    ("x;z;y\n1.250;2;a\n2.500;3;b\n", None, "with points as decimal marks ('1.250' in column 'x' is 1.25)"),
+    ("x\tz\ty\n12\t2\ta\n2.000\t3\tb\n", None, "with points as decimal marks ('2.000' in column 'x' is 2)"),
+    ("x;z;y\n12;2;a\n" + "1;2;b\n" * 300 + "2.000;3;b\n", None, "with points as decimal marks ('2.000' in column 'x' is 2)"),
+    ("x;z;y\n1.250;2.5;a\n2.500;3;b\n", None, ""), ("x;z;y\n0.250;2;a\n2.500;3;b\n", None, ""),
+    ("x;z;y\n1.250;2;a\n2.500;3;b\n", ".", ""), ("x,z,y\n1.250,2,a\n2.500,3,b\n", None, ""),
+    ("x;z;y\n1.250;;1.5\n2.500;3;2\n", None, ""),
+])  # fmt: skip
+def test_points_that_may_stand_between_thousands_are_told(tmp_path, text, mark, told):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    table = open_table(path, Dialect(decimal=mark))
+    frame = table.frame(labels="y")
+    assert [way for way in table.found if "separated" not in way] == ([told] if told else [])
+    assert frame["x"].tolist()[-1] in (2.5, 2.0)
 
 
 def test_parquet_keeps_decimals_and_dates(tmp_path):

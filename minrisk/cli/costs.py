@@ -7,14 +7,14 @@ import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import click
 import numpy as np
 
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
-from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
+from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
 from minrisk.io.tables import read_bytes
 from minrisk.io.values import matched, shown, written
 
@@ -134,26 +134,66 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
             f"per true class, got {found} and {max(len(lines) - 1, 0)} lines below it: correct the file."
         )
     (_, header), below = lines[0], lines[1:]
-    values = np.empty((len(below), len(header) - 1))
-    commas = False
-    for i, (number, cells) in enumerate(below):
+    for number, cells in below:
         if len(cells) != len(header):
             raise click.ClickException(
                 f"line {number} of {shown(path)} must have {len(header)} cells like its header, got {len(cells)}: "
                 "correct the line."
             )
-        for j, cell in enumerate(map(str.strip, cells[1:])):
-            with_comma = COMMA_NUMBER.fullmatch(cell) is not None and (text.delimiter != "," or stated.decimal == ",")
-            commas |= with_comma
-            try:
-                values[i, j] = float(cell.replace(",", ".") if with_comma else cell)
-            except ValueError:
-                what = _cost(cells[0], header[j + 1], shown(path))
-                raise click.ClickException(f"{what} must be a number, got {cell!r}: correct the file.") from None
-    if text.found or (commas and stated.decimal is None):
-        ways = [*text.found, *(["with decimal commas"] if commas else [])]
+    written = [cell for _, cells in below for cell in cells[1:]]
+    marks = _Marks.of(written, stated.decimal, text.delimiter)
+    values = np.empty((len(below), len(header) - 1))
+    for (i, j), cell in zip(np.ndindex(values.shape), written, strict=True):
+        try:
+            values[i, j] = marks.number(cell)
+        except ValueError:
+            what = _cost(below[i][1][0], header[j + 1], shown(path))
+            raise click.ClickException(
+                f"{what} must be a number{marks.alike}, got {cell.strip()!r}: correct the file."
+            ) from None
+    ways = [*text.found, *marks.found]
+    if ways:
         note(f"{shown(path)} is read as costs {', '.join(ways)}")
     return _CostTable(shown(path), [cells[0] for _, cells in below], header[1:], values)
+
+
+class _Marks(NamedTuple):
+    """What commas and points in the numbers of a file mean."""
+
+    commas: bool  # decimal marks are commas
+    groups: bool  # ... and points stand between thousands
+    found: list[str]  # what was found out and is not usual
+
+    @classmethod
+    def of(cls, cells: Sequence[str], stated: str | None, delimiter: str) -> Self:
+        """As it was stated, or as the cells say."""
+        pointed = [cell for cell in cells if POINTED.fullmatch(cell)]
+        groups = bool(pointed) and all(map(POINT_GROUPS.fullmatch, pointed))
+        seen, elsewhere = any(map(_has_comma, cells)), delimiter != ","
+        if (seen and (elsewhere or stated == ",")) or (groups and elsewhere and stated == ","):
+            between = ["with points between thousands"] if groups else []
+            return cls(True, groups, [*(["with decimal commas"] if stated is None else []), *between])
+        told = groups and elsewhere and stated is None
+        example = pointed[0].strip() if told else ""
+        return cls(False, groups, [f"with points as decimal marks ({example!r} is {float(example):g})"] if told else [])
+
+    @property
+    def alike(self) -> str:
+        """What else a number must be."""
+        return " with a decimal comma, as others are" if self.commas else ""
+
+    def number(self, cell: str) -> float:
+        """Raises ValueError for anything else."""
+        if self.commas and (_has_comma(cell) or (self.groups and POINTED.fullmatch(cell))):
+            return float(cell.replace(".", "").replace(",", "."))
+        if self.commas and POINTED.fullmatch(cell):
+            raise ValueError(cell)
+        return float(cell)
+
+
+def _has_comma(cell: str) -> bool:
+    """Whether a cell is a number with a decimal comma."""
+    return COMMA_NUMBER.fullmatch(cell) is not None or COMMA_GROUPS.fullmatch(cell) is not None
 
 
 def _text(data: bytes, path: Path, stated: Dialect) -> Text:

@@ -2,7 +2,7 @@
 
 Two labels match when they are equal or, failing that, when they are written alike, so that the label ``1`` of
 an array finds the row ``"1"`` of a CSV file. A whole float is written as the integer: ``1.0`` finds ``"1"``
-too.
+too. A truth value finds ``"TRUE"`` and ``"true"``, as other programs write it.
 
 Decisions that are no class have default names: ``"refer"`` (several: ``"refer_1"``, ``"refer_2"``, …) beside
 classes that are texts, and -1 (-2, …; the first whole numbers below zero that are no class) beside numbers, so
@@ -24,6 +24,7 @@ Labels = tuple[Any, ...]
 _SHOWN = 8  # labels listed in a message before "..."
 _REFER = re.compile(r"refer(?:_([1-9]\d{0,3}))?")  # default names of decisions that are no class, as texts
 _BELOW_ZERO = re.compile(r"-[1-9]\d{0,15}")
+_TRUTHS = ("true", "false")
 _WHOLE = re.compile(r"-?[1-9]\d{0,15}|0")
 
 
@@ -108,11 +109,43 @@ def match_labels(wanted: Iterable[Any], given: Sequence[Any]) -> list[int]:
     """
     by_value = {label: i for i, label in enumerate(given)}
     by_text = {label_text(label): i for i, label in enumerate(given)}
+    truths = written_truths(given)
     found = []
     for label in wanted:
         position = by_value.get(label)
-        found.append(by_text.get(label_text(label), -1) if position is None else position)
+        if position is None:
+            position = by_text.get(label_text(label), -1)
+        found.append(match_truth(label, given, truths) if position < 0 else position)
     return found
+
+
+def written_truths(labels: Sequence[Any]) -> dict[str, int]:
+    """Return the positions of "true" and "false" among labels, of each that stands there once in any letters.
+
+    Examples
+    --------
+    >>> written_truths(["TRUE", False, "maybe"])
+    {'true': 0, 'false': 1}
+    """
+    found: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        text = label_text(label).strip().lower()
+        if text in _TRUTHS:
+            found.setdefault(text, []).append(i)
+    return {text: at[0] for text, at in found.items() if len(at) == 1}
+
+
+def match_truth(label: Any, given: Sequence[Any], truths: dict[str, int]) -> int:
+    """Return the position of the same truth value, if `label` or what is given is one and no text; else -1.
+
+    Examples
+    --------
+    >>> given = [True, "yes"]
+    >>> match_truth("TRUE", given, written_truths(given)), match_truth("YES", given, written_truths(given))
+    (0, -1)
+    """
+    at = truths.get(label_text(label).strip().lower(), -1) if truths else -1
+    return at if at >= 0 and any(isinstance(value, (bool, np.bool_)) for value in (label, given[at])) else -1
 
 
 def match_decisions(wanted: Iterable[Any], decisions: Sequence[Any], classes: Labels) -> list[int]:

@@ -9,7 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["COMMA_NUMBER", "DELIMITERS", "Dialect", "DialectError", "Text", "read_text"]
+__all__ = [
+    "COMMA_GROUPS", "COMMA_NUMBER", "DELIMITERS", "POINTED", "POINT_GROUPS", "Dialect", "DialectError", "Text",
+    "read_text",
+]  # fmt: skip
 
 DELIMITERS = (",", ";", "\t", "|")
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -22,6 +25,9 @@ OTHER_KINDS = (
     (b"PK\x03\x04", "a spreadsheet or an archive"), (b"\xd0\xcf\x11\xe0", "a spreadsheet"), (b"PAR1", "a Parquet file"),
 )  # fmt: skip
 COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")  # 1,5
+COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+\s*")  # 1.000,5: no other mark can be meant
+POINTED = re.compile(r"\s*[+-]?(?:\d+(?:\.\d{3})*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")  # a number written with points
+POINT_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+\s*")  # 1.000, which is one or a thousand
 
 
 class DialectError(ValueError):
@@ -144,9 +150,14 @@ def _delimiter(content: str) -> str:
 
 
 def _agreement(rows: Sequence[Sequence[str]]) -> float:
-    """Share of the rows with as many cells as the header, 0 where that has one; an empty one at the end counts not."""
+    """Share of the rows with as many cells as the header, 0 where that has one; empty ones at the end count not."""
     if not rows or len(rows[0]) < 2:
         return 0.0
-    width, below = len(rows[0]), rows[1:]
-    fits = [len(cells) == width or (len(cells) == width + 1 and cells[-1] == "") for cells in below]
+    widths, below = (len(rows[0]), _filled(rows[0])), rows[1:]
+    fits = [len(cells) in widths or _filled(cells) in widths for cells in below]
     return sum(fits) / len(fits) if fits else 0.75  # a header alone: any row would say more
+
+
+def _filled(cells: Sequence[str]) -> int:
+    """Number of cells up to the last that is not empty."""
+    return next((j for j in range(len(cells), 0, -1) if cells[j - 1].strip()), 0)

@@ -23,7 +23,7 @@ import numpy as np
 from minrisk.costs.labels import listed
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through, write_beside
-from minrisk.io.dialect import COMMA_NUMBER, Dialect, DialectError, Text, read_text
+from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
 from minrisk.io.values import TableError, as_floats, short, shown, texts_in
 
 if TYPE_CHECKING:
@@ -38,9 +38,6 @@ WRITTEN = (".csv", ".csv.gz", *PARQUET)
 MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
-COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+\s*")  # 1.000,5: no other mark can be meant
-POINTED = r"[+-]?(?:\d+(?:\.\d{3})*\.\d*|\.\d+)(?:[eE][+-]?\d+)?"
-POINT_GROUPS = r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+"  # 1.000, which is one or a thousand
 Result = TypeVar("Result")
 
 
@@ -170,6 +167,7 @@ class _CsvTable(Table):
         """Numbers with decimal commas as numbers, where that was stated or nothing else can be meant."""
         commas = {name: cells for name in names if (cells := _comma_cells(frame[name])) is not None}
         if not commas and self._decimal is None:
+            self._tell_points(frame, names)
             return frame
         points = self._pointed([name for name in names if name in commas or _may_be_numbers(frame[name])])
         groups = {name for name, texts in points.items() if texts.str.fullmatch(POINT_GROUPS).all()}
@@ -194,6 +192,16 @@ class _CsvTable(Table):
             numbers = cells | ~texts_in(column)
             frame[name] = as_floats(column) if numbers.all() else column
         return frame
+
+    def _tell_points(self, frame: pd.DataFrame, names: Sequence[str]) -> None:
+        """Say what 1.000 was read as, where every number with a point could as well be one of thousands."""
+        head = [cell for row in self._text.head[1:] for cell in row if POINTED.fullmatch(cell)]
+        if all(map(POINT_GROUPS.fullmatch, head)):
+            points = self._pointed([name for name in names if _of_thousandths(frame[name])])
+            if points and all(texts.str.fullmatch(POINT_GROUPS).all() for texts in points.values()):
+                name, texts = next(iter(points.items()))
+                text = texts.iloc[0]
+                self.found.append(f"with points as decimal marks ({text!r} in column {name!r} is {float(text):g})")
 
     def _pointed(self, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
         """Of columns with numbers that are written with points, these."""
@@ -344,6 +352,14 @@ def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
     if not commas.any() or (~commas).sum() > 0.5 * column.notna().sum():
         return None
     return commas.reindex(column.index, fill_value=False)
+
+
+def _of_thousandths(column: pd.Series[Any]) -> bool:
+    """Whether cells are numbers with three digits after the point, or fewer."""
+    if column.dtype.kind != "f":
+        return False
+    thousands = column.dropna().to_numpy() * 1000
+    return bool((np.abs(thousands - np.rint(thousands)) < 1e-6).all())
 
 
 def _may_be_numbers(column: pd.Series[Any]) -> bool:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minrisk.costs.labels import match_truth, written_truths
 from minrisk.io.atomic import STREAM
 from minrisk.io.dialect import COMMA_NUMBER
 
@@ -70,7 +72,8 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     """Position among known values of each of some cells, -1 where there is none.
 
     A cell is the value that is written the same; else the one that differs from it by blanks around it; else the
-    same whole number, "103" and "103.0". "01" is not "1". A decimal comma is as good as a point.
+    same whole number, "103" and "103.0", or truth value, "TRUE" and True. "01" is not "1". A decimal comma is as good as
+    a point.
 
     Examples
     --------
@@ -78,6 +81,8 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     [0, 1, 2]
     >>> matched(["01", "1", "103.0", 103.0, " red", "1e3"], ["red", "1", 103, "01"])
     [3, 1, 2, 2, 0, -1]
+    >>> matched(["TRUE", "false"], [False, True])
+    [1, 0]
     """
     texts = [written(value) for value in known]
     same = {text: i for i, text in reversed(list(enumerate(texts)))}
@@ -86,6 +91,7 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     points = _unique((with_point(text), i) for text, i in same.items())
     floated = _unique((float(text), i) for text, i in points.items() if FLOATED.fullmatch(text))
     as_float = _unique((_float(number), i) for number, i in whole.items())
+    truths = written_truths(known)
 
     def position(cell: Any) -> int:
         text = written(cell)
@@ -98,7 +104,7 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
             found = whole.get(number, floated.get(_float(number)))
         elif found is None and FLOATED.fullmatch(text):
             found = floated.get(float(text), as_float.get(float(text)))
-        return -1 if found is None else found
+        return match_truth(cell, known, truths) if found is None else found
 
     return [position(cell) for cell in wanted]
 
@@ -275,7 +281,8 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     if pd.api.types.is_bool_dtype(column):
         return np.asarray(column, dtype=bool)
     if not pd.api.types.is_numeric_dtype(column):
-        return np.array([str(label) for label in column])
+        numbers = _decimal_labels(column, where)
+        return np.array([str(label) for label in column]) if numbers is None else numbers
     if pd.api.types.is_integer_dtype(column):
         return np.asarray(column.to_numpy())
     values = np.asarray(column, dtype=np.float64)
@@ -297,6 +304,17 @@ def _written_labels(column: pd.Series[Any], where: str) -> Labels:
     return np.array(column.tolist(), dtype=str)
 
 
+def _decimal_labels(column: pd.Series[Any], where: str) -> Labels | None:
+    """Labels from exact decimal numbers, as a Parquet file may hold them; None of anything else."""
+    cells = column.tolist()
+    if column.dtype != object or not all(isinstance(cell, Decimal) and cell.is_finite() for cell in cells):
+        return None
+    values = np.array(cells, dtype=np.float64)
+    _refuse_fractions(np.array([cell != cell.to_integral_value() for cell in cells]), values, where)
+    whole = [int(cell) for cell in cells]
+    return np.array(whole, dtype=np.int64 if max(map(abs, whole)) < 2**63 else str)
+
+
 def _refuse_fractions(broken: np.ndarray, values: np.ndarray, where: str) -> None:
     rows = np.flatnonzero(broken)
     if len(rows):
@@ -312,8 +330,10 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
 
     advice = "leave it out with --drop, or encode it as numbers"
     where = f"column {name!r} of {shown(path)}"
-    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        raise TableError(f"{where} holds dates or times: {advice}.")
+    if pd.api.types.is_datetime64_any_dtype(column):
+        raise TableError(f"{where} holds dates: {advice}.")
+    if pd.api.types.is_timedelta64_dtype(column):
+        raise TableError(f"{where} holds durations: {advice}.")
     if _is_nested(column):
         raise TableError(f"{where} holds lists, structures or bytes: {advice}.")
     if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
