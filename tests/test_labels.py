@@ -402,18 +402,37 @@ def test_meta_estimators_take_labelled_costs(data, tmp_path, algorithm, form):
             np.testing.assert_array_equal(labelled(), positional())
 
 
-@pytest.mark.parametrize("labels", [[1, 2, 3], [10, 20, 30], ["1", "2", "3"], [0.5, 1.5, 2.5], ["01", "02", "10"]])
+@pytest.mark.parametrize("labels", [
+    [1, 2, 3], [10, 20, 30], [5, 10, 15], [9, 10, 11], [-2, -1, 0], [-10, -9, 100], [0.5, 2.5, 11.5], [np.int8(5), 10, 99],
+    ["1", "2", "3"], ["01", "02", "10"],
+])  # fmt: skip
 def test_numbered_classes_of_labels_that_look_like_numbers(data, labels):
     X, code = data
     y = np.array(labels)[code]
     if y.dtype.kind == "f":
-        y = y.astype(str)
-    ours = VotingClassifier([("a", quick(REBELClassifier, CostMatrix(VALUES, labels)))]).fit(X, y)
-    plain = VotingClassifier([("a", quick(REBELClassifier, VALUES))]).fit(X, y)
-    np.testing.assert_array_equal(ours.predict(X), plain.predict(X))
+        y = y.astype(object)  # to scikit-learn, fractions are no classes
+    backwards = CostMatrix(VALUES[::-1, ::-1], labels[::-1])
+    by_label = pd.DataFrame(VALUES, index=labels, columns=labels)
+    nested = {true: {label: by_label.loc[true, label] for label in labels} for true in labels}
+    for cost in (CostMatrix(VALUES, labels), backwards, by_label, nested):
+        ours, plain = (VotingClassifier([("a", quick(REBELClassifier, table))]) for table in (cost, VALUES))
+        if y.dtype == object:
+            codes = np.arange(3)[code]  # as a meta-estimator makes them
+            np.testing.assert_array_equal(ours.fit(X, codes).predict(X), plain.fit(X, codes).predict(X))
+        else:
+            np.testing.assert_array_equal(ours.fit(X, y).predict(X), plain.fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize("labels", [["9", "10", "11"], [9, 10, 11], [-2, -1, 0], ["a", 1, 2]])
+@pytest.mark.parametrize("algorithm", [REBELClassifier, MinRiskClassifier])
+def test_meta_estimators_take_costs_labelled_by_numbers(data, algorithm):
+    X, code = data
+    y = np.array([5, 10, 15])[code]
+    ours, plain = (metas(quick(algorithm, cost), X, y) for cost in (CostMatrix(VALUES, [5, 10, 15]), VALUES))
+    for labelled, positional in zip(ours, plain, strict=True):
+        np.testing.assert_array_equal(labelled(), positional())
+
+
+@pytest.mark.parametrize("labels", [["9", "10", "11"], ["5", "10", "15"], ["-2", "-1", "0"], ["a", 1, 2]])
 def test_an_order_that_depends_on_how_labels_are_written_is_refused(data, labels):
     X, code = data
     with pytest.raises(ValueError, match="sorted otherwise as numbers than as texts: pass the costs as a plain table"):
@@ -551,9 +570,10 @@ def test_all_that_was_stated_is_kept_whatever_rows_are_there(case, written):
 def test_numbered_classes_mean_the_sorted_labels_or_are_refused(case):
     cost, labels, _ = case
     texts = [label_text(label) for label in labels]
-    orders = [np.argsort(texts).tolist(), np.argsort(np.array(labels)).tolist()]
-    numbers = written_numbers(labels)
-    orders += [] if numbers is None else [np.argsort(numbers).tolist()]
+    orders = [np.argsort(np.array(labels)).tolist()]
+    if isinstance(labels[0], str):
+        numbers = written_numbers(labels)
+        orders += [np.argsort(texts).tolist(), *([] if numbers is None else [np.argsort(numbers).tolist()])]
     codes = np.arange(len(labels))
     if -1 not in match_labels(codes.tolist(), cost.classes):
         return

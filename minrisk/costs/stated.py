@@ -46,8 +46,8 @@ def stated_cost(cost: Any, classes: Any) -> CostMatrix:
         As in :func:`as_cost`, not None.
     classes : array-like of K labels
         The classes of the training rows. Where a meta-estimator has numbered them, 0 to K - 1 in the order of the
-        sorted labels, labelled costs of K classes are taken in that order, provided it is the same however the labels
-        are written.
+        sorted labels, labelled costs of K classes are taken in that order: numbers by size, texts provided that their
+        order as texts is also that of the numbers they write, if they do.
 
     Returns
     -------
@@ -70,6 +70,8 @@ def stated_cost(cost: Any, classes: Any) -> CostMatrix:
     b  3  4  0
     >>> stated_cost(cost, [0, 1, 2]).values[0]
     array([0., 1., 2.])
+    >>> stated_cost(CostMatrix([[0, 1], [9, 0]], [5, 10]), [0, 1]).classes
+    (0, 1)
     """
     labels = as_labels(classes)
     matrix = CostMatrix(cost) if is_labelled(cost) else cost
@@ -199,11 +201,14 @@ def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
 
 
 def _order(labels: Labels) -> list[int] | None:
-    """Return the positions of the sorted labels; None if that depends on whether they are numbers or texts."""
-    ways: list[Sequence[Any]] = [labels, [label_text(label) for label in labels]]
-    numbers = written_numbers(labels)
-    if numbers is not None:
-        ways.append(numbers)
+    """Return the positions of the sorted labels; None if that depends on whether texts were numbers in the data.
+
+    Numbers stand for numbers. Texts may have been either, as those of a file of costs.
+    """
+    ways: list[Sequence[Any]] = [labels]
+    if not are_numbers(labels):
+        numbers = written_numbers(labels)
+        ways += [[label_text(label) for label in labels], *([] if numbers is None else [numbers])]
     try:
         orders = [sorted(range(len(labels)), key=way.__getitem__) for way in ways]
     except TypeError:  # labels of several kinds
