@@ -20,11 +20,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk.costs.label_cells import is_label
 from minrisk.folds import first_of_equals, odd_numbers, row_keys
-from minrisk.frames import Coded, Column, Frame, is_missing
+from minrisk.frames import Coded, Column, Frame, described, is_missing
 
 FEW_VALUES = 10  # of which each has a column
 FOLDS = 5  # of training rows; shares are those of the four others
+NAMED = {  # how the categories of a column become texts
+    "pandas": "X[{name!r}] = X[{name!r}].cat.rename_categories(str)",
+    "polars": "pl.col({name!r}).cast(pl.String).cast(pl.Categorical)",
+    "arrow": 'X.column({name!r}).cast("string").dictionary_encode()',
+}
 PRIOR = 10.0  # rows that the shares of all rows count as, beside those of a value
 MOST_SHARES = 10  # columns of shares: with more classes, the directions in which values differ most
 
@@ -95,6 +101,7 @@ class Categories:
             if column.holds_categories:
                 _, values, ordered = column.coded()
                 values = [value for value in values if not is_missing(value)]
+                _check_values(values, column)
                 listed = values if ordered else sorted(values, key=_place)
                 found.append(Category(position, str(column.name), tuple(listed), ordered))
         return cls(tuple(found))
@@ -171,26 +178,20 @@ class Categories:
         return Categories(tuple(columns), X.shape[1]), np.hstack([X, *added])
 
 
-def _place(value: Any) -> tuple[int, str, Any]:
-    """Where a value stands among others: numbers by size, texts by the alphabet, others by kind."""
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        return 0, "", value
-    if isinstance(value, str):
-        return 1, "", str(value)
-    return 2, type(value).__name__, _Other(value)
+def _check_values(values: list[Any], column: Column) -> None:
+    """Refuse categories that are neither numbers nor texts, which no model file could keep."""
+    for value in values:
+        if not is_label(value):
+            way = NAMED[column.kind].format(name=column.name)
+            raise ValueError(
+                f"X must hold categories that are numbers or texts, got {described(value)[0]} in column "
+                f"{column.name!r} ({str(value)!r}): make texts of them, {way}."
+            )
 
 
-class _Other:
-    """A value that is neither number nor text: by its order where it has one, else as it is written."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __lt__(self, other: _Other) -> bool:
-        try:
-            return bool(self.value < other.value)
-        except TypeError:
-            return repr(self.value) < repr(other.value)
+def _place(value: Any) -> tuple[int, Any]:
+    """Where a value stands among others: numbers by size, then texts by the alphabet."""
+    return (1, str(value)) if isinstance(value, str) else (0, value)
 
 
 def _recoded(given: Coded, values: tuple[Any, ...]) -> FloatArray:

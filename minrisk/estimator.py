@@ -97,7 +97,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             Numbers, or a DataFrame of pandas or polars or an Arrow table, whose other columns are of a type for
             categories; NaN is missing, with the low values. Named columns are found by name afterwards, in any order.
         y : array-like of shape (n,)
-            Class labels, numbers or strings; at least two classes.
+            Class labels: numbers, strings, or dates of dtype datetime64; at least two classes.
         sample_weight : array-like of shape (n,), optional
             Multiplies each row's costs; a weight of 2 beside weights of 1 is the row twice, one of 0 none: a class that
             only has such rows is no class. Only ratios matter.

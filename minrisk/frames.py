@@ -104,11 +104,15 @@ class Column:
         if ordered:
             whole = self.cells.unify_dictionaries().combine_chunks()
             numbers = {value: number for number, value in enumerate(whole.dictionary.to_pylist())}
-        cells = self.listed()
-        try:
-            codes = [-1 if is_missing(cell) else numbers.setdefault(cell, len(numbers)) for cell in cells]
-        except TypeError:
-            raise ValueError(f"X must hold numbers or categories, got {cells[0]!r} in column {self.name!r}.") from None
+        codes = []
+        for cell in self.listed():
+            try:
+                codes.append(-1 if is_missing(cell) else numbers.setdefault(cell, len(numbers)))
+            except TypeError:
+                raise ValueError(
+                    f"X must hold numbers or categories, got {described(cell)[0]} in column {self.name!r} "
+                    f"({_short(cell)!r}): {TAKEN_APART}."
+                ) from None
         return Coded(np.array(codes, dtype=np.int64), list(numbers), ordered)
 
     def numbers(self) -> FloatArray:
@@ -146,12 +150,13 @@ class Column:
             ) from None
         except (ValueError, TypeError):
             what, instead = described(cell)
-            if instead is None:
-                instead = SAY_SO[self.kind].format(name=self.name)
-            raise ValueError(
-                f"X must hold numbers, got {what} in column {self.name!r} ({str(cell)!r}): leave the column out, or "
-                f"{instead}."
-            ) from None
+            got = f"X must hold numbers, got {what} in column {self.name!r} ({_short(cell)!r})"
+            if what.startswith("values of type") and self.kind == "array":  # the kind of error that NumPy has for it
+                raise TypeError(
+                    f"{got}: the argument must be an array of numbers, or of strings that are numbers."
+                ) from None
+            instead = instead or SAY_SO[self.kind].format(name=self.name)
+            raise ValueError(f"{got}: leave the column out, or {instead}.") from None
 
 
 def described(cell: Any) -> tuple[str, str | None]:
@@ -166,6 +171,12 @@ def described(cell: Any) -> tuple[str, str | None]:
         return "complex numbers", PARTED
     what = "bytes" if isinstance(cell, bytes) else f"values of type {type(cell).__name__}"
     return what, TAKEN_APART if isinstance(cell, (list, dict, set, np.ndarray)) else None
+
+
+def _short(cell: Any, most: int = 60) -> str:
+    """What a cell holds, in a few words."""
+    text = " ".join(str(cell).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minrisk._typing import FloatArray, Labels
 from minrisk.categories import Categories
+from minrisk.costs.label_cells import check_labels
 from minrisk.frames import Frame
 from minrisk.validation import (
     Choice,
@@ -23,7 +24,6 @@ from minrisk.validation import (
     Seed,
     Threads,
     Verbosity,
-    check_classes,
     check_frame,
     check_numbers,
 )
@@ -98,7 +98,7 @@ class Inputs:
         if goes_on and Frame.of(X) is not None:
             X = self._arranged(X)
             validate_data(self, X, y, reset=False, skip_check_array=True)
-        found, y = Categories.of(X), check_classes(y)
+        found, y = Categories.of(X), check_labels(y)
         if goes_on and not self._categories.can_go_on_with(found):
             raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
         X, y = self._check_columns(X, self._categories if goes_on else found, y, reset=not goes_on)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from numbers import Number as AnyNumber
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.frames import COUNTED, DATES, MEASURED, Column, Frame, is_missing, of_cells
+from minrisk.frames import COUNTED, MEASURED, Column, Frame
 
 LARGEST_SEED = 2**32 - 1
 MAX_DEPTH = 64  # as in minrisk.learners.tree, which this does without: it takes time to import
@@ -276,12 +275,12 @@ def refuse_infinity(X: Any, names: Sequence[Any] | None = None) -> None:
 
 
 def _of_objects(X: Any) -> np.ndarray | None:
-    """Numbers of an array of objects, as of one that holds pandas.NA; None if X is another or holds what nobody knows.
+    """Numbers of an array of objects, as of one that holds pandas.NA; None if X is another.
 
     Raises
     ------
-    ValueError
-        Naming the column and its first cell that is text or a date.
+    ValueError or TypeError
+        Naming the column and its first cell that is no number.
     """
     if not isinstance(X, list | tuple) and not (isinstance(X, np.ndarray) and X.dtype.kind in "OMm"):
         return None
@@ -291,37 +290,7 @@ def _of_objects(X: Any) -> np.ndarray | None:
         return None
     if cells.ndim != 2 or cells.size == 0:
         return None
-    known = (str, AnyNumber, np.bool_, *DATES)
-    if not all(isinstance(cell, known) or is_missing(cell) for cell in cells.flat):
-        return None
     return np.column_stack([Column("array", j, column).numbers() for j, column in enumerate(cells.T)])
-
-
-def check_classes(y: Any) -> Any:
-    """Class labels, as scikit-learn is to check them: without what libraries of tables have for missing values.
-
-    Raises
-    ------
-    ValueError
-        If a label is missing, or is neither a number nor a text.
-    """
-    dtype = getattr(y, "dtype", None)
-    plain = getattr(dtype, "numpy_dtype", None)  # pandas' nullable types have one
-    if plain is not None and plain.kind in "biu" and not y.isna().any():
-        return y.to_numpy(dtype=plain)
-    flat = isinstance(y, list | tuple) and not any(isinstance(label, list | tuple | np.ndarray) for label in y)
-    labels = of_cells(y) if flat else np.asarray(y) if hasattr(y, "__array__") else y
-    if not isinstance(labels, np.ndarray) or labels.dtype != object or labels.ndim != 1:
-        return y
-    for row, label in enumerate(labels):
-        if is_missing(label):
-            raise ValueError(f"y must hold a class for each row, got {label!r} in row {row}: leave such rows out.")
-        if not isinstance(label, (str, bytes, AnyNumber, np.generic)):
-            raise ValueError(
-                f"y must hold numbers or texts, got {type(label).__name__} {str(label)!r} in row {row}: make texts of "
-                "them, as y.astype(str) does."
-            )
-    return y
 
 
 def label_array(labels: Any, classes: Labels) -> Labels:

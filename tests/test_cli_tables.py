@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 
@@ -258,6 +260,37 @@ def test_labels_of_one_file_are_those_of_another(tmp_path, trained):
     for kind in KINDS:
         path = put(frame, "t", kind, tmp_path)
         assert json.loads(run("evaluate", tmp_path / "m", path, "--json")[0])["error"] == 0, kind
+
+
+NESTED = {
+    "lists": [[1, 2]] * 60, "lists after nothing": [None] * 3 + [[1, 2]] * 57, "structures": [{"a": 1}] * 60, "bytes": [b"x"] * 60,
+    "maps": pa.array([[("a", 1)]] * 60, pa.map_(pa.string(), pa.int64())), "fixed lists": pa.array([[1, 2]] * 60, pa.list_(pa.int64(), 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_columns_of_lists_and_structures_are_named(tmp_path, kind):
+    cells = pa.array(NESTED[kind])
+    table = pa.table({"a": np.arange(60.0), "c": np.arange(60.0), "w": ["u", "v"] * 30, "y": ["p", "q"] * 30})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    fit = ("--target", "y", *FEW, "--out", tmp_path / "m")
+    run("fit", tmp_path / "t.parquet", *fit)
+    name = tmp_path / "n.parquet"
+    what = "lists, structures or bytes"
+    for column, says in (("c", f"holds {what}"), ("w", f"must hold categories, but holds {what}")):
+        parquet.write_table(table.set_column(table.column_names.index(column), column, cells), name)
+        for command in ("predict", "evaluate"):
+            assert f"column {column!r} of {name} {says}" in refused(command, tmp_path / "m", name)
+        for options in ([], ["--category", column]):
+            message = refused("fit", name, "--target", "y", *options, *FEW, "--out", tmp_path / "n")
+            assert f"column {column!r} of {name} holds {what}: leave it out with --drop" in message
+    parquet.write_table(table.set_column(3, "y", cells), name)
+    assert f"column 'y' of {name} must hold class labels, but holds {what}" in refused("fit", name, *fit)
+    assert f"column 'y' of {name} must hold class labels, but holds {what}" in refused("evaluate", tmp_path / "m", name)
+    parquet.write_table(table.append_column("__index_level_0__", cells), name)
+    assert f"column '__index_level_0__' of {name} holds {what}" in refused("fit", name, *fit)
+    for out in ("k.csv", "k.parquet"):  # columns that no model looks at may be anything
+        run("predict", tmp_path / "m", name, "--keep", "__index_level_0__", "--out", tmp_path / out)
 
 
 # -- tables of any country ---------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier, load, save
+from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier, costs, load, save
 from minrisk.categories import Categories
-from minrisk.frames import Column, Frame, is_missing
+from minrisk.frames import Column, Frame, is_missing, of_cells
 
 try:
     import polars as pl
@@ -244,6 +244,35 @@ OTHERS = {
 }
 
 
+UNKNOWN = {
+    "lists": [[1, 2]] * N, "lists late": [1.0] * (N - 1) + [[1, 2]], "dicts": [{"a": 1}] * N, "sets": [{1}] * N,
+    "objects": [object()] * N, "intervals": list(pd.interval_range(0, N)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_arrays_of_what_are_no_numbers_name_the_column(kind):
+    X = np.empty((N, 2), dtype=object)
+    X[:, 0], X[:, 1] = 1.0, of_cells(UNKNOWN[kind])
+    model = REBELClassifier(n_estimators=2).fit(np.arange(2 * N).reshape(N, 2), np.arange(N) % 3)
+    message = "^X must hold numbers, got values of type (list|dict|set|object|Interval) in column 1 "
+    for given_X in (X, X.tolist()):
+        for go in (lambda: model.predict(given_X), lambda: REBELClassifier(n_estimators=2).fit(given_X, np.arange(N) % 3)):
+            with pytest.raises(TypeError, match=message):
+                go()
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_columns_of_categories_that_hold_lists_are_named(kind):
+    words = alone(pd.Categorical(["u", "v"] * HALF))
+    model = REBELClassifier(n_estimators=2).fit(words, np.arange(N) % 2)
+    hashable = kind in ("objects", "intervals", "lists late")
+    message = "column 'c' of X must hold categories such as" if hashable else "^X must hold numbers or categories, got values of type"
+    message = "got values of type list in column 'c' " if kind == "lists late" else message
+    with pytest.raises(ValueError, match=message):
+        model.predict(alone(pd.Series(list(UNKNOWN[kind]), dtype=object)))
+
+
 def alone(cells):
     return pd.DataFrame({"a": np.random.default_rng(0).normal(size=N), "c": cells})
 
@@ -456,6 +485,42 @@ def test_classes_of_every_container(kind):
     assert model.score(X, LABELS[kind](y)) == model.score(X, y)
 
 
+@pytest.mark.parametrize(("y", "message"), [
+    ([1, "a", "b"], "y must hold numbers or texts, got both: 1 in row 0 and 'a' in row 1; make texts of all"),
+    (["a", "b", True], "y must hold numbers or texts, got both: 'a' in row 0 and True in row 2; make texts of all"),
+    ([2.5, "a", "b"], "y must hold numbers or texts, got both"), ([{}, "a", "b"], "y must hold numbers or texts, got dict '{}' in row 0"),
+    ([(1, 2), (3,), (4,)], r"y must hold numbers or texts, got tuple '\(1, 2\)' in row 0"), ([b"a", b"b", b"c"], "got bytes"),
+    ([pd.Timestamp("2024"), pd.Timestamp("2025"), 3], "got Timestamp '2024-01-01 00:00:00' in row 0: make texts of them"),
+    ([np.timedelta64(1, "s"), np.timedelta64(2, "s"), 3], "got timedelta64 '1 seconds' in row 0"), ([10**30, 1, 2], "of 64 bits, got 1000"),
+    ([decimal.Decimal(1), 2, 3], "got Decimal '1' in row 0"), ([1j, 2, 3], "got complex '1j' in row 0"),
+])
+def test_labels_of_kinds_that_go_not_together(y, message):
+    X = np.random.default_rng(0).normal(size=(N, 2))
+    kinds = of_cells(y * (N // 3))
+    for labels in (kinds, kinds.tolist(), pd.Series(kinds)):
+        for go in (lambda: REBELClassifier(n_estimators=2).fit(X, labels), lambda: costs.balanced(labels)):
+            with pytest.raises(ValueError, match=message):
+                go()
+
+
+@pytest.mark.parametrize(("cell", "told"), [(None, "None"), (np.nan, "nan"), (pd.NA, "<NA>"), (pd.NaT, "NaT")])
+def test_rows_without_a_class_are_no_mistakes(cell, told):
+    X, y = np.random.default_rng(0).normal(size=(N, 2)), np.arange(N) % 3
+    model = REBELClassifier(n_estimators=2).fit(X, y)
+    for labels in ([*y[:3], cell, *y[4:]], pd.Series([*y[:3], cell, *y[4:]], dtype=object)):
+        with pytest.raises(ValueError, match=f"y_true must hold a class for each row, got {told} in row 3: leave such rows out"):
+            model.score(X, labels)
+
+
+@pytest.mark.parametrize("dtype", [object, np.longdouble, np.float16])
+def test_numbers_of_every_type_are_classes_and_kept(dtype, tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(N, 2)), np.array([5, 7, 11])[np.arange(N) % 3]
+    model = REBELClassifier(n_estimators=3).fit(X, y.astype(dtype))
+    save(model, tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))
+    np.testing.assert_array_equal(model.predict(X), REBELClassifier(n_estimators=3).fit(X, y).predict(X))
+
+
 def test_nullable_truth_values_are_truth_values():
     y = pd.array(np.arange(N) % 2 == 1, dtype="boolean")
     assert REBELClassifier(n_estimators=2).fit(np.arange(N)[:, None], y).classes_.dtype == bool
@@ -468,7 +533,9 @@ def test_nullable_truth_values_are_truth_values():
     (lambda t: pd.array([None, *t[1:]], dtype="string"), "y must hold a class for each row, got <NA> in row 0"),
     (lambda t: pa.array([None, *t[1:]]), "y must hold a class for each row, got None in row 0"),
     (lambda t: [None, *t[1:]], "y must hold a class for each row, got None in row 0|NaN"),
-    (lambda t: pd.array([None, *range(1, N)], dtype="Int64"), "Input y contains NaN"),
+    (lambda t: pd.array([None, *range(1, N)], dtype="Int64"), "y must hold a class for each row, got nan in row 0: leave such rows out"),
+    (lambda t: np.where(np.arange(N) == 3, np.nan, 1.0), "y must hold a class for each row, got nan in row 3"),
+    (lambda t: np.where(np.arange(N) == 3, np.datetime64("NaT"), DAYS.to_numpy()), "y must hold a class for each row, got NaT in row 3"),
     (lambda t: pd.Series(DAYS[np.arange(N) % 2].to_period("D")), "y must hold numbers or texts, got Period .* in row 0"),
     (lambda t: np.array([datetime.date(2024, 1, 1 + k % 2) for k in range(N)]), "y must hold numbers or texts, got date"),
 ])
@@ -506,6 +573,9 @@ def test_weights_of_every_container(name, kind):
     (lambda w: ["1"] * N, "sample_weight must hold a number for each row, got '1' in row 0"),
     (lambda w: pd.array([None, *w[1:]], dtype="Float64"), "contains NaN|got <NA> in row 0"),
     (lambda w: pa.array([None, *w[1:]]), "contains NaN"),
+    (lambda w: [1j] * N, "sample_weight must hold a number for each row, got 1j in row 0"),
+    (lambda w: np.full(N, 1j), "sample_weight must hold a number for each row, got 1j in row 0"),
+    (lambda w: [[1]] * N, "1D array"), (lambda w: [{}] * N, "sample_weight must hold a number for each row, got {} in row 0"),
     (lambda w: DAYS, "sample_weight must hold a number for each row"),
 ])
 def test_weights_that_are_missing_or_no_numbers(weight, message):

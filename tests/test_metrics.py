@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from minrisk.costs import CostMatrix, uniform, with_reject
+from minrisk.costs import CostMatrix, balanced, uniform, with_reject
 from minrisk.metrics import (
     best_constant_cost,
     cost_confusion_matrix,
@@ -362,7 +362,11 @@ def test_scorer_with_costs_as_routed_metadata(per_sample):
         ),
         (lambda: expected_cost([0, 1, 0], [0, 1, 1], -np.ones((3, 2))), "cost[0, 0] must be zero or more"),
         (lambda: expected_cost([0, 1], [0, 1], [0, 1]), "cost must be 2-d"),
-        (lambda: expected_cost([0, np.nan], [0, 1], [[0, 1], [1, 0]], labels=[0, 1]), "got [nan]"),
+        (lambda: expected_cost([0, np.nan], [0, 1], [[0, 1], [1, 0]], labels=[0, 1]), "y_true must hold a class for each row, got"),
+        (lambda: expected_cost(["a", "b"], ["a", None]), "y_pred must hold a class for each row, got None in row 1"),
+        (lambda: expected_cost(["a", []], ["a", "b"]), "y_true must hold numbers or texts, got list '[]' in row 1"),
+        (lambda: expected_cost(["a", {}], ["a", "b"]), "y_true must hold numbers or texts, got dict '{}' in row 1"),
+        (lambda: balanced(["a", None]), "y must hold a class for each row, got None in row 1"),
         (
             lambda: expected_cost([0, 1], [0, 1], sample_weight=[1]),
             "one weight per sample, expected 2, got 1",

@@ -178,7 +178,7 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
     categories = {}
     for column in model._categories.columns:
         name = frame.columns[column.position]
-        categories[name], unknown = as_known(frame[name], column.values)
+        categories[name], unknown = as_known(frame[name], column.values, path)
         if unknown:
             where = f"column {column.name!r} of {shown(path)}"
             note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing")

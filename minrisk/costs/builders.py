@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk.costs.label_cells import check_labels
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels
 from minrisk.costs.matrix import CostMatrix, graded
 from minrisk.costs.tables import is_series
@@ -123,7 +124,7 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
     from sklearn.utils import check_consistent_length, column_or_1d  # slow to import; the other costs do without
 
     check_consistent_length(y, sample_weight)
-    classes, codes = np.unique(column_or_1d(y), return_inverse=True)
+    classes, codes = np.unique(column_or_1d(check_labels(y)), return_inverse=True)
     count, names = _count(classes)
     rows = np.bincount(codes, None if sample_weight is None else column_or_1d(sample_weight), count)
     if not np.all(np.isfinite(rows)) or rows.min() <= 0:

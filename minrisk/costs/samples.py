@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk.costs.label_cells import check_labels
 from minrisk.costs.labels import (
     Labels,
     are_numbers,
@@ -169,7 +170,7 @@ def _occurring(truth: _Coded, decided: _Coded | None) -> Labels:
 
 def _coded(y: Any, name: str) -> _Coded:
     """Return y as positions among its distinct labels, without sorting where that can be helped."""
-    values = column_or_1d(y)
+    values = column_or_1d(check_labels(y, name, any_kind=True))
     if len(values) == 0:
         raise ValueError(f"{name} must hold one sample or more, got none: pass the labels of the samples.")
     if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < np.float64(2**53)).all():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Number
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,17 +61,17 @@ def check_weights(sample_weight: Any) -> Any:
     ValueError
         If one is missing, or is no number; if they are a text such as "balanced", or a dict.
     """
-    if sample_weight is None or isinstance(sample_weight, Number):
+    if sample_weight is None or isinstance(sample_weight, Real):
         return sample_weight
     weights = np.asarray(sample_weight)
     if isinstance(sample_weight, Mapping) or weights.ndim == 0:
         raise ValueError(f"sample_weight must hold a number for each row, got {sample_weight!r}: give an array.")
     if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
         return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
-    if weights.ndim != 1 or weights.dtype.kind not in "OUSMm":
+    if weights.ndim != 1 or weights.dtype.kind not in "OUSMmc":
         return sample_weight
     for row, weight in enumerate(weights.tolist()):
-        if is_missing(weight) or not isinstance(weight, Number | np.bool_):
+        if is_missing(weight) or not isinstance(weight, Real | Decimal | np.bool_):
             raise ValueError(f"sample_weight must hold a number for each row, got {weight!r} in row {row}.")
     return weights.astype(np.float64)
 

@@ -32,6 +32,7 @@ NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row nam
 INTEGER = re.compile(r"-?[1-9]\d*|0")  # as it is written, and no other way
 FLOATED = re.compile(r"(-?[1-9]\d*|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
 EXACT = 2**53  # above it, several whole numbers are one float
+NESTED = "lists, structures or bytes"
 MANY = 20  # so many different labels or words, if they are also more than half of the rows, are names or measurements
 TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do about it
     ("percentages", re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%"), "remove the sign %"),
@@ -157,8 +158,10 @@ def columns_of_words(frame: pd.DataFrame) -> list[str]:
 def row_numbers(frame: pd.DataFrame) -> str | None:
     """The column of row names or numbers that pandas and R write, without a name; None if there is none."""
     for name in frame.columns:
-        if name in NAMELESS and len(frame) > 1 and frame[name].notna().all() and frame[name].is_unique:
-            return str(name)
+        if name in NAMELESS and len(frame) > 1:
+            column = frame[name]
+            if not _is_nested(column) and column.notna().all() and column.is_unique:
+                return str(name)
     return None
 
 
@@ -210,9 +213,18 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     return pd.DataFrame(columns, columns=frame.columns)
 
 
-def as_known(column: pd.Series[Any], known: Sequence[Any]) -> tuple[pd.Series[Any], list[str]]:
-    """A column of categories with the values a model knows, missing where it knows none; and those, as written."""
-    cells = column.map(str, na_action="ignore") if _is_nested(column) else column.astype(object)
+def as_known(column: pd.Series[Any], known: Sequence[Any], path: str | Path) -> tuple[pd.Series[Any], list[str]]:
+    """A column of categories with the values a model knows, missing where it knows none; and those, as written.
+
+    Raises
+    ------
+    TableError
+        If its cells are no single values.
+    """
+    if _is_nested(column):
+        where = f"column {str(column.name)!r} of {shown(path)}"
+        raise TableError(f"{where} must hold categories, but holds {NESTED}: give it as in the training.")
+    cells = column.astype(object)
     distinct = list(cells.dropna().unique())
     at = matched(distinct, known)
     names = {cell: known[i] for cell, i in zip(distinct, at, strict=True) if i >= 0}
@@ -266,7 +278,7 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
     if _is_nested(column):
-        raise TableError(f"{where} must hold class labels, but holds lists, structures or bytes: name another target.")
+        raise TableError(f"{where} must hold class labels, but holds {NESTED}: name another target.")
     gone = column.isna()
     if as_written or not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
         gone |= column.astype(str).str.strip() == ""
@@ -335,7 +347,7 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
     if pd.api.types.is_timedelta64_dtype(column):
         raise TableError(f"{where} holds durations: {advice}.")
     if _is_nested(column):
-        raise TableError(f"{where} holds lists, structures or bytes: {advice}.")
+        raise TableError(f"{where} holds {NESTED}: {advice}.")
     if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         texts = np.flatnonzero(texts_in(column))
         if len(texts):
