@@ -22,6 +22,7 @@ from click.testing import CliRunner
 import minrisk
 from minrisk.cli import streams as streams_of_app
 from minrisk.cli.app import app
+from minrisk.io.tables import Table
 
 ROOT = Path(__file__).parent.parent
 FEW = ("--method", "rebel", "--n-estimators", 5)
@@ -360,6 +361,47 @@ def test_columns_are_kept_as_they_are(folder, tmp_path, name):
     assert text == run("predict", folder / "m", folder / name, "--keep", "y", "--keep", "id, x", "--probabilities")[0]
     run("predict", folder / "m", folder / name, "--keep", "id", "--out", tmp_path / "d.parquet")
     assert pd.read_parquet(tmp_path / "d.parquet")["id"].tolist() == expected["id"].tolist()
+
+
+class Counted(str):
+    """The name of a column that counts how often it is compared or looked up."""
+
+    n = 0
+
+    def __hash__(self):
+        Counted.n += 1
+        return str.__hash__(self)
+
+    def __eq__(self, other):
+        Counted.n += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("kind", ["csv", "semicolons", "parquet"])
+def test_wide_tables_take_time_by_their_width(tmp_path, monkeypatch, kind):
+    whole = Table.__init__
+    monkeypatch.setattr(Table, "__init__", lambda self, path, names: whole(self, path, [Counted(name) for name in names]))
+    counts = {command: [] for command in ("fit", "predict", "keep", "unused", "evaluate")}
+    for width in (300, 1200):
+        x = np.random.default_rng(0).normal(size=(12, width))
+        frame = pd.DataFrame(x, columns=[f"c{j}" for j in range(width)]).assign(w=["u", "v"] * 6, y=["p", "q"] * 6)
+        path, model, small = tmp_path / f"t.{'csv' if kind != 'parquet' else kind}", tmp_path / "m", tmp_path / "s"
+        if kind == "parquet":
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_csv(path, index=False, sep=";" if kind == "semicolons" else ",", decimal="," if kind == "semicolons" else ".")
+        drop = [word for name in frame.columns[: width // 2] for word in ("--drop", name)]
+        every = ",".join(frame.columns)
+        for command, arguments in {
+            "fit": ("fit", path, "--target", "y", *FEW, "--out", model), "half": ("fit", path, "--target", "y", *drop, *FEW, "--out", small),
+            "predict": ("predict", model, path), "keep": ("predict", model, path, "--keep", every, "--out", tmp_path / "k.csv"),
+            "unused": ("predict", small, path), "evaluate": ("evaluate", model, path),
+        }.items():  # fmt: skip
+            Counted.n = 0
+            run(*arguments)
+            counts.setdefault(command, []).append(Counted.n)
+    for command, (few, many) in counts.items():
+        assert 0 < many <= 5 * few, (command, few, many)
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------

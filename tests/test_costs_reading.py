@@ -359,6 +359,13 @@ def test_a_frame_without_pandas_says_what_to_install(monkeypatch):
         CostMatrix([[0, 1], [5, 0]]).to_frame()
 
 
+def test_files_with_a_cell_without_end_are_refused(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text('true,a,b\na,0,"1\n' + "b,2,0\n" * 40_000)
+    with pytest.raises(ValueError, match="c.csv must be a table of costs, got one that cannot be read"):
+        read_cost(path)
+
+
 def test_truth_values_find_their_texts():
     cost = as_cost({"TRUE": {"FALSE": 5}, "FALSE": {"TRUE": 2}}, [False, True])
     assert cost.classes == (False, True) and cost.values.tolist() == [[0, 2], [5, 0]]

@@ -7,7 +7,9 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from minrisk.cli.app import app
 from minrisk.io.dialect import Dialect
 from minrisk.io.tables import kind_of, open_table, write_table
 from minrisk.io.values import TableError, take_features, take_labels
@@ -115,17 +117,28 @@ def corrupt(path):
     yield "blank.csv", b"\n\n", "is empty"
     yield "header.csv", b"a,b\n", "holds column names but no rows"
     yield "twice.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'"
-    yield "long.csv", b"a,b\n1,2,3\n", "more cells than its header"
-    yield "longer.csv", b"a,b\n1,2\n1,2,3\n", "not a table that can be read|more cells than its header"
+    yield "long.csv", b"a,b\n1,2,3\n", r"has more cells in line 2 than its header \(3, not 2\): correct the line, or put a cell that holds ','"
+    yield "longer.csv", b"a,b\n1,2\n\n1,2,3\n", "has more cells in line 4 than its header"
+    yield "several.csv", b'a,b\n1,2\n"x\ny",2,3\n', "has more cells in lines 3 to 4 than its header"
+    yield "later.csv", b"\n\nsep=,\na,b\n1,2\n1,2,3\n", "has more cells in line 6 than its header"
+    yield "mac.csv", b"a,b\r1,2\r1,2,3\r", "has more cells in line 3 than its header"
+    yield "cut.csv", b"a,b,c\n1,2,3\n4,5", r"ends in the middle of line 3 \(2 of 3 cells, and no end of line\)"
+    yield "heads.csv", b"a,b\n1,2\na,b\n3,4\n", "repeats its header in line 3"
+    yield "joined.csv", b"\xef\xbb\xbfa,b\n1,2\n\xef\xbb\xbfa,b\n3,4\n", "repeats its header in line 3"
+    yield "ended.csv", b"a,b\n1,2,\na,b\n3,4,\n", "repeats its header in line 3"
+    yield "packed.csv", b"BZh91AY&SY", "holds an archive and not text"
+    yield "twice.csv.gz", gzip.compress(whole), "holds an archive and not text"
     yield "sheet.csv", b"PK\x03\x04 and more", "holds a spreadsheet or an archive and not text"
-    yield "bytes.csv", b"a,b\n1,\x00\x01\n", "holds bytes that are no text"
+    yield "bytes.csv", b"a,b\n1,\x00\x01\n", "holds bytes that are no text in line 2"
+    yield "late.csv", b"a,b\n" + b"1,2\n" * 99_999 + b"1,\x00\n", "holds bytes that are no text in line 100001"
     yield "cut16.csv", "ä,b\n1,2\n".encode("utf-16")[:-1], "is not whole text in utf-16"
     yield "plain.csv.gz", b"a,b\n1,2\n", "not packed by gzip"
     yield "cut.csv.gz", whole[:-20], "cut short"
     yield "hurt.csv.gz", whole[:30] + b"\xff\x00\xff" + whole[33:], "damaged"
     yield "no.parquet", b"PAR1 and then nonsense PAR1", "not a table that can be read"
     yield "empty.parquet", b"", "is empty"
-    yield "quote.csv", b'a,b\n1,"2\n', "not a table that can be read"
+    yield "quote.csv", b'a,b\n1,"2\n3,4\n', "has a quotation mark in line 2 that is not closed"
+    yield "quotes.csv", b'a,b\n1,"2\n' + b"3,4\n" * 99_999, "has a cell in line 2 of more than 131072 characters"
 
 
 @pytest.mark.parametrize("case", list(corrupt(None)), ids=lambda case: case[0])
@@ -136,6 +149,54 @@ def test_files_that_cannot_be_read(tmp_path, case):
     with pytest.raises(TableError, match=message) as caught:
         open_table(path).frame()
     assert "\n" not in str(caught.value) and name in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "values", "notes"), [
+    ("a,b\n1,2\n3\n", [[1, 2], [3, np.nan]], ["rows with fewer cells than its header, 1 in all (1 of 2 in line 3): what they"]),
+    ("a,b,c\n1\n\n4,5\n7,8,9", [[1, np.nan, np.nan], [4, 5, np.nan], [7, 8, 9]], ["rows with fewer cells than its header, 2 in all (1 of 3 in line 2)"]),
+    ("a,b,,\n1,2\n3,4,\n5,6,,,,\n", [[1, 2], [3, 4], [5, 6]], []),  # only what has no name is lacking, or too many
+    ("a,b\n1,2,\n3,4,\n5,6", [[1, 2], [3, 4], [5, 6]], []), ("a,b\n1,2\n3,4", [[1, 2], [3, 4]], []),
+    ("a\tb\n1\t\n  \n\t4\n", [[1, np.nan], [np.nan, 4]], []), ("a\n1\n\n2\n", [[1], [2]], []), ('a\n1\n""\n2\n', [[1], [np.nan], [2]], []),
+    ('a,b,c\n1,2,"x\n3,4,y"\n5,6,7\n', None, ["a cell in quotation marks that holds whole rows (lines 2 to 3): if it should not"]),
+    ('a,b,c\n1,2,"Park Lane 3,\nLondon"\n5,6,7\n', None, []),  # an address
+])  # fmt: skip
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_that_are_no_whole_rows_are_told(tmp_path, text, values, notes, end):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.replace("\n", end).encode())
+    table = open_table(path)
+    assert len(table.notes) == len(notes) and all(map(str.startswith, table.notes, notes))
+    if values is None:
+        assert len(table.frame()) == 2
+    else:
+        np.testing.assert_array_equal(take_features(table.frame(), path), values)
+
+
+def test_short_and_cut_lines_on_the_command_line(tmp_path):
+    rows = "".join(f"{i % 2},{i % 5},{'pq'[i % 2]}\n" for i in range(30))
+    path, model = tmp_path / "t.csv", tmp_path / "m"
+
+    def said(text, *args):
+        path.write_text("x,z,y\n" + text)
+        result = CliRunner().invoke(app, [*map(str, args)])
+        return result.exit_code, result.stderr
+
+    fit = ("fit", path, "--target", "y", "--method", "rebel", "--n-estimators", 2, "--out", model)
+    assert said(rows, *fit) == (0, "")
+    short = f"minrisk: note: {path} has rows with fewer cells than its header, 1 in all (2 of 3 in line 32): what they lack is taken as missing\n"
+    assert said(rows + "1,2\n", "predict", model, path) == (0, short)
+    cut = f"minrisk: {path} ends in the middle of line 32 (2 of 3 cells, and no end of line): it may have been cut short; take a fresh copy, or complete or remove the line.\n"
+    for command in (("predict", model, path), ("evaluate", model, path), fit):
+        assert said(rows + "1,2", *command) == (2, cut)
+    assert said("1,2\n" + rows, "evaluate", model, path)[0] == 2  # a row without a class
+
+
+def test_headers_of_any_length(tmp_path):
+    names = [f"column {j} with a long name" for j in range(20_000)]
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(names) + "\n" + (",".join(["1"] * 20_000) + "\n") * 2)
+    table = open_table(path)
+    assert table.names == names and table.frame().shape == (2, 20_000)
 
 
 def test_cut_parquet(tmp_path, frame):

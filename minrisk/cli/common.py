@@ -133,13 +133,15 @@ def load_model(path: Path) -> Any:
         raise click.ClickException(f"the model {path} cannot be read: {error.strerror or error}.") from None
 
 
-def tell_dialect(table: Table) -> None:
-    """Say what was found out about how a table is written."""
+def tell_table(table: Table) -> None:
+    """Say what was found out about how a table is written, and what is odd about its rows."""
     from minrisk.io.values import shown
 
     if table.found:
         found = ", ".join(table.found)
         note(f"{shown(table.path)} is read as a table {found}; --delimiter, --decimal and --encoding say otherwise")
+    for remark in table.notes:
+        note(f"{shown(table.path)} has {remark}")
 
 
 # -- models and tables ------------------------------------------------------------------------------------------------
@@ -163,6 +165,8 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
     TableError
         If a column is missing or holds no numbers.
     """
+    import pandas as pd
+
     from minrisk.io.tables import missing_columns
     from minrisk.io.values import TableError, as_known, shown, take_features
 
@@ -182,15 +186,18 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
         if unknown:
             where = f"column {column.name!r} of {shown(path)}"
             note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing")
-    numbers = [name for name in frame.columns if name not in categories]
-    numeric = take_features(frame[numbers], path) if numbers else frame[numbers]
     if not categories:
+        numeric = take_features(frame, path)
         return numeric if names is not None else numeric.to_numpy()
-    return numeric.assign(**{name: cells.astype("category") for name, cells in categories.items()})[list(frame.columns)]
+    numbers = [name for name in frame.columns if name not in categories]
+    columns = dict(take_features(frame[numbers], path).items()) if numbers else {}
+    columns |= {name: cells.astype("category") for name, cells in categories.items()}
+    return pd.DataFrame(columns, columns=frame.columns)
 
 
 def quoted(labels: Sequence[Any]) -> str:
     """Labels as messages show them: in quotes, numbers too, so that they differ from the numbers of rows."""
     from minrisk.costs.labels import listed
+    from minrisk.io.values import short
 
-    return listed([str(label) for label in labels])
+    return listed([short(str(label), 60) for label in labels])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -72,7 +73,7 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
     labels = classes.tolist()
     rows, columns = _known(table.classes, labels), _known(table.decisions, labels)
     for given_labels, what in ((rows, "rows"), (columns, "columns")):
-        twice = next((label for label in given_labels if given_labels.count(label) > 1), None)
+        twice = next((label for label, count in Counter(given_labels).items() if count > 1), None)
         if twice is not None:
             raise click.ClickException(
                 f"the costs in {table.name} have two {what} for {str(twice)!r}: remove one of them."
@@ -241,13 +242,13 @@ def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None
 
 def _check_values(table: _CostTable) -> None:
     """Costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is told."""
-    for i, j in np.ndindex(table.values.shape):
-        if not math.isfinite(table.values[i, j]):
-            what = _cost(table.classes[i], table.decisions[j], table.name)
-            raise click.ClickException(
-                f"{what} must be a finite number, got {table.values[i, j]}: a decision never to be taken gets a large "
-                "finite cost."
-            )
+    wrong = np.argwhere(~np.isfinite(table.values))
+    if len(wrong):
+        i, j = wrong[0]
+        raise click.ClickException(
+            f"{_cost(table.classes[i], table.decisions[j], table.name)} must be a finite number, got "
+            f"{table.values[i, j]}: a decision never to be taken gets a large finite cost."
+        )
     for i, own in enumerate(matched(table.classes, table.decisions)):
         _check_row(table, i, own)
     free = [label for label, row in zip(table.classes, table.values, strict=True) if not row.any()]

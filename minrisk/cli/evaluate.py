@@ -18,7 +18,7 @@ from minrisk.cli.common import (
     features_for,
     load_model,
     quoted,
-    tell_dialect,
+    tell_table,
     text_columns,
 )
 from minrisk.cli.streams import note, print_json
@@ -67,7 +67,7 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, del
     cost, told = _costs(estimator, costs, model, stated)
     others = [name for name in names if name != target]
     frame = table.frame(labels=target, texts=text_columns(estimator, others))
-    tell_dialect(table)
+    tell_table(table)
     y, cost = _as_classes(take_labels(frame[target], data, table.written), cost, told in BLIND, target, data)
     decided = estimator.predict(features_for(estimator, frame.drop(columns=target), data))
 
@@ -87,7 +87,8 @@ def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
 
     if known is None:
         raise click.ClickException("the model was trained without column names: say by --target which is the class.")
-    others = [name for name in names if name not in {*known, *NAMELESS}]
+    features = {*known, *NAMELESS}
+    others = [name for name in names if name not in features]
     if len(others) == 1:
         return others[0]
     if not others:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from minrisk.cli.common import (
     check_writable,
     dialect_options,
     quoted,
-    tell_dialect,
+    tell_table,
 )
 from minrisk.cli.methods import METHODS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing
@@ -126,7 +127,7 @@ def _training_data(
     if target in category:
         raise click.ClickException(f"--category {target} names the target: its labels are classes as they are.")
     frame = table.frame(labels=target, texts=category)
-    tell_dialect(table)
+    tell_table(table)
     y = take_labels(frame[target], data, as_written=table.written)
     _tell_blanks(y, target)
     features = frame.drop(columns=[target, *drop])
@@ -135,10 +136,11 @@ def _training_data(
         features = features.drop(columns=numbers)
         note(f"the column {numbers!r}, as pandas and R write the names of rows, is left out: rename it to have it as a "
              "feature")
-    words = [name for name in columns_of_words(features) if name not in category]
+    stated_categories = set(category)
+    words = [name for name in columns_of_words(features) if name not in stated_categories]
     for name in words:
         _check_words(features[name], name, data)
-    return take_features(features, data, {*category, *words}), y
+    return take_features(features, data, stated_categories.union(words)), y
 
 
 def _tell_blanks(y: Labels, target: str) -> None:
@@ -148,8 +150,8 @@ def _tell_blanks(y: Labels, target: str) -> None:
     if y.dtype.kind != "U":
         return
     labels = np.unique(y).tolist()
-    bare = [label.strip() for label in labels]
-    alike = [label for label, text in zip(labels, bare, strict=True) if bare.count(text) > 1]
+    bare = Counter(label.strip() for label in labels)
+    alike = [label for label in labels if bare[label.strip()] > 1]
     if alike:
         note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
 

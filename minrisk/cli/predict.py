@@ -21,7 +21,7 @@ from minrisk.cli.common import (
     feature_names,
     features_for,
     load_model,
-    tell_dialect,
+    tell_table,
     text_columns,
 )
 from minrisk.cli.streams import note, say, written_on
@@ -66,7 +66,8 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
     names, known, target = table.names, feature_names(estimator), getattr(estimator, "target_name_", None)
     if known is not None:
         missing_columns(names, known, data, "which the model was trained on")
-        unused = [name for name in names if name not in {*known, *kept, target, ""}]
+        used = {*known, *kept, target, ""}
+        unused = [name for name in names if name not in used]
         if unused:
             plural = "" if len(unused) == 1 else "s"
             note(f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
@@ -76,15 +77,16 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
 
     others = [name for name in names if known is not None or name != target]
     frame = table.frame(texts=text_columns(estimator, others))
-    tell_dialect(table)
+    tell_table(table)
     X = features_for(estimator, frame[others], data)
-    result = pd.DataFrame({"decision": _decisions(estimator, X, costs, model, stated)})
+    parts = [pd.DataFrame({"decision": _decisions(estimator, X, costs, model, stated)})]
     if probabilities:
         columns = [f"probability of {label}" for label in estimator.classes_.tolist()]
-        result[columns] = _probabilities(estimator, X, model)
+        parts.append(pd.DataFrame(_probabilities(estimator, X, model), columns=columns))
     if kept:
-        _check_apart(kept, list(result.columns))
-        result = pd.concat([table.cells(kept), result], axis=1)
+        _check_apart(kept, [name for part in parts for name in part.columns])
+        parts.insert(0, table.cells(kept))
+    result = pd.concat(parts, axis=1)
     if out is None:
         _print_table(result)
     else:
@@ -102,7 +104,8 @@ def _kept(given: Sequence[str], table: Table) -> list[str]:
 
 
 def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
-    both = [name for name in kept if name in columns]
+    made = set(columns)
+    both = [name for name in kept if name in made]
     if both:
         raise click.ClickException(
             f"--keep {both[0]} would give the output two columns of that name: rename it in the data."

@@ -246,6 +246,10 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(
             f"{path} must be text in UTF-8, got other bytes: save it as a UTF-8 CSV file."
         ) from None
+    except csv.Error as error:  # a cell too large, as after a quotation mark without its fellow
+        raise ValueError(
+            f"{path} must be a table of costs, got one that cannot be read ({error}): correct it."
+        ) from None
 
 
 def _from_csv(path: Path) -> Table:

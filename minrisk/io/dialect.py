@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from minrisk.io.lines import lines
 
 __all__ = [
     "COMMA_GROUPS", "COMMA_NUMBER", "DELIMITERS", "POINTED", "POINT_GROUPS", "Dialect", "DialectError", "Text",
@@ -23,6 +24,7 @@ BOMS = (  # the longer ones first: that of UTF-32 begins as that of UTF-16
 )  # fmt: skip
 OTHER_KINDS = (
     (b"PK\x03\x04", "a spreadsheet or an archive"), (b"\xd0\xcf\x11\xe0", "a spreadsheet"), (b"PAR1", "a Parquet file"),
+    *((mark, "an archive") for mark in (b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!", b"\x1f\x8b")),
 )  # fmt: skip
 COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")  # 1,5
 COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+\s*")  # 1.000,5: no other mark can be meant
@@ -50,11 +52,7 @@ class Text(NamedTuple):
     encoding: str
     head: list[list[str]]  # the header and up to SAMPLE_ROWS more, without blank lines
     found: list[str]  # what was found out and is not usual
-
-    @property
-    def has_more(self) -> bool:
-        """Whether the head is not all."""
-        return len(self.head) > SAMPLE_ROWS
+    first: int  # number of the header's line
 
 
 def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (a tuple cannot change)
@@ -69,8 +67,10 @@ def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (
     >>> text.delimiter, text.head[0], text.found
     (';', ['Größe', 'Preis'], ['separated by semicolons', 'in the encoding cp1252'])
     """
-    content, encoding, found = _decoded(data, stated.encoding)
-    content = content.lstrip("\r\n")
+    whole, encoding, found = _decoded(data, stated.encoding)
+    if "\n" not in whole:
+        whole = whole.replace("\r", "\n")  # as old Macs end lines; pandas misreads some of these
+    content = whole.lstrip("\r\n")
     delimiter = stated.delimiter
     said = re.match(r'"?sep=(.)"?[ \t]*\r?\n', content, re.IGNORECASE)
     if said is not None:
@@ -80,7 +80,8 @@ def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (
         delimiter = _delimiter(content)
         if delimiter != ",":
             found.insert(0, f"separated by {NAMES[delimiter]}")
-    return Text(content, delimiter, encoding, _rows(content, delimiter), found)
+    first = sum(1 for _ in lines(whole[: len(whole) - len(content)])) + 1
+    return Text(content, delimiter, encoding, _rows(content, delimiter), found, first)
 
 
 def _decoded(data: bytes, stated: str | None) -> tuple[str, str, list[str]]:
@@ -90,9 +91,10 @@ def _decoded(data: bytes, stated: str | None) -> tuple[str, str, list[str]]:
         raise DialectError(f"holds {kind} and not text: save the table as CSV (UTF-8)")
     if stated is not None:
         try:
-            return data.decode(stated).removeprefix("\ufeff"), stated, []
+            text = data.decode(stated).removeprefix("\ufeff")
         except (UnicodeError, ValueError):
             raise DialectError(f"is not text in {stated}, as --encoding says: give the one it was saved in") from None
+        return _without_nul(text), stated, []
     encoding = next((name for mark, name in BOMS if data.startswith(mark)), None) or _wide(data) or "utf-8"
     try:
         text = data.decode(encoding)
@@ -105,9 +107,16 @@ def _decoded(data: bytes, stated: str | None) -> tuple[str, str, list[str]]:
         except UnicodeError:
             text, encoding = data.decode("latin-1"), "latin-1"
         unusual = True
-    if "\0" in text[:SAMPLE_CHARACTERS]:
-        raise DialectError("holds bytes that are no text: save the table as CSV (UTF-8)")
-    return text, encoding, [f"in the encoding {encoding}"] if unusual else []
+    return _without_nul(text), encoding, [f"in the encoding {encoding}"] if unusual else []
+
+
+def _without_nul(text: str) -> str:
+    """A text, refused where it holds what no text does."""
+    at = text.find("\0")
+    if at >= 0:
+        line = sum(1 for _ in lines(text[: at + 1]))
+        raise DialectError(f"holds bytes that are no text in line {line}: save the table as CSV (UTF-8)")
+    return text
 
 
 def _wide(data: bytes) -> str | None:
@@ -122,16 +131,16 @@ def _wide(data: bytes) -> str | None:
 def _rows(content: str, delimiter: str) -> list[list[str]]:
     """The first rows that are not blank."""
     rows: list[list[str]] = []
+    characters = 0
     try:
-        for cells in csv.reader(io.StringIO(content[:SAMPLE_CHARACTERS], newline=""), delimiter=delimiter):
-            if cells:
+        for cells in csv.reader(lines(content), delimiter=delimiter):
+            if len(cells) > 1 or "".join(cells).strip():
                 rows.append(cells)
-            if len(rows) > SAMPLE_ROWS:
-                return rows
-    except csv.Error:  # such as a cell of more than 128 kB: the reader of the whole table says what is wrong
+                characters += sum(map(len, cells))
+            if len(rows) > SAMPLE_ROWS or (characters > SAMPLE_CHARACTERS and len(rows) > 1):
+                break
+    except csv.Error:  # such as a cell of more than 128 kB: who looks at all lines says what is wrong
         pass
-    if len(content) > SAMPLE_CHARACTERS and len(rows) > 1:
-        rows.pop()  # it may be cut
     return rows
 
 

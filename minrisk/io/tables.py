@@ -10,9 +10,9 @@ import gzip
 import io
 import re
 import sys
-import warnings
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -24,6 +24,7 @@ from minrisk.costs.labels import listed
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through, write_beside
 from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
+from minrisk.io.lines import LineError, check_lines
 from minrisk.io.values import TableError, as_floats, short, shown, texts_in
 
 if TYPE_CHECKING:
@@ -76,13 +77,15 @@ class Table(ABC):
         Of the columns, in their order.
     found : list of str
         How it is written, where that is unusual and was found out.
+    notes : list of str
+        What else should be said of it, each what it has.
     """
 
     written = False  # whether cells are text as somebody wrote it, rather than values of a type
 
     def __init__(self, path: Path, names: list[str]) -> None:
-        self.path, self.names, self.found = path, names, list[str]()
-        twice = sorted({name for name in names if names.count(name) > 1})
+        self.path, self.names, self.found, self.notes = path, names, list[str](), list[str]()
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             what = f"named {twice[0]!r}: rename or remove" if twice[0] else "without a name: name them, or remove"
             raise TableError(f"{shown(path)} has more than one column {what} all but one.")
@@ -123,23 +126,20 @@ class _CsvTable(Table):
         header = list(text.head[0]) if text.head else []
         if not any(header):
             raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
-        below = text.head[1:]
-        if below and all(len(cells) == len(header) + 1 and cells[-1] == "" for cells in below):
-            header.append("")  # each row ends with a delimiter
+        notes = check_lines(text.content, text.delimiter, header, text.first)
         self._bytes = text.content.encode()
         self._path, self._header = path, header
         nameless = [j for j, name in enumerate(header) if name == ""]
+        empty = set[int]()
         if nameless:
-            cells = self._read(usecols=nameless, dtype=str, na_filter=False)
+            cells = self._read(nameless, dtype=str, na_filter=False)
             empty = {j for j in nameless if not cells[j].str.strip().any()}
-        else:
-            empty = set[int]()
         self._positions = [j for j in range(len(header)) if j not in empty]
         super().__init__(path, [header[j] for j in self._positions])
-        self.found = list(text.found)
+        self.found, self.notes = list(text.found), notes
 
-    def _read(self, **how: Any) -> pd.DataFrame:
-        """Columns by their position."""
+    def _read(self, positions: Sequence[int], **how: Any) -> pd.DataFrame:
+        """Columns by their positions, in the order of the file; cells beyond the header are empty."""
         import pandas as pd
 
         # the same bits as in Parquet: pandas 3 reads so by itself, and warns when asked to
@@ -148,7 +148,7 @@ class _CsvTable(Table):
             self._path,
             lambda: pd.read_csv(
                 io.BytesIO(self._bytes), sep=self._text.delimiter, header=0, names=list(range(len(self._header))),
-                index_col=False, keep_default_na=False, low_memory=False, **exact, **how,
+                index_col=False, usecols=positions, keep_default_na=False, low_memory=False, **exact, **how,
             ),
         )  # fmt: skip
 
@@ -156,8 +156,8 @@ class _CsvTable(Table):
         at = dict(zip(self.names, self._positions, strict=True))
         as_text = {at[name] for name in (*texts, *([] if labels is None else [labels])) if name in at}
         missing = {j: [""] if name == labels else list(MISSING) for name, j in at.items()}
-        frame = self._read(na_values=missing, dtype=dict.fromkeys(as_text, str))
-        frame = frame[self._positions].set_axis(self.names, axis=1)
+        frame = self._read(self._positions, na_values=missing, dtype=dict.fromkeys(as_text, str))
+        frame = frame.set_axis(self.names, axis=1)
         if self._decimal == "," or (self._decimal is None and self._text.delimiter != ","):
             kept = {name for name, j in at.items() if j in as_text}
             frame = self._with_points(frame, [name for name in self.names if name not in kept])
@@ -165,6 +165,8 @@ class _CsvTable(Table):
 
     def _with_points(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         """Numbers with decimal commas as numbers, where that was stated or nothing else can be meant."""
+        import pandas as pd
+
         commas = {name: cells for name in names if (cells := _comma_cells(frame[name])) is not None}
         if not commas and self._decimal is None:
             self._tell_points(frame, names)
@@ -179,19 +181,18 @@ class _CsvTable(Table):
             if groups != set(points) or not sure:
                 return frame
             self.found.append("with decimal commas")
-        frame = frame.copy()
-        for name in sorted(groups):  # 1.000 is a thousand where the decimal mark is a comma
-            column = frame[name].astype(object)
-            column[points[name].index] = points[name].str.replace(".", "").astype(np.float64)
-            frame[name] = column if texts_in(column).any() else as_floats(column)
         if groups:
             self.found.append("with points between thousands")
-        for name, cells in commas.items():
-            column = frame[name].astype(object)
-            column[cells] = column[cells].map(lambda cell: float(cell.replace(".", "").replace(",", ".")))
-            numbers = cells | ~texts_in(column)
-            frame[name] = as_floats(column) if numbers.all() else column
-        return frame
+        columns = dict(frame.items())  # all at once: one by one, each would move all others
+        for name in groups | set(commas):
+            column = columns[name].astype(object)
+            if name in groups:  # 1.000 is a thousand where the decimal mark is a comma
+                column[points[name].index] = points[name].str.replace(".", "").astype(np.float64)
+            if name in commas:
+                at = commas[name]
+                column[at] = column[at].map(lambda cell: float(cell.replace(".", "").replace(",", ".")))
+            columns[name] = column if texts_in(column).any() else pd.Series(as_floats(column))
+        return pd.DataFrame(columns, columns=frame.columns)
 
     def _tell_points(self, frame: pd.DataFrame, names: Sequence[str]) -> None:
         """Say what 1.000 was read as, where every number with a point could as well be one of thousands."""
@@ -215,7 +216,7 @@ class _CsvTable(Table):
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
-        frame = self._read(usecols=[at[name] for name in names], dtype=str, na_filter=False)
+        frame = self._read([at[name] for name in names], dtype=str, na_filter=False)
         return frame[[at[name] for name in names]].set_axis(list(names), axis=1)
 
 
@@ -280,7 +281,7 @@ def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa:
         raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
     try:
         return _CsvTable(path, read_text(data, stated), stated.decimal)
-    except DialectError as error:
+    except (DialectError, LineError) as error:
         raise TableError(f"{shown(path)} {error}.") from None
 
 
@@ -395,15 +396,11 @@ def _guarded(path: Path, read: Callable[[], Result]) -> Result:
 
     name = shown(path)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-            return read()
+        return read()
     except TableError:
         raise
     except pd.errors.EmptyDataError:
         raise TableError(f"{name} is empty: give a table with column names and rows.") from None
-    except pd.errors.ParserWarning:
-        raise TableError(f"{name} has rows with more cells than its header: correct the file.") from None
     except (gzip.BadGzipFile, zlib.error, EOFError):
         raise TableError(f"{name} is damaged or cut short, or was not packed by gzip: take a fresh copy.") from None
     except PermissionError:
@@ -415,7 +412,8 @@ def _guarded(path: Path, read: Callable[[], Result]) -> Result:
 
 def missing_columns(names: Sequence[str], wanted: Sequence[str], path: str | Path, why: str) -> None:
     """Raise a TableError that names the wanted columns a table does not have."""
-    absent = [name for name in wanted if name not in set(names)]
+    there = set(names)
+    absent = [name for name in wanted if name not in there]
     if not absent:
         return
     hint = ""

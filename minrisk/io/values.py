@@ -73,8 +73,8 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     """Position among known values of each of some cells, -1 where there is none.
 
     A cell is the value that is written the same; else the one that differs from it by blanks around it; else the
-    same whole number, "103" and "103.0", or truth value, "TRUE" and True. "01" is not "1". A decimal comma is as good as
-    a point.
+    same whole number, "103" and "103.0", or truth value, "TRUE" and True. "01" is not "1". A decimal comma is as good
+    as a point.
 
     Examples
     --------

@@ -53,7 +53,8 @@ class RowCosts(NamedTuple):
         if self.least is None or not self.least.any():
             return 0.0
         with np.errstate(over="ignore"):
-            return min(float(weighted_sum(self.weight / self.weight.sum(), self.least[self.row])), float(self.least.max()))
+            mean = float(weighted_sum(self.weight / self.weight.sum(), self.least[self.row]))
+        return min(mean, float(self.least.max()))
 
     def at(self, rows: IntArray) -> RowCosts:
         """Those of some rows."""
