@@ -221,7 +221,11 @@ def records(path):
     from minrisk.io.dialect import read_text
 
     text = read_text(data)
-    rows = csv.reader(io.StringIO(text.content, newline=""), delimiter=text.delimiter)
+    limit = csv.field_size_limit(10**7)
+    try:
+        rows = list(csv.reader(io.StringIO(text.content, newline=""), delimiter=text.delimiter))
+    finally:
+        csv.field_size_limit(limit)
     return [cells for cells in rows if len(cells) > 1 or cells == [""] or (cells and cells[0].strip(" \t"))]
 
 
