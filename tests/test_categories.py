@@ -2,8 +2,6 @@
 
 import datetime
 import decimal
-import io
-import json
 
 import numpy as np
 import pandas as pd
