@@ -238,7 +238,7 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         if values.dtype == object:  # as of a list of rows with a cell that NumPy does not know
             values = values.astype(np.float64)
         return (values, checked[1]) if y else values
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # the last of whole numbers above 1.8e308
         refuse_infinity(X)
         numbers = _of_objects(X)
         if numbers is None:

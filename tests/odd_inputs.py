@@ -497,8 +497,8 @@ def outcome(number: int) -> Outcome:
 
     def quietly() -> None:
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             warnings.simplefilter("error", RuntimeWarning)
-            warnings.simplefilter("ignore", UserWarning)
             do()
 
     return limited(quietly, told)

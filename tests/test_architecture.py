@@ -77,7 +77,7 @@ def writes(call):
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name == "to_csv":  # with no file it returns a text
         return bool(call.args)
-    if name == "open" and ast.unparse(call.func) != "os.open":
+    if name == "open" and ast.unparse(call.func) not in ("os.open", "archive.open"):  # a member of an archive is no file
         modes = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         return any(re.fullmatch(r"[rwaxbt+]*[wax+][rwaxbt+]*", mode) for mode in modes) and "devnull" not in ast.unparse(call)
     return name in ("to_parquet", "savefig", "write_bytes", "write_text", "mkstemp", "NamedTemporaryFile", "umask")

@@ -31,7 +31,7 @@ def test_weights_that_are_no_numbers_are_named(weight):
 
 
 def test_labels_that_cannot_be_told_apart_are_named():
-    with pytest.raises(ValueError, match=r"y_true must hold numbers or texts, got \{0\}"):
+    with pytest.raises(ValueError, match=r"y_true must hold numbers or texts, got set '\{0\}' in row 0"):
         metrics.best_constant_cost([{0}, {1}])
 
 
