@@ -201,7 +201,7 @@ def balanced(totals: FloatArray) -> FloatArray:
     for _ in range(SWEEPS):
         before = S.copy()
         for j in both:
-            S[j] = 0.5 * np.log(A[j] @ np.exp(S) / (A[:, j] @ np.exp(-S)))
+            S[j] = 0.5 * np.log(np.sum(A[j] * np.exp(S)) / np.sum(A[:, j] * np.exp(-S)))
         if np.abs(S - before).max() < SETTLED:
             break
     S -= S[:L].mean()

@@ -79,7 +79,7 @@ class RowCosts(NamedTuple):
             rows = np.flatnonzero((self.label == label) & (self.weight > 0))
             of_table = np.bincount(self.row[rows], weights=self.weight[rows], minlength=len(self.table))
             used = np.flatnonzero(of_table)
-            means[label] = (of_table[used] / of_table.sum()) @ self.table[used]
+            means[label] = weighted_sum(of_table[used] / of_table.sum(), self.table[used])
         return means
 
     def constant_scores(self) -> FloatArray:
