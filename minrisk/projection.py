@@ -19,6 +19,7 @@ SLICE_VALUES = 1 << 19  # of which are looked at together
 SPACE = 100  # principal components that discriminant directions are sought in
 PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together
 NULL = 1e-9  # an axis of less than this share of the largest variance is rounding
+SAME = 1e-6  # relative difference of entries of an axis that rounding may make
 MANY = 200  # classes, whose pairs are too many
 BLOCK_VALUES = 1 << 17  # converted at a time
 
@@ -228,7 +229,9 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     variance, axes = np.linalg.eigh(covariance / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
     axes = axes[:, ::-1][:, : min(SPACE, kept)]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    size = np.abs(axes)
+    largest = np.argmax(size > (1.0 - SAME) * size.max(axis=0), axis=0)  # the first of equals: two features' are
+    axes = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
     return Moments(rows, np.concatenate([part_of(part) @ axes for part in slices]), axes, center, scale)
 
 

@@ -6,7 +6,7 @@ ICML 2017. 0/1 costs: w_n = exp(y_n H_n) / 2 with y_n = -1 at the true class and
 Where the paper is silent, or cannot be meant, the readings of the package's docstring: real responses are chosen by
 Eq. (5) with |f| for the share of w that moves (f_ij over its supremum), and a* is then the exact minimiser; tau is half the squared
 distance to the next point; the isolating learner is the one of least loss as a sign; of points that are equal the one
-that comes first along a fixed direction is taken.
+that comes first along a fixed direction is taken, where points coincide by class and weight.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def candidates(X, y, H, sample_weight, real, two=True, limit=None, neighbors=Non
     alone = [loss_of(np.where(np.isin(np.arange(n), coincide[i]), 1.0, -1.0), w, signs) for i in range(n)]
     falls = w.sum() - np.array(alone)
     place = X @ np.cos(np.arange(X.shape[1]))
-    i = min(np.flatnonzero(falls >= falls.max() * (1 - 1e-9)), key=lambda c: (place[c], c))  # step 2
+    first = [(place[c], y[c], sample_weight[c], c) for c in range(n)]
+    i = min(np.flatnonzero(falls >= falls.max() * (1 - 1e-9)), key=lambda c: first[c])  # step 2
     d2 = np.sum((X - X[i]) ** 2, axis=1)
     if np.any(d2 > 0):
         tau = d2[d2 > 0].min() / 2
@@ -80,7 +81,7 @@ def candidates(X, y, H, sample_weight, real, two=True, limit=None, neighbors=Non
         left = [c for c in left if c in nearest] or left
     done = 0
     while two and left and (limit is None or done < limit):
-        j = min(left, key=lambda c: (d2[c], place[c], c))  # step 4
+        j = min(left, key=lambda c: (d2[c], first[c]))  # step 4
         tried.append(((i, j), d2[j], np.array([two_point(x, X[i], X[j], real) for x in X])))  # step 5
         top = two_point(X[j], X[i], X[j], True)
         left = [c for c in left if not two_point(X[c], X[i], X[j], True) <= top / 2]  # step 6

@@ -342,12 +342,13 @@ def test_a_loss_of_one_mistake_counts_rows_by_their_weight(times):
 @pytest.mark.parametrize("K", [3, 12])
 @law([name for name in NAMES if name not in DRAWN])
 def test_also_with_categories_of_many_values(name, seed, K):
-    """MultiBoost's vectors of twelve classes are told by L-BFGS to three digits only, with or without categories."""
+    """MultiBoost's vectors are told by L-BFGS to three digits only, those of twelve classes to fewer."""
     rng, X, y, cost = towns(seed, 3 if name.startswith("multiboost") else K)
+    tolerance = 1e-3 if name.startswith("multiboost") else 1e-6
     twice = rng.random(len(y)) < 0.4
     more = np.concatenate([np.arange(len(y)), np.flatnonzero(twice)])
     one, other = fit(name, X, y, cost, np.where(twice, 2.0, 1.0)), fit(name, X.iloc[more], y[more], cost)
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
 
 
 # -- order and scale ---------------------------------------------------------------------------------------------------
@@ -378,6 +379,26 @@ def test_nor_where_rows_differ_by_weight_and_costs_only(name, seed):
     one = fit(name, X, y, weight=weight, rows=rows)
     other = fit(name, X[order], y[order], weight=weight[order], rows=rows[order])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nor_where_points_coincide(seed):
+    rng, X, y, _ = problem(seed)
+    X, weight, order = np.round(X[:, :2]), rng.integers(1, 4, len(y)).astype(float), rng.permutation(len(y))
+    one = fit("rebel similarity", X, y, weight=weight)
+    other = fit("rebel similarity", X[order], y[order], weight=weight[order])
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_constants_that_cost_the_same_the_first_answers_in_any_order(seed):
+    rng = np.random.default_rng(seed)
+    y, first = np.arange(60) % 3, rng.integers(1, 10, 60).astype(float)
+    rows = np.c_[first, first + 1.0, rng.permutation(first)]
+    for _ in range(5):
+        order = rng.permutation(60)
+        model = REBELClassifier(n_estimators=2).fit(np.zeros((60, 1)), y, cost=rows[order])
+        assert np.all(model.predict(np.zeros((60, 1))) == 0)
 
 
 @pytest.mark.parametrize("K", [2, 3, 12])
@@ -427,9 +448,9 @@ def test_the_order_of_the_classes_changes_no_decision(name, seed):
 def test_the_order_of_the_columns_changes_no_decision(name, seed):
     """But for ties of learners, which go to the first column, or, of similarities, along a direction through them.
 
-    `MinRiskClassifier` draws columns by their numbers.
+    Few rows of a leaf are parted equally well by several columns. `MinRiskClassifier` draws columns by their numbers.
     """
-    rng, X, y, cost = problem(seed)
+    rng, X, y, cost = problem(seed, n=200)
     order = rng.permutation(X.shape[1])
     one, other = fit(name, X, y, cost), fit(name, X[:, order], y, cost)
     assert np.mean(one.predict(X) == other.predict(X[:, order])) >= 0.95

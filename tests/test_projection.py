@@ -117,6 +117,15 @@ def test_loadings_are_shares():
 
 
 # -- moments -------------------------------------------------------------------------------------------------------------
+def test_axes_point_the_same_way_in_any_order_of_the_rows():
+    """Those of two features have entries of one size, which rounding must not choose among."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, order = np.round(rng.normal(size=(60, 2))), rng.permutation(60)
+        one, other = (fit_moments(rows, np.ones(60), np.arange(60)).axes for rows in (X, X[order]))
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
 def test_features_are_standardised():
     rng = np.random.default_rng(7)
     X, _ = classes(rng, 400, 5, 2)

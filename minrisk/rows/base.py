@@ -70,7 +70,7 @@ class RowCosts(NamedTuple):
     def of_decisions(self) -> FloatArray:
         """Mean avoidable cost of each decision, taken for all rows (D,)."""
         of_table = np.bincount(self.row, weights=self.weight, minlength=len(self.table))
-        return weighted_sum(of_table / self.weight.sum(), self.table)
+        return np.asarray(weighted_sum(of_table, self.table) / self.weight.sum())
 
     def of_classes(self) -> FloatArray:
         """Mean avoidable cost of each decision for the rows of each class (L, D); 0 for a class without rows."""
@@ -79,7 +79,7 @@ class RowCosts(NamedTuple):
             rows = np.flatnonzero((self.label == label) & (self.weight > 0))
             of_table = np.bincount(self.row[rows], weights=self.weight[rows], minlength=len(self.table))
             used = np.flatnonzero(of_table)
-            means[label] = weighted_sum(of_table[used] / of_table.sum(), self.table[used])
+            means[label] = weighted_sum(of_table[used], self.table[used]) / of_table.sum()
         return means
 
     def constant_scores(self) -> FloatArray:

@@ -13,6 +13,7 @@ from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.folds import odd_numbers, row_keys
 from minrisk.rows.base import EXPONENTIAL, RowCosts, SeparableRowLoss
 from minrisk.rows.fixed_point import added, divide, fixed_factor
 from minrisk.rows.local import LocalRows
@@ -70,12 +71,17 @@ class SimilarRows(LocalRows):
 
     @cached_property
     def _place(self) -> IntArray:
-        """Of every row along a fixed direction: ties do not depend on the order of the rows."""
+        """Of every row along a fixed direction: ties do not depend on the order of the rows.
+
+        Coincident points stand in the order of their classes, costs and weights.
+        """
         along = np.zeros(self.n_samples)
         for j, feature in enumerate(self.points.X):
             along += np.cos(j) * feature
+        table, row, weight, label = self.costs[:4]
+        cost = row_keys(table.T, odd_numbers(np.random.default_rng(0), table.shape[1]))[row]
         place = np.empty(self.n_samples, dtype=np.int64)
-        place[np.argsort(along, kind="stable")] = np.arange(self.n_samples)
+        place[np.lexsort((weight, cost, label, along))] = np.arange(self.n_samples)
         return place
 
     # -- distances -------------------------------------------------------------------------------------------------
