@@ -237,6 +237,22 @@ def test_dtypes_of_labels_take_no_memory(parts, field, dtype, tmp_path):
     tracemalloc.stop()
 
 
+DATES = [("<M8[ns]", ["a", "b", "c"]), ("<M8[D]", [0, 1, 2**63])]
+OTHERS = [
+    ("|i1", [0, 1, 300]), ("<U1", ["aa", "b", "c"]), ("|b1", [0, 1, 2]), ("<i8", [0, 1, 2.5]), ("<f2", [0.1, 1.0, 2.0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "dtype", "values"), [
+    *(("classes", *odd) for odd in DATES + OTHERS), *((field, *odd) for field in ("decisions", "categories") for odd in DATES),
+])  # fmt: skip
+def test_labels_must_be_of_their_dtype(parts, field, dtype, values, tmp_path):
+    header = json.loads(json.dumps(parts["rebel_table"][0]))
+    place = header["categories"][0]["values"] if field == "categories" else header[field]
+    place.update(dtype=dtype, values=values)
+    assert "not of their dtype" in refused(put_together(header, parts["rebel_table"][1]), tmp_path)
+
+
 def test_labels_are_no_longer_than_a_thousand_letters(parts, tmp_path):
     header = json.loads(json.dumps(parts["rebel_rows"][0]))
     for n in (MOST_LETTERS, MOST_LETTERS + 1):

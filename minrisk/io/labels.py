@@ -64,7 +64,7 @@ def labels_out(labels: Labels) -> dict[str, Any]:
 def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, np.ndarray], room: Allowance) -> None:
     """Give an estimator its labels and costs; raises for what does not fit together."""
     estimator.classes_ = labels_in(header["classes"], room)
-    classes, decisions = as_labels(estimator.classes_), as_labels(values_in(header["decisions"]), "the decisions")
+    classes, decisions = as_labels(estimator.classes_), as_labels(values_in(header["decisions"], room), "the decisions")
     known = [at for at in match_labels(decisions, classes) if at >= 0]
     others = decisions[len(known) :]
     if len(known) + sum(at < 0 for at in match_labels(others, classes)) < len(decisions) or known != sorted(known):
@@ -77,7 +77,7 @@ def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, 
     if "cost" in arrays:
         names: dict[str, Any] = {"classes": classes, "decisions": decisions}
         if "stated" in arrays:
-            names = {kind: values_in(header[f"stated_{kind}"]) for kind in KINDS}
+            names = {kind: values_in(header[f"stated_{kind}"], room) for kind in KINDS}
         stated = CostMatrix(arrays["stated" if "stated" in arrays else "cost"], **names, allow_diagonal=True)
         estimator.cost_ = as_cost(stated, classes)
         if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
@@ -111,11 +111,9 @@ def labels_in(labels: dict[str, Any], room: Allowance) -> Labels:
     return array
 
 
-def values_in(labels: dict[str, Any]) -> list[Any]:
-    """Labels, or categories, as `labels_out` wrote them, as plain values."""
-    if "M8" not in labels["dtype"]:
-        return list(labels["values"])
-    return list(np.array(labels["values"], dtype=np.int64).view(labels["dtype"]))
+def values_in(labels: dict[str, Any], room: Allowance) -> list[Any]:
+    """Labels, or categories, as `labels_out` wrote them, as plain values; dates as NumPy has them."""
+    return list(labels_in(labels, room) if "M8" in labels["dtype"] else labels["values"])
 
 
 def name_out(name: Any) -> Any:

@@ -74,7 +74,7 @@ def _categories(contents: Contents) -> Categories:
     columns, begin = [], 0
     flat = contents["category_numbers"] if "categories" in contents.groups else np.empty(0)
     for part in contents.header.get("categories", []):
-        values = tuple(values_in(part["values"]))
+        values = tuple(values_in(part["values"], contents.room))
         end = begin + (len(values) + 1) * part["added"]
         table = flat[begin:end].reshape(len(values) + 1, part["added"])
         columns.append(Category(part["position"], part["name"], values, part["ordered"], table))
