@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = {  # a part may import from parts of a lower or equal number
-    "_typing": 0, "_kernels": 0, "_workers": 0, "_memory": 0, "_sums": 0, "_temporary": 0, "frames": 0, "codes": 1, "folds": 1, "costs": 1, "validation": 1, "metrics": 2, "binning": 1, "rows": 2,
+    "_typing": 0, "_kernels": 0, "_workers": 0, "_memory": 0, "_sums": 0, "_temporary": 0, "_printable": 0, "frames": 0, "codes": 1, "folds": 1, "costs": 1, "validation": 1, "metrics": 2, "binning": 1, "rows": 2,
     "losses": 3, "learners": 3, "steps": 3, "model": 4, "monitors": 4, "whole_round": 5, "boosting": 5,
     "estimator": 6, "selection": 6, "pool": 6, "cost_regression": 6, "smooth_members": 6, "projection": 1, "smooth": 2, "columns": 2, "categories": 1, "inputs": 2, "algorithms": 7,
 }  # fmt: skip

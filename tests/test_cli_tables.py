@@ -1,6 +1,7 @@
 """The command line on tables and streams as people have them."""
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -402,6 +403,99 @@ def test_wide_tables_take_time_by_their_width(tmp_path, monkeypatch, kind):
             counts.setdefault(command, []).append(Counted.n)
     for command, (few, many) in counts.items():
         assert 0 < many <= 5 * few, (command, few, many)
+
+
+# -- texts of others ---------------------------------------------------------------------------------------------------
+SEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")  # what no message may hold
+EVIL = ["\x1b[2J\x1b[31m", "\u202egnp.exe", "bell\x07", "\x9b31m", "line\nminrisk: note: all is well", "tab\tcr\rnul", "zero\u200bwidth", "[bold]x"]
+
+
+@pytest.fixture(scope="module")
+def evil(tmp_path_factory):
+    """A table whose names, labels and words a terminal would obey, in a folder that it would, too."""
+    place = tmp_path_factory.mktemp("evil") / "\x1b]0;title\x07\u202e"
+    place.mkdir()
+    n = 90
+    k = np.random.default_rng(0).permutation(n) % len(EVIL)
+    frame = pd.DataFrame({f"{text} {j}": np.where(k == j, 3.0, 0.0) + np.arange(n) % 7 / 9 for j, text in enumerate(EVIL)})
+    frame = frame.assign(**{"word\x1b[5m": np.array(EVIL)[np.arange(n) % 3], "class\u202e": np.array(EVIL)[k]})
+    frame.to_csv(place / "t.csv", index=False, quoting=csv.QUOTE_NONNUMERIC)
+    frame.assign(**{"word\x1b[5m": "new\x1b[0m", "more\x1b": 1, "class\u202e": np.array(EVIL)[k[::-1]]}).to_csv(place / "wrong.csv", index=False, quoting=csv.QUOTE_NONNUMERIC)
+    (place / "c.csv").write_text("true,ask\x1b[1m\n")
+    run("fit", place / "t.csv", "--target", "class\u202e", *FEW, "--out", place / "m")
+    return place
+
+
+@pytest.mark.parametrize("command", [
+    "fit t.csv --target class --out n", "predict m wrong.csv --out d.csv", "predict m wrong.csv --out d.csv --keep gone\x1b", "evaluate m wrong.csv",
+    "show m", "fit t.csv --target class\u202e --out n", "fit t.csv --target class\u202e --costs c.csv --out n", "fit t.csv --target class\u202e --costs g\x1b --out n",
+    "fit gone\x1b.csv --target y --out n", "fit t.csv --target class\u202e --drop class\u202e --out n", "show gone\x1b", "evaluate m t.csv --target class\u202e",
+    "fit t.csv --target bell\x07\xa06 --out n", "predict t.csv t.csv", "predict m t.csv --costs ordinal\x1b", "fit \x1b --\x1b", "\x1b[31m",
+])  # fmt: skip
+def test_terminals_obey_nothing_that_a_file_holds(evil, command, monkeypatch):
+    monkeypatch.chdir(evil)
+    words = [word.replace("\xa0", " ") for word in command.split(" ")]
+    more = FEW if words[0] == "fit" and len(words) > 3 else ()
+    for place in (Path("."), evil):
+        files = [str(place / word) if (evil / word).is_file() else word for word in words]
+        code, out, err = inside(*files, *more)
+        assert code in (0, 2) and SEEN.search((out + err).decode()) is None, (out + err).decode()
+        assert "should not have happened" not in err.decode()
+
+
+@pytest.mark.parametrize("command", ["show m --json", "evaluate m wrong.csv --json"])
+def test_json_is_exact_and_shows_nothing_to_obey(evil, command, monkeypatch):
+    monkeypatch.chdir(evil)
+    out = inside(*command.split())[1].decode()
+    assert SEEN.search(out) is None
+    facts = json.loads(out)
+    named = {row["feature"] for row in facts["importance"]} if "importance" in facts else {row["true"] for row in facts["confusions"]}
+    assert {name.rpartition(" ")[0] if "importance" in facts else name for name in named} >= set(EVIL[:3])
+
+
+class Terminal(io.BytesIO):
+    """A stream that somebody looks at."""
+
+    def isatty(self):
+        return True
+
+
+def test_decisions_are_exact_but_on_a_terminal(evil, monkeypatch):
+    monkeypatch.chdir(evil)
+    args = ("predict", "m", "t.csv", "--keep", "word\x1b[5m")
+    piped = inside(*args)[1].decode()
+    table = pd.read_csv(io.StringIO(piped), dtype=str)
+    assert set(table["decision"]) <= set(EVIL) and EVIL[0] in set(table["word\x1b[5m"])
+    shown = inside(*args, out=Terminal())[1].decode()
+    assert SEEN.search(shown) is None and r"\x1b[2J\x1b[31m" in shown
+
+
+FORMULAS = ['=HYPERLINK("http://x.y")', "+cmd|' /C calc'!A0", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\uff1d1+1", "a;=1+1"]
+HARMLESS = ["-1.5", "+3", "-1,5e3", "'=1", "a=b", "1-2", ".5", "=="[:0] + "red"]
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.csv.gz", "d.parquet", "-"])
+def test_texts_that_spreadsheets_take_for_formulas(tmp_path, name):
+    texts = FORMULAS + HARMLESS
+    k = np.arange(96) % len(texts)
+    frame = pd.DataFrame({"x": k + 0.0, "=note": np.array(texts)[k], "n": -k, "y": np.array(texts)[k]})
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    run("fit", tmp_path / "t.parquet", "--target", "y", "--drop", "=note", "--drop", "n", "--method", "rebel", "--n-estimators", 60, "--out", tmp_path / "m")
+    out = tmp_path / name if name != "-" else name
+    tables = []
+    for options in ([], ["--safe-text"]):
+        told = run("predict", tmp_path / "m", tmp_path / "t.parquet", "--keep", "=note,n", *options, "--out", out)[0]
+        read = pd.read_parquet if "parquet" in name else lambda path: pd.read_csv(io.StringIO(told, newline="") if name == "-" else path, dtype={"=note": str, "'=note": str})
+        tables.append(read(out))
+    plain, safe = tables
+    assert list(plain) == ["=note", "n", "decision"] and list(safe) == ["'=note", "n", "decision"]
+    assert plain["n"].tolist() == safe["n"].tolist() == (-k).tolist()
+    for before, after in ((plain["=note"], safe["'=note"]), (plain["decision"], safe["decision"])):
+        risky = before.isin(FORMULAS[:-1])
+        assert risky.any() and (~risky).any()
+        assert after.tolist() == [f"'{text}" if flag else text for text, flag in zip(before, risky, strict=True)]
+    if name == "d.csv":
+        assert '"a;=1+1"' in (tmp_path / name).read_text()  # nor does a program that separates cells by ; see a formula
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------

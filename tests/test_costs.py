@@ -90,6 +90,8 @@ def test_repr_shows_labels_and_shortens():
         "c  5  6  0",
     ]
     assert "without labels" in repr(CostMatrix(VALUES))
+    obeyed = repr(CostMatrix([[0, 1], [2, 0]], ["a\x1b[2J", "b\u202e"]))
+    assert r"a\x1b[2J" in obeyed and r"b\u202e" in obeyed and "\x1b" not in obeyed and "\u202e" not in obeyed
     long = repr(uniform(50)).splitlines()
     assert len(long) == 1 + 1 + 10 + 1
     assert long[-1].startswith("...")

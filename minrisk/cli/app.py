@@ -15,7 +15,7 @@ from minrisk.cli.evaluate import evaluate
 from minrisk.cli.fit import fit
 from minrisk.cli.predict import predict
 from minrisk.cli.show import show
-from minrisk.cli.streams import drop, flush, say
+from minrisk.cli.streams import drop, flush, one_line, say
 from minrisk.cli.warmup import warmup
 
 BAD_INPUT, INTERRUPTED = 2, 130  # 130 is what shells report for Ctrl-C
@@ -59,7 +59,7 @@ class OneLineErrors(click.Group):
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     """Say in one line what is wrong, and leave."""
     with suppress(OSError, ValueError):  # nobody is there to be told
-        say("minrisk: " + " ".join(message.split()), err=True)
+        say("minrisk: " + one_line(message), err=True)
     with suppress(OSError, ValueError):
         flush()
     sys.exit(code)

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
+from minrisk._printable import printable
 from minrisk.cli.streams import written_on
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def new_table(*columns: tuple[str, Any]) -> Table:
 
 
 def as_text(label: Any, style: str = "") -> Text:
-    """A label or name as it will stand on the stream."""
-    return Text(written_on(" ".join(str(label).split("\n"))), style=style)
+    """A label or name as it will stand on the stream; tables are laid out with this."""
+    return Text(written_on(printable(str(label))), style=style)
 
 
 def number(value: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from minrisk._printable import printable
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
@@ -44,14 +45,17 @@ if TYPE_CHECKING:
 @click.option("--costs", metavar="COSTS",
               help=COSTS_HELP + " Decide by these, without a new fit. Default: those the model was trained on.")
 @click.option("--probabilities", "--proba", is_flag=True, help="Add a column of probabilities for each class.")
+@click.option("--safe-text", is_flag=True,
+              help="Put an apostrophe before texts that spreadsheets would take for formulas (they begin with =, +, -, "
+                   "@, a tab or an end of line, and are no numbers), and quotation marks around all texts.")
 @dialect_options
 def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], costs: str | None, probabilities: bool,
-            delimiter: str | None, decimal: str | None, encoding: str | None) -> None:  # fmt: skip
+            safe_text: bool, delimiter: str | None, decimal: str | None, encoding: str | None) -> None:  # fmt: skip
     """Decide for every row of DATA: a table with the column 'decision', in the order of the rows.
 
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
     """
-    from minrisk.io.tables import kind_of, missing_columns, open_table, write_table
+    from minrisk.io.tables import kind_of, missing_columns, open_table, safe_texts, write_table
     from minrisk.io.values import shown
 
     check_stdin(model, data, costs)
@@ -87,10 +91,12 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
         _check_apart(kept, [name for part in parts for name in part.columns])
         parts.insert(0, table.cells(kept))
     result = pd.concat(parts, axis=1)
+    if safe_text:
+        result = safe_texts(result)
     if out is None:
-        _print_table(result)
+        _print_table(result, safe_text)
     else:
-        write_table(result, out)
+        write_table(result, out, safe_text)
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:
@@ -112,9 +118,13 @@ def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
         )
 
 
-def _print_table(frame: pd.DataFrame) -> None:
-    """CSV on standard output, in its encoding."""
-    text = frame.to_csv(index=False, lineterminator="\n")
+def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
+    """CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
+    from minrisk.io.tables import as_csv
+
+    text = frame.to_csv(**as_csv(frame, quoted))
+    if sys.stdout.isatty():
+        text = printable(text, keep="\n")
     if written_on(text) != text:
         note(f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
              "--out - and --out FILE write UTF-8")

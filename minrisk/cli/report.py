@@ -332,7 +332,7 @@ def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
         console.print(Text(other, style="dim"))
     console.print()
     for file, method in files.items():
-        console.print(Text("saved ", style="dim") + Text(str(file)) + Text(f" ({method})", style="dim"), soft_wrap=True)
+        console.print(Text("saved ", style="dim") + as_text(file) + Text(f" ({method})", style="dim"), soft_wrap=True)
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
+from minrisk._printable import printable
+
 HANDLER = "minrisk.plain"
 ALIKE = str.maketrans({
     "█": "#", "▁": "_", "▂": ".", "▃": "-", "▄": "~", "▅": "=", "▆": "+", "▇": "*", "·": ".", "–": "-", "→": ">",
@@ -57,12 +59,17 @@ def say(text: str, err: bool = False, end: str = "\n") -> None:
 def note(message: str) -> None:
     """A remark on stderr that is no error, and can make none."""
     with suppress(OSError, ValueError):
-        say("minrisk: note: " + " ".join(message.split()), err=True)
+        say("minrisk: note: " + one_line(message), err=True)
+
+
+def one_line(message: str) -> str:
+    """A message as it may be shown."""
+    return printable(" ".join(message.split()))
 
 
 def print_json(data: dict[str, Any]) -> None:
-    r"""One JSON object on stdout; what the stream cannot hold is written as \u and its number."""
-    text = json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False, default=str)
+    r"""One JSON object on stdout; what the stream cannot hold or would obey is written as \u and its number."""
+    text = printable(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False, default=str), "\n", json.dumps)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeError:
@@ -71,7 +78,7 @@ def print_json(data: dict[str, Any]) -> None:
 
 
 def written_on(text: str, stream: Any = None) -> str:
-    """A text as it will stand on a stream, standard output if none is given; tables are laid out with this."""
+    """A text as it will stand on a stream, standard output if none is given, in its encoding."""
     encoding = getattr(sys.stdout if stream is None else stream, "encoding", None) or "utf-8"
     try:
         return text.encode(encoding, HANDLER).decode(encoding)

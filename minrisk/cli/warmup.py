@@ -6,6 +6,8 @@ import time
 
 import click
 
+from minrisk.cli.streams import one_line, say
+
 
 @click.command(short_help="Compile ahead of the first fit.")
 def warmup() -> None:
@@ -24,4 +26,4 @@ def warmup() -> None:
             f"not all of the compiled kernels could be kept in {notes.not_kept}: make room there, or set "
             "NUMBA_CACHE_DIR to another folder."
         )
-    click.echo(f"The kernels are compiled and kept in {folder} ({time.perf_counter() - start:.1f} s).")
+    say(one_line(f"The kernels are compiled and kept in {folder} ({time.perf_counter() - start:.1f} s)."))

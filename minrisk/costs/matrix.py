@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minrisk._printable import printable
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, match_labels, named_beside, refer_labels
 from minrisk.costs.tables import Table, avoidable, check_cells, check_diagonal, is_labelled, parse
@@ -177,8 +178,8 @@ class CostMatrix:
     def __repr__(self) -> str:
         n_classes, n_decisions = self.shape
         rows, columns = min(n_classes, _SHOWN), min(n_decisions, _SHOWN)
-        header = [str(label) for label in (self.decisions or range(n_decisions))[:columns]]
-        names = [str(label) for label in (self.classes or range(n_classes))[:rows]]
+        header = [printable(str(label)) for label in (self.decisions or range(n_decisions))[:columns]]
+        names = [printable(str(label)) for label in (self.classes or range(n_classes))[:rows]]
         lines = [["", *header]]
         for name, row in zip(names, self.values[:rows, :columns], strict=True):
             lines.append([name, *(f"{entry:g}" for entry in row)])

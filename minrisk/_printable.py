@@ -1,0 +1,35 @@
+"""Texts of others, such as labels and names, as they may be shown: what a terminal would obey is escaped."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, marks of direction and joining, halves of characters, ends of lines
+ODD = re.compile(r"[^ -~]")
+
+
+def printable(text: str, keep: str = "", write: Callable[[str], str] = repr) -> str:
+    r"""A text without characters that are unseen, move the cursor or turn the direction of what follows.
+
+    Parameters
+    ----------
+    text : str
+    keep : str, default=""
+        Characters that stay, such as ends of lines.
+    write : callable, default=repr
+        How such a character is written, in quotation marks.
+
+    Examples
+    --------
+    >>> printable("\x1b[2Jred\u202e\n"), printable("größe ≥ 5 €")
+    ('\\x1b[2Jred\\u202e\\n', 'größe ≥ 5 €')
+    """
+
+    def shown(match: re.Match[str]) -> str:
+        character = match.group()
+        obeyed = unicodedata.category(character) in OBEYED and character not in keep
+        return write(character)[1:-1] if obeyed else character
+
+    return ODD.sub(shown, text)
