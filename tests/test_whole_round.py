@@ -184,7 +184,7 @@ def test_machine_code_is_thrown_away_when_a_file_that_it_uses_changes(tmp_path, 
     used.__file__ = str(tmp_path / "used.py")
 
     def stamp():
-        return _jit.kernel(grow.count_of.py_func, uses=[used])._cache._stamp
+        return _jit.kernel(grow.count_of.py_func, uses=[used])._cache._origin
 
     before = stamp()
     assert before == stamp()
