@@ -101,18 +101,20 @@ class Column:
             )
         numbers: dict[Any, int] = {}
         ordered = self.kind == "arrow" and self.holds_categories and bool(self.cells.type.ordered)
-        if ordered:
-            whole = self.cells.unify_dictionaries().combine_chunks()
-            numbers = {value: number for number, value in enumerate(whole.dictionary.to_pylist())}
-        codes = []
-        for cell in self.listed():
+
+        def place(cell: Any) -> int:
             try:
-                codes.append(-1 if is_missing(cell) else numbers.setdefault(cell, len(numbers)))
+                return numbers.setdefault(cell, len(numbers))
             except TypeError:
                 raise ValueError(
                     f"X must hold numbers or categories, got {described(cell)[0]} in column {self.name!r} "
                     f"({_short(cell)!r}): {TAKEN_APART}."
                 ) from None
+
+        if ordered:
+            for value in self.cells.unify_dictionaries().combine_chunks().dictionary.to_pylist():
+                place(value)
+        codes = [-1 if is_missing(cell) else place(cell) for cell in self.listed()]
         return Coded(np.array(codes, dtype=np.int64), list(numbers), ordered)
 
     def numbers(self) -> FloatArray:

@@ -273,6 +273,23 @@ def test_columns_of_categories_that_hold_lists_are_named(kind):
         model.predict(alone(pd.Series(list(UNKNOWN[kind]), dtype=object)))
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("algorithm", [REBELClassifier, MinRiskClassifier])
+def test_intervals_through_arrow_are_named(ordered, algorithm):
+    x = np.random.default_rng(0).normal(size=N)
+    bins = pd.DataFrame({"x": x, "bin": pd.cut(x, 4, ordered=True)})
+    if not ordered:
+        bins["bin"] = bins["bin"].cat.as_unordered()
+    table, y = pa.Table.from_pandas(bins, preserve_index=False), np.arange(N) % 3
+    assert pa.types.is_struct(table.schema.field("bin").type.value_type)
+    message = "^X must hold numbers or categories, got values of type dict in column 'bin' "
+    with pytest.raises(ValueError, match=message):
+        algorithm(n_estimators=2).fit(table, y)
+    texts = pa.Table.from_pandas(bins.assign(bin=bins["bin"].cat.rename_categories(str)), preserve_index=False)
+    with pytest.raises(ValueError, match=message):
+        algorithm(n_estimators=2).fit(texts, y).predict(table)
+
+
 def alone(cells):
     return pd.DataFrame({"a": np.random.default_rng(0).normal(size=N), "c": cells})
 

@@ -52,6 +52,7 @@ MAKERS = {
 NAMES = sorted(MAKERS)
 NEED_A_MATRIX = ("mcboost mc",)
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
+LOOSE = 1e-3  # what MultiBoost's vectors are told to by L-BFGS
 MINMAX = 1.7e308
 
 
@@ -314,7 +315,8 @@ def test_a_weight_of_2_is_the_row_twice(name, seed):
     twice = rng.random(len(y)) < 0.4
     one = fit(name, X, y, cost, np.where(twice, 2.0, 1.0))
     other = fit(name, np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]]), cost)
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-6, atol=1e-6)
+    tolerance = LOOSE if name.startswith("multiboost") else 1e-6
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
 
 
 @law(DRAWN)
@@ -342,9 +344,9 @@ def test_a_loss_of_one_mistake_counts_rows_by_their_weight(times):
 @pytest.mark.parametrize("K", [3, 12])
 @law([name for name in NAMES if name not in DRAWN])
 def test_also_with_categories_of_many_values(name, seed, K):
-    """MultiBoost's vectors are told by L-BFGS to three digits only, those of twelve classes to fewer."""
+    """MultiBoost's vectors of twelve classes are told by L-BFGS to fewer digits."""
     rng, X, y, cost = towns(seed, 3 if name.startswith("multiboost") else K)
-    tolerance = 1e-3 if name.startswith("multiboost") else 1e-6
+    tolerance = LOOSE if name.startswith("multiboost") else 1e-6
     twice = rng.random(len(y)) < 0.4
     more = np.concatenate([np.arange(len(y)), np.flatnonzero(twice)])
     one, other = fit(name, X, y, cost, np.where(twice, 2.0, 1.0)), fit(name, X.iloc[more], y[more], cost)
@@ -448,11 +450,12 @@ def test_the_order_of_the_classes_changes_no_decision(name, seed):
 def test_the_order_of_the_columns_changes_no_decision(name, seed):
     """But for ties of learners, which go to the first column, or, of similarities, along a direction through them.
 
-    Few rows of a leaf are parted equally well by several columns. `MinRiskClassifier` draws columns by their numbers.
+    Rows of different weight leave none but those of columns that part rows alike. `MinRiskClassifier` draws columns by
+    their numbers.
     """
-    rng, X, y, cost = problem(seed, n=200)
-    order = rng.permutation(X.shape[1])
-    one, other = fit(name, X, y, cost), fit(name, X[:, order], y, cost)
+    rng, X, y, cost = problem(seed)
+    order, weight = rng.permutation(X.shape[1]), rng.uniform(0.5, 2.0, len(y))
+    one, other = fit(name, X, y, cost, weight), fit(name, X[:, order], y, cost, weight)
     assert np.mean(one.predict(X) == other.predict(X[:, order])) >= 0.95
 
 
