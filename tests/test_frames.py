@@ -281,8 +281,7 @@ def test_intervals_through_arrow_are_named(ordered, algorithm):
     if not ordered:
         bins["bin"] = bins["bin"].cat.as_unordered()
     table, y = pa.Table.from_pandas(bins, preserve_index=False), np.arange(N) % 3
-    assert pa.types.is_struct(table.schema.field("bin").type.value_type)
-    message = "^X must hold numbers or categories, got values of type dict in column 'bin' "
+    message = "column 'bin'"  # as dicts, or as pandas' intervals where their type is registered
     with pytest.raises(ValueError, match=message):
         algorithm(n_estimators=2).fit(table, y)
     texts = pa.Table.from_pandas(bins.assign(bin=bins["bin"].cat.rename_categories(str)), preserve_index=False)
