@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
 from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any, TypeVar
+
+from minrisk._cached import cached_property
 
 MOST_THREADS = 256  # no machine has more to give; rows are divided among so many at most
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._memory import give_back
 from minrisk._typing import Binned, Codes, FloatArray, IntArray
 from minrisk._workers import Workers
@@ -28,17 +29,23 @@ class Columns:
     binned: Binned  # (d, n)
     n_bins: IntArray
     thresholds: tuple[FloatArray, ...]
+    _one: Lock = field(default_factory=Lock, repr=False)
+
+    @property
+    def index(self) -> SparseIndex:
+        """Of the rows in their present order; all members read the same one, which one of them builds."""
+        with self._one:
+            return self._index
 
     @cached_property
-    def index(self) -> SparseIndex:
-        """Of the rows in their present order; all members read the same one."""
+    def _index(self) -> SparseIndex:
         return SparseIndex.build(self.binned, self.n_bins, Workers())
 
     def reorder(self, order: IntArray) -> None:
         """Rows in another order, in place."""
         for column in self.binned:
             column[:] = column[order]
-        self.__dict__.pop("index", None)
+        self.__dict__.pop("_index", None)
 
 
 def usual_bins(binning: str, asked: int | None, n_rows: int, n_features: int) -> tuple[int | None, int | None]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels.projection import project_rows
 from minrisk._memory import empty, points, read_only
 from minrisk._sums import weighted_sum

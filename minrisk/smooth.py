@@ -6,11 +6,11 @@ Landmarks stand for all rows (Williams and Seeger, "Using the Nyström method to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels.smooth import add_smooth, kernel_matrix
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray

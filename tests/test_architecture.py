@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = {  # a part may import from parts of a lower or equal number
-    "_typing": 0, "_kernels": 0, "_workers": 0, "_memory": 0, "_sums": 0, "_temporary": 0, "_printable": 0, "frames": 0, "codes": 1, "folds": 1, "costs": 1, "validation": 1, "metrics": 2, "binning": 1, "rows": 2,
+    "_typing": 0, "_cached": 0, "_kernels": 0, "_workers": 0, "_memory": 0, "_sums": 0, "_temporary": 0, "_printable": 0, "frames": 0, "codes": 1, "folds": 1, "costs": 1, "validation": 1, "metrics": 2, "binning": 1, "rows": 2,
     "losses": 3, "learners": 3, "steps": 3, "model": 4, "monitors": 4, "whole_round": 5, "boosting": 5,
     "estimator": 6, "selection": 6, "pool": 6, "cost_regression": 6, "smooth_members": 6, "projection": 1, "smooth": 2, "columns": 2, "categories": 1, "inputs": 2, "algorithms": 7,
 }  # fmt: skip
@@ -93,3 +93,9 @@ def test_files_are_written_in_one_way(path):
     for node in ast.walk(code):
         if isinstance(node, ast.Call) and node not in within and writes(node):
             assert own and ast.unparse(node.func) == "open", f"{path}:{node.lineno} writes outside a `write_beside` block"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_property_has_a_lock(path):
+    """See `minrisk._cached`: a fork may leave it locked."""
+    assert not re.search(r"functools import .*cached_property|functools\.cached_property", path.read_text())

@@ -1,5 +1,6 @@
 """Where machine code is kept, what is said of it, and that several processes share it."""
 
+import gc
 import os
 import shutil
 import stat
@@ -327,6 +328,30 @@ def test_a_compilation_that_is_interrupted_can_be_begun_again(tmp_path, monkeypa
     other.release()
     lock.release()
     assert not _cache._Lock(tmp_path / "a.lock").acquire()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_process_that_is_forked_while_kernels_are_compiled_collects_garbage():
+    from minrisk._kernels import _jit
+
+    class Data:
+        data = {"dispatcher": _jit.numba.njit(test_points_are_of_one_type)}
+
+    Data.data["dispatcher"].py_func.__module__, own = "minrisk.made", __name__
+    listener = _jit._Compilations()
+    listener.said = True
+    try:
+        listener.on_start(Data)
+        assert not gc.isenabled()
+        child = os.fork()
+        if child == 0:
+            os._exit(not (gc.isenabled() and listener.depth == 0))
+        assert os.waitpid(child, 0)[1] == 0 and not gc.isenabled()
+        listener.on_end(Data)
+        assert gc.isenabled()
+    finally:
+        test_points_are_of_one_type.__module__ = own
+        gc.enable()
 
 
 def test_threads_may_ask_for_a_kernel_at_the_same_time():

@@ -171,7 +171,7 @@ def test_pools_of_processes(name, method):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", MADE)
 def test_forks_in_the_middle_of_fits(name):
     """Locks that other threads hold at this moment are nobody's in the child."""
     expected, model = alone(name), fitted(name)

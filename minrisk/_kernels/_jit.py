@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import ModuleType
@@ -42,6 +43,8 @@ class _Compilations(event.Listener):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.said, self.depth, self.collects = False, 0, False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
 
     def on_start(self, event: event.Event) -> None:
         if not _is_ours(event):
@@ -59,6 +62,12 @@ class _Compilations(event.Listener):  # type: ignore[misc]
             self.depth -= 1
             if self.depth == 0 and self.collects:
                 gc.enable()
+
+    def _after_fork(self) -> None:
+        """A child has not the thread that compiles."""
+        if self.depth and self.collects:
+            gc.enable()
+        self.depth = 0
 
 
 def _is_ours(event: event.Event) -> bool:

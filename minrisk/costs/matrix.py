@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from minrisk._cached import cached_property
 from minrisk._printable import printable
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, match_labels, named_beside, refer_labels

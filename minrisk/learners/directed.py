@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._typing import FloatArray
 from minrisk.learners.base import Found, Round
 from minrisk.learners.tree import CONSTANT, Tree

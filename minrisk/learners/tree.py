@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray

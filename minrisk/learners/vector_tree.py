@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_directions
 from minrisk._kernels.scores import tree_columns
 from minrisk._typing import FloatArray, IntArray

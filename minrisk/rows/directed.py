@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
+from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import FIXED, SCORE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
 from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
 from minrisk._typing import Bag, FloatArray, IntArray

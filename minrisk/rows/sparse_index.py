@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import MAX_BINS, ROW
 from minrisk._kernels.histogram import BLOCK, index_rows
 from minrisk._memory import read_only
