@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):
-    """`functools.cached_property` without the lock that it has before Python 3.12, one for all instances of a class.
+    """Python's own of this name, without the lock that it has before Python 3.12, one for all instances of a class.
 
     With that lock fits in several threads waited for each other, and one in a forked process for ever, where another
     thread had held it. Two threads that ask at once may both compute the value, which is the same.
