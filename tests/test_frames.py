@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier, costs, load, save
+from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier, costs, load, metrics, save
 from minrisk.categories import Categories
 from minrisk.frames import Column, Frame, is_missing, of_cells
 
@@ -588,12 +588,47 @@ def test_weights_of_every_container(name, kind):
     (lambda w: ["heavy"] * N, "sample_weight must hold a number for each row, got 'heavy' in row 0"),
     (lambda w: ["1"] * N, "sample_weight must hold a number for each row, got '1' in row 0"),
     (lambda w: pd.array([None, *w[1:]], dtype="Float64"), "contains NaN|got <NA> in row 0"),
-    (lambda w: pa.array([None, *w[1:]]), "contains NaN"),
+    (lambda w: pa.array([None, *w[1:]]), "contains NaN"), (lambda w: np.array([np.nan, *w[1:]]), "contains NaN"),
+    (lambda w: [*w[1:], 10**400], f"sample_weight must hold numbers up to 1.8e308, got a larger one in row {N - 1}"),
+    (lambda w: [[1.0], *w[1:]], "sample_weight must hold a number for each row, got several in some"),
+    (lambda w: [*w[1:], "1"], f"sample_weight must hold a number for each row, got '1' in row {N - 1}"),
     (lambda w: [1j] * N, "sample_weight must hold a number for each row, got 1j in row 0"),
     (lambda w: np.full(N, 1j), "sample_weight must hold a number for each row, got 1j in row 0"),
-    (lambda w: [[1]] * N, "1D array"), (lambda w: [{}] * N, "sample_weight must hold a number for each row, got {} in row 0"),
+    (lambda w: [{}] * N, "sample_weight must hold a number for each row, got {} in row 0"),
     (lambda w: DAYS, "sample_weight must hold a number for each row"),
 ])
 def test_weights_that_are_missing_or_no_numbers(weight, message):
+    X, y, given = np.ones((N, 1)), np.arange(N) % 2, weight([1.0] * N)
     with pytest.raises(ValueError, match=message):
-        REBELClassifier(n_estimators=2).fit(np.ones((N, 1)), np.arange(N) % 2, sample_weight=weight([1.0] * N))
+        REBELClassifier(n_estimators=2).fit(X, y, sample_weight=given)
+    for judge in (metrics.expected_cost, metrics.regret, metrics.cost_confusion_matrix):
+        with pytest.raises(ValueError, match="^sample_weight must "):
+            judge(y, y, sample_weight=given)
+    for of_y in (metrics.best_constant_cost, costs.balanced):
+        with pytest.raises(ValueError, match="^sample_weight must "):
+            of_y(y, sample_weight=given)
+
+
+@pytest.mark.parametrize("weight", [5, np.ones((N, 2)), np.ones(N - 1), [1.0] * (N - 1)])
+def test_weights_of_another_shape(weight):
+    y = np.arange(N) % 2
+    with pytest.raises(ValueError, match=f"^sample_weight must have one weight per sample, expected {N}, got"):
+        metrics.expected_cost(y, y, sample_weight=weight)
+    with pytest.raises(ValueError, match=f"^sample_weight must have one weight per sample, expected {N}, got"):
+        costs.balanced(y, sample_weight=weight)
+
+
+def test_balanced_weights_near_the_ends_of_float64():
+    y = [0, 1, 1, 1]
+    for weight in (5e-324, 1.7e308, 10**300):
+        np.testing.assert_allclose(costs.balanced(y, [weight] * 4).values, costs.balanced(y).values, rtol=1e-15)
+    with pytest.raises(ValueError, match="^sample_weight must be finite and zero or more"):
+        costs.balanced(y, [2, -1, 2, 2])
+
+
+def test_numbers_beyond_float64_are_no_costs():
+    for price in (10**400, [1, 10**400], {0: 1, 1: 10**400}):
+        with pytest.raises(ValueError, match="must be a finite number >= 0"):
+            costs.with_reject(costs.uniform([0, 1]), price)
+    with pytest.raises(ValueError, match=r"cost\[0, 1\] must be a number"):
+        costs.as_cost([[0, 10**400], [1, 0]], [0, 1])

@@ -14,6 +14,7 @@ from minrisk.costs.label_cells import check_labels
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels
 from minrisk.costs.matrix import CostMatrix, graded
 from minrisk.costs.tables import is_series
+from minrisk.costs.units import scaled
 
 
 def uniform(classes: Any) -> CostMatrix:
@@ -121,12 +122,14 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
     ill          0     2
     well  0.666667     0
     """
-    from sklearn.utils import check_consistent_length, column_or_1d  # slow to import; the other costs do without
+    from sklearn.utils import column_or_1d  # slow to import; the other costs do without
 
-    check_consistent_length(y, sample_weight)
+    from minrisk.costs.samples import as_weights
+
     classes, codes = np.unique(column_or_1d(check_labels(y)), return_inverse=True)
     count, names = _count(classes)
-    rows = np.bincount(codes, None if sample_weight is None else column_or_1d(sample_weight), count)
+    weight = as_weights(sample_weight, len(codes))
+    rows = np.bincount(codes, None if weight is None else scaled(weight)[0], count)
     if not np.all(np.isfinite(rows)) or rows.min() <= 0:
         worst = classes.tolist()[int(np.argmin(rows))]
         raise ValueError(f"every class must have rows of a weight above 0, got {rows.min():g} in all for {worst!r}.")
@@ -334,7 +337,10 @@ def _count(classes: Any) -> tuple[int, Labels | None]:
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond float64
+        return False
 
 
 def _generator(random_state: Any) -> np.random.Generator | np.random.RandomState:

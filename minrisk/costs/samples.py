@@ -94,7 +94,7 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         decisions=decisions,
         truth=rows,
         decided=columns,
-        weight=_weight(sample_weight, n),
+        weight=as_weights(sample_weight, n),
     )
 
 
@@ -209,14 +209,15 @@ def _positions(
     return np.asarray(found[coded.codes])
 
 
-def _weight(sample_weight: Any, n: int) -> FloatArray | None:
+def as_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Return checked weights, (n,), None where there are none."""
     if sample_weight is None:
         return None
-    weight = np.asarray(column_or_1d(check_weights(sample_weight), dtype=np.float64))
-    if len(weight) != n:
-        raise ValueError(
-            f"sample_weight must have one weight per sample, expected {n}, got {len(weight)}: correct it."
-        )
+    weight = np.asarray(check_weights(sample_weight))
+    if weight.shape not in ((n,), (n, 1)):
+        got = len(weight) if weight.ndim == 1 else f"shape {weight.shape}"
+        raise ValueError(f"sample_weight must have one weight per sample, expected {n}, got {got}: correct it.")
+    weight = weight.ravel().astype(np.float64)
     if not np.isfinite(weight).all() or weight.min() < 0 or not weight.any():
         raise ValueError(
             "sample_weight must be finite and zero or more, with one weight above zero, got "

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.frames import NUMBERS, is_missing
+from minrisk.frames import NUMBERS, is_missing, of_cells
 
 SMALLEST = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
 LEAST_COUNT, MOST_COUNTS = 10, 1 << 16  # of units in the smallest number, and in the largest one, at most
@@ -59,21 +59,33 @@ def check_weights(sample_weight: Any) -> Any:
     Raises
     ------
     ValueError
-        If one is missing, or is no number; if they are a text such as "balanced", or a dict.
+        If one is missing, or is no number of float64; if they are a text such as "balanced", or a dict.
     """
-    if sample_weight is None or isinstance(sample_weight, Real):
-        return sample_weight
-    weights = np.asarray(sample_weight)
+    if isinstance(sample_weight, Real):  # the same for all rows
+        return check_weights([sample_weight])[0]
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.asarray(sample_weight)
+    except ValueError:  # rows of different lengths
+        raise ValueError("sample_weight must hold a number for each row, got several in some.") from None
     if isinstance(sample_weight, Mapping) or weights.ndim == 0:
         raise ValueError(f"sample_weight must hold a number for each row, got {sample_weight!r}: give an array.")
+    if isinstance(sample_weight, list | tuple) and weights.ndim == 1 and weights.dtype.kind not in NUMBERS:
+        weights = of_cells(sample_weight)  # as they are: NumPy makes texts of all beside one
     if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
         return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
     if weights.ndim != 1 or weights.dtype.kind not in "OUSMmc":
         return sample_weight
+    numbers = np.empty(len(weights))
     for row, weight in enumerate(weights.tolist()):
         if is_missing(weight) or not isinstance(weight, Real | Decimal | np.bool_):
             raise ValueError(f"sample_weight must hold a number for each row, got {weight!r} in row {row}.")
-    return weights.astype(np.float64)
+        try:
+            numbers[row] = float(weight)
+        except OverflowError:
+            raise ValueError(f"sample_weight must hold numbers up to 1.8e308, got a larger one in row {row}.") from None
+    return numbers
 
 
 def relative_weights(weight: FloatArray) -> FloatArray:
