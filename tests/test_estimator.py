@@ -61,6 +61,30 @@ def wine():
     return load_wine(return_X_y=True)
 
 
+SPANS = {
+    "all sizes": lambda rng, y: 10.0 ** rng.uniform(-200, 200, len(y)), "two sizes": lambda rng, y: np.where(rng.random(len(y)) < 0.5, 1e200, 1e-200),
+    "one outweighs all": lambda rng, y: np.where(np.arange(len(y)) == 7, 1e300, 1e-5), "by class": lambda rng, y: np.array([1e-200, 1.0, 1e200])[y],
+}  # fmt: skip
+KINDS = [
+    *(algorithm(n_estimators=5) for algorithm in ALGORITHMS), minrisk.MinRiskClassifier(n_estimators=5, cv=1), REBELClassifier(n_estimators=5, weak_learner="similarity", random_state=0),
+    *(minrisk.MinRiskClassifier(n_estimators=5, surrogate=surrogate, random_state=0) for surrogate in ("exponential", "coupled", "gll", "gel")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", KINDS, ids=str)
+@pytest.mark.parametrize("kind", SPANS)
+@pytest.mark.parametrize("cost", [None, COST], ids=["0/1", "costs"])
+def test_weights_of_any_span_are_learnt_from(wine, model, kind, cost):
+    X, y = wine
+    weight = SPANS[kind](np.random.default_rng(0), y)
+    fitted = clone(model).set_params(cost=cost).fit(X, y, sample_weight=weight)
+    assert np.isfinite(fitted.decision_function(X)).all()
+    heaviest = weight.argmax()
+    if cost is None and weight[heaviest] >= 1e10 * np.partition(weight, -2)[-2]:
+        assert fitted.predict(X)[heaviest] == y[heaviest]
+    assert 0 <= 1 - fitted.score(X, y, sample_weight=weight) <= 9
+
+
 # -- labels and inputs -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [10, 20, 30], [1.0, 2.0, 3.0]])
 def test_labels_of_any_kind(wine, labels):
