@@ -98,4 +98,4 @@ def test_files_are_written_in_one_way(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_property_has_a_lock(path):
     """See `minrisk._cached`: a fork may leave it locked."""
-    assert not re.search(r"functools import .*cached_property|functools\.cached_property", path.read_text())
+    assert not re.search(r"^from functools import .*cached_property", path.read_text(), re.M)
