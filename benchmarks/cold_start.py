@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import DATA, ROOT, parser, save, show
+from benchmarks.common import ROOT, load, parser, save, show
 
 IMPORT = "import minrisk"
 IRIS = """
@@ -98,10 +98,8 @@ def csv_of_iris(folder: Path) -> str:
     """Iris as numbers, the class last."""
     import pandas as pd
 
-    frame = pd.read_csv(DATA / "iris.csv.gz")
-    frame["target"] = frame["target"].astype("category").cat.codes
-    path = folder / "iris.csv"
-    frame.to_csv(path, index=False)
+    data, path = load("iris"), folder / "iris.csv"
+    pd.DataFrame(data.X).add_prefix("x").assign(target=data.y).to_csv(path, index=False)
     return str(path)
 
 

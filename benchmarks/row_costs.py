@@ -33,14 +33,14 @@ Costs = Callable[[np.ndarray], np.ndarray]
 
 def shared_matrix(name: str, n_classes: int, seed: int) -> np.ndarray:
     """The published costs of german, random symmetric ones of the others."""
-    if name == "german":
+    if name == "german" and n_classes == 2:
         return np.array([[0.0, 1.0], [5.0, 0.0]])
     return table("symmetric", n_classes, name, seed)
 
 
 def differing_costs(name: str, X: np.ndarray, n_classes: int, seed: int) -> Costs:
     """A function that gives the costs (n, K, K) of rows."""
-    if name == "german":
+    if name == "german" and n_classes == 2:  # and not what stands in for it
         def of_loans(rows: np.ndarray) -> np.ndarray:
             made = np.zeros((len(rows), 2, 2))
             made[:, 0, 1] = 0.1 * rows[:, AMOUNT] * rows[:, DURATION] / 12 / 1000
@@ -99,7 +99,8 @@ def summary(rows: list[dict[str, Any]], part: str, other: str) -> list[dict[str,
         own = [row for row in rows if row["part"] == part and row["set"] == name]
         figures = [key for key in own[0] if key not in ("part", "set", "split")]
         means = {key: float(np.mean([row[key] for row in own])) for key in figures}
-        lines.append({"set": name, **means, "ratio": means["per row"] / means[other]})
+        ratio = 1.0 if means["per row"] == means[other] else float(np.float64(means["per row"]) / means[other])
+        lines.append({"set": name, **means, "ratio": ratio})
     lines.append({"set": "geometric mean", "ratio": float(np.exp(np.mean(np.log([line["ratio"] for line in lines]))))})
     return lines
 

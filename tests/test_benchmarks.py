@@ -104,7 +104,8 @@ def test_every_benchmark_is_found():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "module",
-    ["benchmarks.categories", "benchmarks.kddcup", "benchmarks.quality", "benchmarks.replicate.stagewise_mnist"],
+    ["benchmarks.categories", "benchmarks.kddcup", "benchmarks.quality",
+     "benchmarks.replicate.stagewise_mnist", "benchmarks.row_costs"],
 )
 def test_quick_without_data_sets(module, quick, monkeypatch, tmp_path):
     monkeypatch.setattr(common, "DATA", tmp_path / "nowhere")
@@ -115,6 +116,19 @@ def test_quick_without_data_sets(module, quick, monkeypatch, tmp_path):
     said, *found = quick(module)
     assert anew(module, said, *found)
     assert "nowhere" in said and "scikit-learn's" in said and "in its place" in said
+
+
+def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
+    from benchmarks.cold_start import csv_of_iris
+
+    monkeypatch.setattr(common, "DATA", tmp_path / "nowhere")
+    monkeypatch.setenv(common.QUICK, str(tmp_path))
+    common.load.cache_clear()
+    try:
+        rows = np.loadtxt(csv_of_iris(tmp_path), delimiter=",", skiprows=1)
+    finally:
+        common.load.cache_clear()
+    assert rows.shape[1] == 5 and set(rows[:, -1]) == {0, 1, 2}
 
 
 @pytest.mark.filterwarnings("ignore")
