@@ -43,6 +43,7 @@ class Made(NamedTuple):
 
 WholeRound = Callable[[Totals, Sequence[int]], list[Made]]
 COMPILE_AFTER = 20_000  # rounds of parts: they have then taken longer by what it takes to compile
+LOOK_AGAIN = 500  # rounds of parts, after which another process may have compiled it; a look takes as long as five
 _rounds_of_parts = 0  # so far in this process
 AT_ONCE = 1 << 18  # numbers in the leaf vectors of the rounds of one call
 
@@ -132,7 +133,8 @@ def whole_rounds() -> Iterator[None]:
 def _pays(n_rounds: int, *arguments: Any) -> bool:
     """Whether the kernel is compiled, or enough rounds have been made without it."""
     global _rounds_of_parts
-    if _rounds_of_parts <= COMPILE_AFTER and not is_compiled(logistic_rounds, *arguments):
+    due = _rounds_of_parts % LOOK_AGAIN < n_rounds
+    if _rounds_of_parts <= COMPILE_AFTER and not (due and is_compiled(logistic_rounds, *arguments)):
         _rounds_of_parts += n_rounds
         return _rounds_of_parts > COMPILE_AFTER
     _rounds_of_parts = COMPILE_AFTER + 1  # it is there, and need not be looked for again
