@@ -6,6 +6,8 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -252,6 +254,15 @@ def test_points_that_may_stand_between_thousands_are_told(tmp_path, text, mark, 
     frame = table.frame(labels="y")
     assert [way for way in table.found if "separated" not in way] == ([told] if told else [])
     assert frame["x"].tolist()[-1] in (2.5, 2.0)
+
+
+def test_parquet_texts_that_are_no_texts(tmp_path):
+    """Bytes that were damaged after they had been written as texts."""
+    path = tmp_path / "t.parquet"
+    broken = pa.StringArray.from_buffers(2, pa.py_buffer(np.array([0, 2, 4], dtype=np.int32)), pa.py_buffer(b"\xc3\x28ok"))
+    pq.write_table(pa.table({"a": [1.0, 2.0], "kind": broken}), path)
+    with pytest.raises(TableError, match=r"t\.parquet is not a table that can be read \(.*UTF8.*\): correct the file"):
+        open_table(path)
 
 
 def test_parquet_keeps_decimals_and_dates(tmp_path):

@@ -21,12 +21,13 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from minrisk._printable import short
 from minrisk.costs.labels import listed
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through, write_beside
 from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
 from minrisk.io.lines import LineError, check_lines
-from minrisk.io.values import TableError, as_floats, short, shown, texts_in
+from minrisk.io.values import TableError, as_floats, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -228,6 +229,7 @@ class _ParquetTable(Table):
         read = _guarded(path, lambda: _parquet().ParquetFile(source))
         room.check_parquet(path, read.metadata)
         self._arrow = _guarded(path, read.read)
+        _guarded(path, lambda: self._arrow.validate(full=True))  # texts may be no texts, which pandas trips over later
         super().__init__(path, [str(name) for name in self._arrow.column_names])
 
     def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
