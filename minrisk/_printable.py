@@ -1,4 +1,4 @@
-"""Texts of others, such as labels and names, as they may be shown: what a terminal would obey is escaped."""
+"""Texts of others, such as labels and names, as they may be shown: cut, and what a terminal would obey escaped."""
 
 from __future__ import annotations
 
@@ -33,3 +33,14 @@ def printable(text: str, keep: str = "", write: Callable[[str], str] = repr) -> 
         return write(character)[1:-1] if obeyed else character
 
     return ODD.sub(shown, text)
+
+
+def short(text: str, most: int = 30) -> str:
+    """A text of at most so many characters; of a longer one its beginning.
+
+    Examples
+    --------
+    >>> short("a long story", 7)
+    'a long…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"

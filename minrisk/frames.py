@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray
 
 MISSING = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
@@ -175,10 +176,9 @@ def described(cell: Any) -> tuple[str, str | None]:
     return what, TAKEN_APART if isinstance(cell, (list, dict, set, np.ndarray)) else None
 
 
-def _short(cell: Any, most: int = 60) -> str:
+def _short(cell: Any) -> str:
     """What a cell holds, in a few words."""
-    text = " ".join(str(cell).split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return short(" ".join(str(cell).split()), 60)
 
 
 @dataclass(frozen=True)

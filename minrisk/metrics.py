@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.units import scaled, unscaled
@@ -280,7 +281,7 @@ def _mean_cost(samples: Samples) -> float:
     weight, _ = _near_one(samples.weight, len(samples.truth))
     if samples.per_row:
         costs, exponent = scaled(_costs(samples), 0.0)
-        return _mean((weight * costs).sum(), weight, exponent)
+        return _mean(weighted_sum(weight, costs), weight, exponent)
     shape = samples.values.shape
     cells = _sums(samples.truth * shape[1] + samples.decided, weight, shape[0] * shape[1]).reshape(shape)
     values, exponent = scaled(np.where(cells > 0, samples.values, 0.0), 0.0)
@@ -292,7 +293,7 @@ def _constant_cost(samples: Samples) -> float:
     weight, _ = _near_one(samples.weight, len(samples.truth))
     values, exponent = scaled(samples.values, 0.0)
     if samples.per_row:
-        return min(_mean((weight * column).sum(), weight, exponent) for column in values.T)
+        return min(_mean(weighted_sum(weight, column), weight, exponent) for column in values.T)
     per_class = _sums(samples.truth, weight, len(values))
     return _mean(_column_sums(per_class[:, None], values).min(), weight, exponent)
 
@@ -302,5 +303,5 @@ def _column_sums(weight: FloatArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.multiply(weight, values, order="C").sum(axis=0))
 
 
-def _mean(total: float, weight: FloatArray, exponent: int) -> float:
+def _mean(total: float | FloatArray, weight: FloatArray, exponent: int) -> float:
     return float(unscaled(total / weight.sum(), exponent))

@@ -9,7 +9,8 @@ import fractions
 import signal
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,16 +116,16 @@ SHAPED: dict[str, Callable[[np.ndarray], Any]] = {
     "objects with None": lambda X: _with(X, None, object),
     "objects with text": lambda X: _with(X, "x", object),
     "objects with text of a number": lambda X: _with(X, "1.5", object),
-    "objects with a list": lambda X: _object_cell(X, [1]),
-    "objects with a dict": lambda X: _object_cell(X, {"a": 1}),
+    "objects with a list": lambda X: _with(X, [1], object),
+    "objects with a dict": lambda X: _with(X, {"a": 1}, object),
     "objects with NA": lambda X: _with(X, pd.NA, object),
     "objects with NaT": lambda X: _with(X, pd.NaT, object),
-    "objects with a stranger": lambda X: _object_cell(X, Stranger()),
+    "objects with a stranger": lambda X: _with(X, Stranger(), object),
     "Decimal": lambda X: np.array([[decimal.Decimal(str(v)) for v in row] for row in X.tolist()], dtype=object),
-    "Decimal sNaN": lambda X: _object_cell(X, decimal.Decimal("sNaN")),
+    "Decimal sNaN": lambda X: _with(X, decimal.Decimal("sNaN"), object),
     "Fraction": lambda X: np.array([[fractions.Fraction(str(v)) for v in row] for row in X.tolist()], dtype=object),
-    "integers above 64 bits": lambda X: _object_cell(X, 10**30),
-    "an integer above any float": lambda X: _object_cell(X, 10**400),
+    "integers above 64 bits": lambda X: _with(X, 10**30, object),
+    "an integer above any float": lambda X: _with(X, 10**400, object),
     "texts": lambda X: X.astype(str),
     "fixed bytes": lambda X: X.astype("S"),
     "dates": lambda X: np.full(X.shape, np.datetime64("2020-01-01")),
@@ -198,12 +199,6 @@ SHAPED: dict[str, Callable[[np.ndarray], Any]] = {
     "arrow, dictionary": lambda X: pa.table({"a": pa.array(["u", "v"] * (N // 2)).dictionary_encode(), "b": X[:, 1]}),
     "arrow record batch": lambda X: pa.record_batch({"a": X[:, 0], "b": X[:, 1]}),
 }  # fmt: skip
-
-
-def _object_cell(X: np.ndarray, value: Any) -> np.ndarray:
-    X = X.astype(object)
-    X[N // 2, 1] = value
-    return X
 
 
 LABELLED: dict[str, Callable[[np.ndarray], Any]] = {
@@ -504,17 +499,30 @@ def outcome(number: int) -> Outcome:
     return limited(quietly, told)
 
 
-def limited(do: Callable[[], Any], told: str) -> Outcome:
-    """What comes of it within the time that it has."""
+@contextmanager
+def within(seconds: float, wait: float) -> Iterator[None]:
+    """Raise `Slow` after so many seconds of a processor, or of waiting."""
 
     def stop(*_: Any) -> None:
         raise Slow
 
     before = [(kind, signal.signal(kind, stop)) for kind in (signal.SIGALRM, signal.SIGPROF)]
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    signal.setitimer(signal.ITIMER_REAL, WAIT)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, wait)
     try:
-        do()
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for kind, handler in before:
+            signal.signal(kind, handler)
+
+
+def limited(do: Callable[[], Any], told: str) -> Outcome:
+    """What comes of it within the time that it has."""
+    try:
+        with within(SECONDS, WAIT):
+            do()
         return Outcome("answer", told)
     except Slow:
         return Outcome("hang", told)
@@ -524,11 +532,6 @@ def limited(do: Callable[[], Any], told: str) -> Outcome:
         return Outcome("wrong", told, str(problem) or where(problem))
     except Exception as problem:
         return Outcome("error", told, str(problem)) if is_clear(problem) else Outcome("unclear", told, where(problem))
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for kind, handler in before:
-            signal.signal(kind, handler)
 
 
 def is_clear(problem: Exception) -> bool:

@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from minrisk.cli.app import app
+from tests.odd_inputs import Slow, within
 
 CASES, SECONDS = int(os.environ.get("MINRISK_ATTACK_CASES", "60")), 20
 FEW = ("--method", "rebel", "--n-estimators", "2")
@@ -184,24 +185,6 @@ def malformed(rng):
 
 
 # -- what comes of them ----------------------------------------------------------------------------------------------------
-class NoEnd(BaseException):
-    """A command took too long."""
-
-
-@contextlib.contextmanager
-def within(seconds):
-    def stop(*_):
-        raise NoEnd
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def fault_of(result):
     """What is wrong with a result, be it an answer or an error; "" for nothing."""
     told = [line for line in result.stderr.splitlines() if not line.startswith("minrisk: note: ")]
@@ -272,9 +255,9 @@ def attack(cases, folder, seed=0):
         for command, arguments in commands.items():
             start = time.perf_counter()
             try:
-                with within(SECONDS):
+                with within(SECONDS, SECONDS):
                     result = CliRunner().invoke(app, arguments)
-            except NoEnd:
+            except Slow:
                 yield Outcome(case, done, command, None, SECONDS, "no end")
                 continue
             fault = fault_of(result)

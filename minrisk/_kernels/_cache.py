@@ -181,7 +181,7 @@ class _Files:
             return None
         if hashlib.sha256(code).digest() != checksum:
             raise ValueError("a file is damaged")
-        return caching.pickle.loads(code)
+        return serialize.loads(code)
 
     def save(self, key: Any, data: Any) -> None:
         """Write both files, each as a whole; a reader who sees one of them old finds that they do not fit."""

@@ -197,7 +197,7 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
 
 def quoted(labels: Sequence[Any]) -> str:
     """Labels as messages show them: in quotes, numbers too, so that they differ from the numbers of rows."""
+    from minrisk._printable import short
     from minrisk.costs.labels import listed
-    from minrisk.io.values import short
 
     return listed([short(str(label), 60) for label in labels])

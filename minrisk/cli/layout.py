@@ -112,7 +112,7 @@ def bar(share: float, largest: float) -> Text:
 def spark(values: Sequence[float] | FloatArray, width: int = 30) -> str:
     """A course as a line of blocks."""
     at = np.unique(np.linspace(0, len(values) - 1, min(width, len(values))).round().astype(int))
-    chosen = np.asarray(values, dtype=float)[at] / 2.0  # half as large, so that differences stay finite
+    chosen = np.asarray(values, dtype=float)[at]
     low, high = chosen.min(), chosen.max()
     height = np.zeros(len(chosen)) if high == low else (chosen - low) / (high - low)
     return "".join(BARS[round(h * (len(BARS) - 1))] for h in height)

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from minrisk.frames import is_missing, of_cells
+from minrisk.frames import NUMBERS, is_missing, of_cells
 
-NUMBERS = "biuf"  # kinds of dtypes, truth values among them
 KINDS = NUMBERS + "UMc"  # ... of arrays of labels; M are dates, and scikit-learn refuses complex numbers
 AS_TEXTS = "make texts of them, as y.astype(str) does"
 

@@ -186,10 +186,7 @@ def _coded(y: Any, name: str) -> _Coded:
         distinct, codes = np.unique(values, return_inverse=True)
         return _Coded(distinct.tolist(), codes)
     items = list(values) if values.dtype.kind == "M" else values.tolist()  # dates as `as_labels` has them
-    try:
-        position = {label: i for i, label in enumerate(dict.fromkeys(items))}
-    except TypeError:
-        raise ValueError(f"{name} must hold numbers or texts, got {items[0]!r}: make texts of its labels.") from None
+    position = {label: i for i, label in enumerate(dict.fromkeys(items))}
     return _Coded(
         list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items))
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,12 +16,12 @@ import numpy as np
 import minrisk
 from minrisk.algorithms.min_risk import COST_TRAINED, POSTERIOR
 from minrisk.categories import FEW_VALUES, MOST_SHARES
+from minrisk.costs.units import LARGEST
 from minrisk.io.arrays import Allowance
-from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, shown
+from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, short_repr
 from minrisk.losses.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
-LARGEST = sys.float_info.max
 MOST_FEATURES = 1 << 22  # of which importances take 32 MB
 MOST = (1 << 31) - 1  # of rounds and the like
 SETTING = 100  # letters of a parameter's value
@@ -210,16 +209,16 @@ def check(rule: Any, value: Any, name: str) -> None:
     """Compare a value of the header with its rule; raises `ValueError`, naming its place."""
     if isinstance(rule, Fields):
         if not isinstance(value, dict):
-            raise ValueError(f"{name} must be an object, got {shown(value)}.")
+            raise ValueError(f"{name} must be an object, got {short_repr(value)}.")
         missing, known = rule.needed.keys() - value.keys(), {**rule.needed, **rule.optional}
         if missing or not value.keys() <= known.keys():
             what, field = ("lacks", missing) if missing else ("has an unknown field,", value.keys() - known.keys())
-            raise ValueError(f"{name} {what} {shown(min(field))}.")
+            raise ValueError(f"{name} {what} {short_repr(min(field))}.")
         for field, inner in value.items():
             check(known[field], inner, f"{name}[{field!r}]")
     elif isinstance(rule, Listed):
         if not isinstance(value, list) or len(value) < rule.least:
-            raise ValueError(f"{name} must be a list of {rule.least} or more, got {shown(value)}.")
+            raise ValueError(f"{name} must be a list of {rule.least} or more, got {short_repr(value)}.")
         if hasattr(rule.of, "accepts") and all(map(rule.of.accepts, value)):
             return
         for place, inner in enumerate(value):
@@ -227,7 +226,7 @@ def check(rule: Any, value: Any, name: str) -> None:
     elif isinstance(rule, Maybe) and value is not None:
         check(rule.rule, value, name)
     elif not rule.accepts(value):
-        raise ValueError(f"{name} must be {rule}, got {shown(value)}.")
+        raise ValueError(f"{name} must be {rule}, got {short_repr(value)}.")
 
 
 def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:

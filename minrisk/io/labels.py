@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._printable import short
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, match_labels, named_beside
@@ -25,10 +26,9 @@ DTYPE = re.compile(
 SHOWN = 60  # characters of a value in a message
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A value as messages show it, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return short(repr(value), SHOWN)
 
 
 def costs_out(estimator: Any) -> tuple[dict[str, FloatArray], dict[str, Any]]:
@@ -107,7 +107,7 @@ def labels_in(labels: dict[str, Any], room: Allowance) -> Labels:
     except (ValueError, TypeError, OverflowError):
         held = False
     if not held:
-        raise ValueError(f"it has labels that are not of their dtype {written!r}, such as {shown(values[:1])}.")
+        raise ValueError(f"it has labels that are not of their dtype {written!r}, such as {short_repr(values[:1])}.")
     return array
 
 

@@ -119,8 +119,6 @@ def load(path: str | Path) -> Any:
             return restore(Contents(io_arrays.Unpacked(whole, size), size))
         except MemoryError:
             raise
-        except RecursionError:
-            what = "its header is nested too deeply."
         except BROKEN as error:
             what = f"its archive is broken ({type(error).__name__}: {error})."
         except OSError as error:

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk.algorithms.min_risk import POSTERIOR
+from minrisk.costs.units import LARGEST
 from minrisk.io.arrays import Allowance, Unpacked
-from minrisk.io.header import LARGEST, read_header
-from minrisk.io.labels import shown
+from minrisk.io.header import read_header
+from minrisk.io.labels import short_repr
 from minrisk.learners.rounded_vectors import EXPONENTS
 from minrisk.learners.tree import MAX_DEPTH
 from minrisk.rows.points import FARTHEST
@@ -270,7 +271,7 @@ class Contents(Mapping[str, np.ndarray]):
             groups.add(group)
             parts |= arrays
         if unknown := names - parts.keys():
-            raise ValueError(f"it has an array {shown(min(unknown))}, which does not belong to such a model.")
+            raise ValueError(f"it has an array {short_repr(min(unknown))}, which does not belong to such a model.")
         if strange := groups - HELD_BY[self.algorithm]:
             raise ValueError(f"it is of {self.algorithm}, which has no {min(strange)}.")
         return groups, parts

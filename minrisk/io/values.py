@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minrisk._printable import short
 from minrisk.costs.labels import match_truth, written_truths
 from minrisk.io.atomic import STREAM
 from minrisk.io.dialect import COMMA_NUMBER
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY", "NAMELESS", "TableError", "as_known", "columns_of_words", "matched", "nearly_numbers", "row_numbers",
-    "short", "shown", "take_features", "take_labels", "written",
+    "shown", "take_features", "take_labels", "written",
 ]  # fmt: skip
 
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
@@ -394,7 +395,3 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
-
-
-def short(text: str, most: int = 30) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
