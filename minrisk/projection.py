@@ -144,12 +144,15 @@ class Moments:
         shifted = means - share @ means
         room = min(DISCRIMINANT, Z.shape[1])  # as many columns as features, at most
         n_fisher = min(len(classes) - 1, FISHER, room)
-        _, fisher = eigh((shifted * share[:, None]).T @ shifted, inside)
-        fisher = fisher[:, ::-1][:, :n_fisher]
+        ratio, fisher = eigh((shifted * share[:, None]).T @ shifted, inside)
+        fisher = _upward(fisher * (ratio > NULL * ratio[-1]))[:, ::-1][:, :n_fisher]
         first, second = np.triu_indices(len(classes) if len(classes) <= MANY else 0, 1)
         apart = means[first] - means[second]
         parting = cho_solve(cho_factor(inside), apart.T)
-        nearest = np.argsort(np.einsum("ij,ji->i", apart, parting), kind="stable")[: room - n_fisher]
+        distance = np.einsum("ij,ji->i", apart, parting)
+        distance[distance <= NULL * distance.max(initial=0.0)] = np.inf  # classes in one place are not parted
+        nearest = np.argsort(distance, kind="stable")[: room - n_fisher]
+        parting[:, np.isinf(distance)] = 0.0
         return np.concatenate([_unit(fisher), _unit(parting[:, nearest])], axis=1)
 
 
@@ -229,9 +232,7 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     variance, axes = np.linalg.eigh(covariance / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
     axes = axes[:, ::-1][:, : min(SPACE, kept)]
-    size = np.abs(axes)
-    largest = np.argmax(size > (1.0 - SAME) * size.max(axis=0), axis=0)  # the first of equals: two features' are
-    axes = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    axes = _upward(axes)
     return Moments(rows, np.concatenate([part_of(part) @ axes for part in slices]), axes, center, scale)
 
 
@@ -244,6 +245,15 @@ def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:
     noise = float(weight @ np.sum(Z**2, axis=1) ** 2 / total - np.sum(S**2)) / total
     share = min(1.0, max(0.0, noise / apart)) if apart > 0 else 1.0
     return np.asarray((1 - share) * S + (share * mean + 1e-9) * np.eye(len(S)))
+
+
+def _upward(axes: FloatArray) -> FloatArray:
+    """Axes (r, m), each with the sign that makes its largest entry positive: of an eigenvector rounding chooses it."""
+    if axes.size == 0:
+        return axes
+    size = np.abs(axes)
+    largest = np.argmax(size > (1.0 - SAME) * size.max(axis=0), axis=0)  # the first of equals: two features' are
+    return np.asarray(axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0))
 
 
 def _unit(directions: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import PredefinedSplit
 
@@ -52,7 +53,7 @@ MAKERS = {
 NAMES = sorted(MAKERS)
 NEED_A_MATRIX = ("mcboost mc",)
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-LOOSE = 1e-3  # what MultiBoost's vectors are told to by L-BFGS
+SEEN_TO = {"multiboost": 2e-3, "multiboost exponential": 2e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 
 
@@ -85,6 +86,14 @@ def problem(seed, K=3, n=None):
     cost = rng.integers(1, 11, size=(K, K)).astype(float)
     np.fill_diagonal(cost, 0.0)
     return rng, X, y, cost
+
+
+def assert_scores_agree(name, one, other):
+    """Where a loss is flat, L-BFGS and line searches without an end in sight tell scores to few digits."""
+    if name in SEEN_TO:
+        np.testing.assert_allclose(expit(one), expit(other), rtol=0.0, atol=SEEN_TO[name])
+    else:
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 
 def towns(seed, K):
@@ -315,8 +324,7 @@ def test_a_weight_of_2_is_the_row_twice(name, seed):
     twice = rng.random(len(y)) < 0.4
     one = fit(name, X, y, cost, np.where(twice, 2.0, 1.0))
     other = fit(name, np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]]), cost)
-    tolerance = LOOSE if name.startswith("multiboost") else 1e-6
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
+    assert_scores_agree(name, one.decision_function(X), other.decision_function(X))
 
 
 @law(DRAWN)
@@ -346,11 +354,10 @@ def test_a_loss_of_one_mistake_counts_rows_by_their_weight(times):
 def test_also_with_categories_of_many_values(name, seed, K):
     """MultiBoost's vectors of twelve classes are told by L-BFGS to fewer digits."""
     rng, X, y, cost = towns(seed, 3 if name.startswith("multiboost") else K)
-    tolerance = LOOSE if name.startswith("multiboost") else 1e-6
     twice = rng.random(len(y)) < 0.4
     more = np.concatenate([np.arange(len(y)), np.flatnonzero(twice)])
     one, other = fit(name, X, y, cost, np.where(twice, 2.0, 1.0)), fit(name, X.iloc[more], y[more], cost)
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
+    assert_scores_agree(name, one.decision_function(X), other.decision_function(X))
 
 
 # -- order and scale ---------------------------------------------------------------------------------------------------

@@ -376,3 +376,18 @@ def test_a_weight_of_two_is_two_rows_to_the_shrinkage(n, d, seed):
 def test_a_covariance_of_nothing_can_be_inverted():
     found = shrunk_covariance(np.zeros((4, 3)), np.ones(4))
     assert np.linalg.eigvalsh(found)[0] > 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_directions_do_not_depend_on_the_order_of_the_rows(seed):
+    """Nor do their signs, nor those where two classes lie in one place: a direction made of rounding is 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 4))
+    X[10:20] = X[:10]  # the second class is where the first one is
+    codes, weight, order = np.repeat([0, 1, 2], 10), np.ones(30), rng.permutation(30)
+    rows = np.arange(30)
+    one = fit_moments(X, weight, rows)
+    other = fit_moments(X[order], weight, rows)
+    found, again = one.discriminant(codes, weight, rows), other.discriminant(codes[order], weight, rows)
+    assert found.shape == (4, 4) and np.count_nonzero(np.all(found == 0.0, axis=0)) == 1
+    np.testing.assert_allclose(found, again, atol=1e-9)

@@ -118,6 +118,7 @@ def corrupt(path):
     yield "empty.csv", b"", "is empty"
     yield "blank.csv", b"\n\n", "is empty"
     yield "header.csv", b"a,b\n", "holds column names but no rows"
+    yield "nameless.csv", b"a,,(v,b\n", "holds column names but no rows"
     yield "twice.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'"
     yield "long.csv", b"a,b\n1,2,3\n", r"has more cells in line 2 than its header \(3, not 2\): correct the line, or put a cell that holds ','"
     yield "longer.csv", b"a,b\n1,2\n\n1,2,3\n", "has more cells in line 4 than its header"

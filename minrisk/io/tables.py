@@ -133,17 +133,21 @@ class _CsvTable(Table):
         notes = check_lines(text.content, text.delimiter, header, text.first)
         self._bytes = text.content.encode()
         self._path, self._header = path, header
-        nameless = [j for j, name in enumerate(header) if name == ""]
-        empty = set[int]()
+        nameless = [str(j) for j, name in enumerate(header) if name == ""]
+        empty = set[str]()
         if nameless:
             cells = self._read(nameless, dtype=str, na_filter=False)
             empty = {j for j in nameless if not cells[j].str.strip().any()}
-        self._positions = [j for j in range(len(header)) if j not in empty]
-        super().__init__(path, [header[j] for j in self._positions])
+        self._positions = [str(j) for j in range(len(header)) if str(j) not in empty]
+        super().__init__(path, [header[int(j)] for j in self._positions])
         self.found, self.notes = list(text.found), notes
 
-    def _read(self, positions: Sequence[int], **how: Any) -> pd.DataFrame:
-        """Columns by their positions, in the order of the file; cells beyond the header are empty."""
+    def _read(self, positions: Sequence[str], **how: Any) -> pd.DataFrame:
+        """Columns by their positions, in the order of the file; cells beyond the header are empty.
+
+        Positions are texts here. Whole numbers that name columns pandas mistakes for places among those that are used
+        where a table has no rows.
+        """
         import pandas as pd
 
         # the same bits as in Parquet: pandas 3 reads so by itself, and warns when asked to
@@ -151,8 +155,9 @@ class _CsvTable(Table):
         return _guarded(
             self._path,
             lambda: pd.read_csv(
-                io.BytesIO(self._bytes), sep=self._text.delimiter, header=0, names=list(range(len(self._header))),
-                index_col=False, usecols=positions, keep_default_na=False, low_memory=False, **exact, **how,
+                io.BytesIO(self._bytes), sep=self._text.delimiter, header=0,
+                names=list(map(str, range(len(self._header)))), index_col=False, usecols=positions,
+                keep_default_na=False, low_memory=False, **exact, **how,
             ),
         )  # fmt: skip
 
