@@ -20,7 +20,8 @@ MODULES = sorted(
     for path in (ROOT / "benchmarks").rglob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
 )  # fmt: skip
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds; kernels are compiled there
-ELSEWHERE = ("benchmarks.attack", "benchmarks.cold_start", "benchmarks.memory", "benchmarks.replicate.two_sided_stumps")  # not our `fit`, or not in this process
+ELSEWHERE = ("benchmarks.attack", "benchmarks.before_after", "benchmarks.cold_start", "benchmarks.memory",
+             "benchmarks.replicate.two_sided_stumps")  # not our `fit`, or not in this process
 PEERS = ("lightgbm", "xgboost", "catboost", "costsensitive", "imbens", "cvxpy")
 NOTHING_INSTEAD = ("benchmarks.kddcup",)  # of its data
 
