@@ -45,7 +45,7 @@ def fit(name: str, jobs: int) -> tuple[Any, Any, np.ndarray]:
     from dataclasses import replace
 
     from minrisk import MinRiskClassifier
-    from minrisk.learners.rounded_vectors import RoundedVectors
+    from minrisk.model.rounded_vectors import RoundedVectors
 
     X, y, X_test = halves(load(name))
     exact: list[np.ndarray] = []

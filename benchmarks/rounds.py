@@ -36,10 +36,10 @@ from benchmarks.common import parser, save, show
 from benchmarks.time_to_error import SINGLE
 from minrisk import MinRiskClassifier
 from minrisk._kernels._exponential import exponential
-from minrisk.monitors import ProgressBar
-from minrisk.rows.growth import Growth
-from minrisk.rows.local import LocalRows
-from minrisk.selection import usual_share
+from minrisk.boosting.monitors import ProgressBar
+from minrisk.ensemble.selection import usual_share
+from minrisk.rows.local.growth import Growth
+from minrisk.rows.local.rows import LocalRows
 
 SIZE = {"n": 20_000, "d": 200}
 CLASSES = (10, 30, 100, 300, 1000)
@@ -128,7 +128,7 @@ def tree_sizes(tree: Any, leaf_rows: np.ndarray) -> dict[str, int]:
 def watched() -> Iterator[None]:
     Clock.watch = Stopwatch()
     with ExitStack() as stack:
-        stack.enter_context(patch("minrisk.monitors.ProgressBar", Clock))
+        stack.enter_context(patch("minrisk.boosting.monitors.ProgressBar", Clock))
         for (owner, name), part in PARTS.items():
             stack.enter_context(patch.object(owner, name, Clock.watch.wrap(getattr(owner, name), part)))
         yield

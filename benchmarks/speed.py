@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.common import interleaved, load, parser, save, show, there
 from minrisk import REBELClassifier
-from minrisk.monitors import RiskHistory
+from minrisk.boosting.monitors import RiskHistory
 
 BASE = {"n": 20_000, "d": 50, "K": 10}
 GROWN = {"n": (10_000, 20_000, 40_000, 80_000, 160_000), "d": (25, 50, 100, 200, 400), "K": (2, 4, 8, 16, 32, 64, 100)}
@@ -56,7 +56,7 @@ class Clock(RiskHistory):
 
 def watched_fit(X: np.ndarray, y: np.ndarray, **parameters: Any) -> Clock:
     """The clock of one fit."""
-    with patch("minrisk.monitors.RiskHistory", Clock):
+    with patch("minrisk.boosting.monitors.RiskHistory", Clock):
         REBELClassifier(**parameters).fit(X, y)
     return Clock.made.pop()
 

@@ -72,9 +72,9 @@ def _stumps_and_shared_trees() -> None:
 
 def _vector_trees() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
-    from minrisk.rows.growth import LARGE
-    from minrisk.smooth import fit_basis
-    from minrisk.whole_round import whole_rounds
+    from minrisk.boosting.whole_round import whole_rounds
+    from minrisk.model.smooth import fit_basis
+    from minrisk.rows.local.growth import LARGE
 
     X = np.random.default_rng(0).normal(size=(LARGE + 1, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))

@@ -24,14 +24,14 @@ from minrisk.inputs import FEW_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
-    from minrisk.binning import Binner
-    from minrisk.boosting import Recipe
+    from minrisk.boosting.loop import Recipe
+    from minrisk.boosting.monitors import ProgressBar
     from minrisk.costs import CostMatrix
-    from minrisk.losses.links import Link
-    from minrisk.model import AdditiveModel
-    from minrisk.monitors import ProgressBar
+    from minrisk.data.binning import Binner
+    from minrisk.model.additive import AdditiveModel
+    from minrisk.model.links import Link
     from minrisk.rows.base import RowCosts
-    from minrisk.rows.local import LocalRows
+    from minrisk.rows.local.rows import LocalRows
 
 LEAST_COST = 1e-300  # of which there is a logarithm
 NO_LINK = (
@@ -125,7 +125,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, cost: Any) -> None:
         """Train; the parameters are checked."""
-        from minrisk.monitors import ProgressBar
+        from minrisk.boosting.monitors import ProgressBar
 
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
         X, y = self._check_training(X, y, sample_weight, goes_on)
@@ -145,7 +145,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
     ) -> Prepared:
         """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
-        from minrisk.monitors import split_rows
+        from minrisk.boosting.monitors import split_rows
         from minrisk.rows.base import RowCosts
 
         weight = self._weights(sample_weight, X)
@@ -177,7 +177,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""
-        from minrisk.binning import fit_binner
+        from minrisk.data.binning import fit_binner
 
         return fit_binner(X, self.binning, self.max_bins, *training)
 
@@ -185,7 +185,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
     ) -> LocalRows:
         """Rows of X, or of a part of it."""
-        from minrisk.rows.local import LocalRows
+        from minrisk.rows.local.rows import LocalRows
 
         return LocalRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
 
@@ -206,10 +206,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _boost(self, data: Prepared, goes_on: bool, bar: ProgressBar) -> None:
         """Run the rounds and keep what they made, or a constant where they made nothing better."""
-        from minrisk.boosting import Progress, boost, constant
-        from minrisk.learners.tree import pack
-        from minrisk.model import AdditiveModel
-        from minrisk.monitors import EarlyStopping, RiskHistory
+        from minrisk.boosting.loop import Progress, boost, constant
+        from minrisk.boosting.monitors import EarlyStopping, RiskHistory
+        from minrisk.model.additive import AdditiveModel
+        from minrisk.model.packed import pack
 
         rows, thresholds = data.rows, data.binner.thresholds
         recipe = self._recipe(rows.costs, thresholds)
@@ -264,7 +264,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _constant(self, link: Link | None, costs: RowCosts) -> FloatArray:
         """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""
-        from minrisk.losses.links import constant_scores
+        from minrisk.model.links import constant_scores
 
         if link is None:
             return costs.constant_scores()

@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minrisk._typing import FloatArray, Labels
-from minrisk.categories import Categories
-from minrisk.costs.label_cells import check_labels
-from minrisk.frames import Frame
+from minrisk.data.categories import Categories
+from minrisk.data.frames import Frame
+from minrisk.data.label_cells import check_labels
 from minrisk.validation import (
     Choice,
     Features,

@@ -13,10 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.frames import COUNTED, MEASURED, Column, Frame
+from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 
 LARGEST_SEED = 2**32 - 1
-MAX_DEPTH = 64  # as in minrisk.learners.tree, which this does without: it takes time to import
+MAX_DEPTH = 64  # as in minrisk.model.trees, which this does without: it takes time to import
 MOST_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 
 

@@ -5,15 +5,15 @@ from dataclasses import fields
 import numpy as np
 
 from minrisk._workers import Workers
-from minrisk.binning import fit_binner
-from minrisk.boosting import Recipe
+from minrisk.boosting.loop import Recipe
 from minrisk.costs.units import AvoidableCosts
+from minrisk.data.binning import fit_binner
 from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
-from minrisk.learners.stored_trees import read_trees, stored
 from minrisk.losses.coupled import coupled_loss
+from minrisk.model.stored_trees import read_trees, stored
 from minrisk.rows.base import RowCosts
-from minrisk.rows.local import LocalRows
+from minrisk.rows.local.rows import LocalRows
 from minrisk.steps.closed_form import ClosedFormStep
 from minrisk.steps.newton import NewtonStep
 

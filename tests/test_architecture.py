@@ -8,11 +8,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
-LAYERS = {  # a part may import from parts of a lower or equal number
-    "_typing": 0, "_cached": 0, "_kernels": 0, "_workers": 0, "_memory": 0, "_sums": 0, "_temporary": 0, "_printable": 0, "frames": 0, "codes": 1, "folds": 1, "costs": 1, "validation": 1, "metrics": 2, "binning": 1, "rows": 2,
-    "losses": 3, "learners": 3, "steps": 3, "model": 4, "monitors": 4, "whole_round": 5, "boosting": 5,
-    "estimator": 6, "selection": 6, "pool": 6, "cost_regression": 6, "smooth_members": 6, "projection": 1, "smooth": 2, "columns": 2, "categories": 1, "inputs": 2, "algorithms": 7,
-}  # fmt: skip
+ORDER = (  # a package, or a module at the top, imports from those before it only
+    "_typing", "_cached", "_temporary", "_printable", "_kernels", "_memory", "_sums", "_workers", "data", "costs", "rows", "model", "rows.local",
+    "losses", "steps", "learners", "boosting", "validation", "metrics", "inputs", "ensemble", "estimator", "algorithms", "io",
+    "inspection", "demo", "_warmup", "cli", "__main__", "__init__",
+)  # fmt: skip
+MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
+ROUNDS_ELSEWHERE = {"_kernels/whole_round.py", "ensemble/smooth_members.py"}  # beside `boost`; see docs/developers/design.md
 
 
 def imports(path, everywhere=True):
@@ -28,21 +30,48 @@ def part_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+def package_of(name):
+    """The entry of `ORDER` that a dotted name of ours belongs to."""
+    parts = name.split(".")[1:]
+    if len(parts) > 1 and parts[:2] == ["rows", "local"] and name != "minrisk.rows.local":
+        return "rows.local"
+    return parts[0] if parts else "__init__"
+
+
+def imported_modules(path):
+    """Ours, also those named by `from package import module`, and for type checkers only."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "minrisk":
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                yield inside if inside in MODULES else node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "minrisk")
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_numba_is_imported_by_kernels_only(path):
     if part_of(path) != "_kernels":
         assert not any(name.split(".")[0] == "numba" for name in imports(path))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_run_one_way(path):
-    own = LAYERS.get(part_of(path))
-    if own is None:
-        return
-    for name in imports(path):
-        if name.startswith("minrisk."):
-            other = LAYERS.get(name.split(".")[1])
-            assert other is not None and other <= own, f"{path} imports {name}"
+def test_every_package_has_its_place():
+    assert {package_of(name) for name in MODULES} == set(ORDER)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_imports_run_one_way(name):
+    own = ORDER.index(package_of(name))
+    for other in imported_modules(MODULES[name]):
+        if package_of(other) not in (package_of(name), "__init__"):  # `from minrisk import load` is for users, and cli
+            assert ORDER.index(package_of(other)) < own, f"{name} imports {other}"
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    waiting = {name: set(imported_modules(path)) & set(MODULES) - {name} for name, path in MODULES.items()}
+    while free := {name for name, others in waiting.items() if not others}:
+        waiting = {name: others - free for name, others in waiting.items() if name not in free}
+    assert not waiting, f"circles among {sorted(waiting)}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -63,9 +92,18 @@ def test_no_pickle_no_print_no_stub(path):
     assert not re.search(r"^\s*print\(|\bNotImplementedError\b|\bjitclass\(|\bTODO\b|\bFIXME\b", source, re.M)
 
 
+def loops_over_rounds(path):
+    """Lines of loops whose bounds or conditions speak of rounds, and that are no comprehension."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.For, ast.While)):
+            bounds = ast.unparse(node.iter if isinstance(node, ast.For) else node.test)
+            if re.search(r"\bn_rounds\b|^seeds$|\breached <", bounds):
+                yield node.lineno
+
+
 def test_one_loop_over_rounds():
-    loops = [path for path in FILES if re.search(r"for \w+ in range\(.*n_rounds", path.read_text())]
-    assert [path.name for path in loops] == ["boosting.py"]
+    found = {str(path.relative_to(ROOT)) for path in FILES if list(loops_over_rounds(path))}
+    assert found == {"boosting/loop.py", *ROUNDS_ELSEWHERE}
 
 
 def test_importing_the_package_imports_nothing_heavy():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from minrisk._workers import Workers
-from minrisk.binning import fit_binner
+from minrisk.data.binning import fit_binner
 
 values = st.floats(-1e6, 1e6) | st.just(float("nan")) | st.sampled_from([0.0, -0.0, 1.0, 1e-300, 5e-324])
 columns = st.integers(1, 40).flatmap(lambda n: arrays(np.float64, (n, 2), elements=values))

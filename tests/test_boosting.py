@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from minrisk.boosting import boost
+from minrisk.boosting.loop import boost
+from minrisk.boosting.monitors import EarlyStopping, RiskHistory
 from minrisk.losses.coupled import coupled_loss
-from minrisk.monitors import EarlyStopping, RiskHistory
 from tests.helpers import make_data, make_recipe, make_rows, random_costs
 
 
@@ -56,7 +56,7 @@ def test_threads_and_blocks_do_not_change_a_bit(base):
 
 
 def test_threads_do_not_change_a_bit_at_a_size_where_they_work(monkeypatch):
-    monkeypatch.setattr("minrisk.rows.local.INLINE_WORK", 1)
+    monkeypatch.setattr("minrisk.rows.local.rows.INLINE_WORK", 1)
     one, _ = run(n_threads=1, max_depth=4)
     two, _ = run(n_threads=2, max_depth=4)
     assert one.losses == two.losses and np.array_equal(one.vectors, two.vectors)

@@ -23,8 +23,8 @@ from minrisk import (
     load,
     save,
 )
-from minrisk.categories import FOLDS, PRIOR, Categories
-from minrisk.folds import odd_numbers, row_keys
+from minrisk.data.categories import FOLDS, PRIOR, Categories
+from minrisk.data.row_keys import odd_numbers, row_keys
 from tests.forging import changed
 
 MODELS = {

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 import minrisk
 from minrisk import MinRiskClassifier, REBELClassifier, costs
-from minrisk.cost_regression import CostRegression, mean_costs
+from minrisk.ensemble.cost_regression import CostRegression, mean_costs
 from tests.helpers import make_costs
 
 C = np.array([[0, 1, 4], [2, 0, 1], [10, 3, 0.0]])

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier, costs, load, metrics, save
-from minrisk.categories import Categories
-from minrisk.frames import Column, Frame, is_missing, of_cells
+from minrisk.data.categories import Categories
+from minrisk.data.frames import Column, Frame, is_missing, of_cells
 
 try:
     import polars as pl

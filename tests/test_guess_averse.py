@@ -13,9 +13,9 @@ from sklearn.metrics import log_loss
 from minrisk._kernels._exponential import HIGHEST, LOWEST, exponential, logarithm
 from minrisk.losses.base import JOINT, SEPARABLE
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
-from minrisk.losses.links import LINKS, log_probabilities, probabilities
+from minrisk.model.links import LINKS, log_probabilities, probabilities
 from minrisk.rows.base import EXPONENTIAL
-from minrisk.rows.local import fixed_factor
+from minrisk.rows.local.rows import fixed_factor
 from tests.helpers import make_costs, random_costs
 
 KINDS = GuessAverseLoss.KINDS

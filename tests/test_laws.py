@@ -23,7 +23,7 @@ from minrisk import (
     StagewiseMCBoostClassifier,
 )
 from minrisk.algorithms import ALGORITHMS
-from minrisk.categories import Categories
+from minrisk.data.categories import Categories
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost, regret
 
 CASES = int(os.environ.get("MINRISK_LAW_CASES", 200))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from minrisk.losses.coupled import coupled_loss, entry_floors, split_costs
-from minrisk.losses.links import LINKS, probabilities
+from minrisk.model.links import LINKS, probabilities
 from tests.helpers import make_costs, random_costs
 
 BASES = {

@@ -14,10 +14,10 @@ from sklearn.tree import DecisionTreeRegressor
 import minrisk
 from minrisk import MCBoostClassifier
 from minrisk._workers import Workers
-from minrisk.binning import fit_binner
-from minrisk.boosting import boost
-from minrisk.codes import simplex_codewords
-from minrisk.rows.directed import DirectedRows
+from minrisk.boosting.loop import boost
+from minrisk.data.binning import fit_binner
+from minrisk.losses.codewords import simplex_codewords
+from minrisk.rows.local.directed import DirectedRows
 from tests.helpers import check_packed, in_units, make_costs
 
 pytestmark = pytest.mark.usefixtures("as_published")

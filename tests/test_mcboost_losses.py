@@ -5,13 +5,13 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from minrisk.codes import simplex_codewords
+from minrisk.losses.codewords import simplex_codewords
 from minrisk.losses.gamma_phi import GAMMAS, PHIS, GammaPhiLoss, Smooth
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.guessing import GuessingLoss, is_guess_averse, row_values
-from minrisk.losses.links import probabilities
+from minrisk.model.links import probabilities
 from minrisk.rows.base import Groups
-from minrisk.rows.fixed_point import fixed_factor
+from minrisk.rows.local.fixed_point import fixed_factor
 from tests.helpers import make_costs, random_costs
 
 N = 40

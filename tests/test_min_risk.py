@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold, train_test_split
 import minrisk
 from minrisk import MinRiskClassifier
 from minrisk.costs import uniform, with_reject
-from minrisk.folds import fold_numbers
-from minrisk.selection import (
+from minrisk.ensemble.folds import fold_numbers
+from minrisk.ensemble.selection import (
     CHECKPOINTS,
     FIRST_CHECKPOINT,
     FIRST_FALL,
@@ -194,12 +194,12 @@ def test_rounds_are_chosen_on_left_out_rows():
 @pytest.mark.parametrize(("caution", "most"), [(0.0, 1.0), (0.5, 1.001)])
 def test_what_left_out_rows_say_is_not_lost(caution, most, monkeypatch):
     """Little noise: the rows that a member has not seen are a quarter of what there is to know."""
-    monkeypatch.setattr("minrisk.selection.CAUTION", caution)
-    monkeypatch.setattr("minrisk.smooth_members.MOST_ROWS", 0)  # trees alone
+    monkeypatch.setattr("minrisk.ensemble.selection.CAUTION", caution)
+    monkeypatch.setattr("minrisk.ensemble.smooth_members.MOST_ROWS", 0)  # trees alone
     X, y = load_digits(return_X_y=True)
     losses = []
     for n_rows in (LAST_ROUNDS_FROM, len(X)):
-        monkeypatch.setattr("minrisk.selection.LAST_ROUNDS_FROM", n_rows)
+        monkeypatch.setattr("minrisk.ensemble.selection.LAST_ROUNDS_FROM", n_rows)
         losses.append([])
         for seed in range(3):
             parts = train_test_split(X, y, train_size=500, random_state=seed, stratify=y)
@@ -417,7 +417,7 @@ def test_folds_that_are_told(monkeypatch):
     """The folds that would be drawn, as splits: the same model."""
     X, y = load_wine(return_X_y=True)
     drawn = []
-    monkeypatch.setattr("minrisk.folds.fold_numbers", lambda *a: drawn.append(fold_numbers(*a)) or drawn[-1])
+    monkeypatch.setattr("minrisk.ensemble.folds.fold_numbers", lambda *a: drawn.append(fold_numbers(*a)) or drawn[-1])
     model = MinRiskClassifier(cv=3, n_estimators=20, random_state=0).fit(X, y)
     splits = [(np.flatnonzero(drawn[0] != k), np.flatnonzero(drawn[0] == k)) for k in range(3)]
     told = MinRiskClassifier(cv=splits, n_estimators=20, random_state=0).fit(X, y)

@@ -7,8 +7,9 @@ import pytest
 
 from minrisk import REBELClassifier
 from minrisk._workers import Workers
-from minrisk.learners.tree import PackedTrees, Tree, pack
-from minrisk.model import AdditiveModel
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.packed import pack
+from minrisk.model.trees import PackedTrees, Tree
 from tests.helpers import check_packed, make_data
 
 

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import minrisk
 from minrisk.io import arrays as io_arrays
 from minrisk.io.model_file import MAGIC, ModelFileError
-from minrisk.learners.coded_trees import CodedTrees
-from minrisk.learners.rounded_vectors import EXPONENTS, RoundedVectors
-from minrisk.learners.tree import pack
-from minrisk.model import AdditiveModel
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.coded_trees import CodedTrees
+from minrisk.model.packed import pack
+from minrisk.model.rounded_vectors import EXPONENTS, RoundedVectors
 from tests.forging import START, archive, as_bytes, envelope
 from tests.test_model import leaf_tree, plain_scores
 
@@ -128,8 +128,8 @@ def test_all_that_a_fit_knows_comes_back(fitted, written, problem, tmp_path):
 def test_decisions_are_those_of_unrounded_vectors(problem, monkeypatch):
     X, y = problem
     new = X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
-    monkeypatch.setattr("minrisk.pool.RoundedVectors.of", lambda vectors: vectors)
-    monkeypatch.setattr("minrisk.pool.RoundedVectors.joined", np.concatenate)
+    monkeypatch.setattr("minrisk.ensemble.pool.RoundedVectors.of", lambda vectors: vectors)
+    monkeypatch.setattr("minrisk.ensemble.pool.RoundedVectors.joined", np.concatenate)
     exact = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)
     monkeypatch.undo()
     rounded = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)

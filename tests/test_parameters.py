@@ -24,9 +24,9 @@ from minrisk import (
     save,
 )
 from minrisk._workers import MOST_THREADS, Workers
-from minrisk.boosting import MOST_AHEAD
+from minrisk.boosting.loop import MOST_AHEAD
 from minrisk.inputs import Inputs
-from minrisk.learners.tree import MAX_DEPTH
+from minrisk.model.trees import MAX_DEPTH
 from minrisk.rows.base import GrowthRule
 from minrisk.validation import MAX_DEPTH as DEEPEST
 from minrisk.validation import Depth, Features, Flag, Folds, Number, Seed, Threads, Verbosity, n_drawn, share_of

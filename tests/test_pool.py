@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 
 import minrisk
 from minrisk import MinRiskClassifier
-from minrisk import pool as module
 from minrisk._workers import Workers
-from minrisk.binning import fit_binner
-from minrisk.boosting import Progress
-from minrisk.columns import MOST_FEATURES, Columns, linear_columns
-from minrisk.folds import fold_numbers
-from minrisk.learners.tree import CONSTANT, Tree
-from minrisk.losses.links import log_probabilities
-from minrisk.pool import (
+from minrisk.boosting.loop import Progress
+from minrisk.data.binning import fit_binner
+from minrisk.data.linear_features import PRINCIPAL, Projection
+from minrisk.ensemble import pool as module
+from minrisk.ensemble.columns import MOST_FEATURES, Columns, linear_columns
+from minrisk.ensemble.folds import fold_numbers
+from minrisk.ensemble.pool import (
     LEAST_GAIN,
     SHARES,
     Judge,
@@ -27,8 +26,9 @@ from minrisk.pool import (
     report,
     validated_risk,
 )
-from minrisk.projection import PRINCIPAL, Projection
-from minrisk.selection import LAST_ROUNDS_FROM, Candidate, CrossFit, fit_temperature, log_loss
+from minrisk.ensemble.selection import LAST_ROUNDS_FROM, Candidate, CrossFit, fit_temperature, log_loss
+from minrisk.model.links import log_probabilities
+from minrisk.model.trees import CONSTANT, Tree
 from tests.helpers import check_packed, make_costs, random_costs
 from tests.test_selection import added, example
 
@@ -73,7 +73,7 @@ def test_a_copy_gets_no_share(link):
 @pytest.mark.parametrize(("caution", "least"), [(0.0, 1.0), (0.5, 0.875)])
 def test_a_challenger_that_knows_the_truth_takes_all(link, K, caution, least, monkeypatch):
     """But for what half a row of other classes may ask of scores that are less sure."""
-    monkeypatch.setattr("minrisk.selection.CAUTION", caution)
+    monkeypatch.setattr("minrisk.ensemble.selection.CAUTION", caution)
     rng = np.random.default_rng(2)
     scores, codes, weight = example(rng, link, 300, K, spread=1.0)
     share, temperature = blend(link, scores, truth(codes, K), codes, weight)
@@ -484,7 +484,7 @@ def test_linear_columns_are_binned_like_features(binning, max_bins):
 
 
 def test_threads_do_not_change_columns(monkeypatch):
-    monkeypatch.setattr("minrisk.projection.BLOCK_VALUES", 64 * 5)
+    monkeypatch.setattr("minrisk.data.linear_features.BLOCK_VALUES", 64 * 5)
     X, y = clouds(4)
     one, projection, _ = columns_of(X, y)
     with Workers(3) as workers:
@@ -664,8 +664,8 @@ def pooled_fit(X, y, monkeypatch, **options):
 def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     X, y = oblique(0, 240, 3, K, missing=0.05)
     y = (y + (X[:, 0] > 0.3)) % K  # an edge for plain members, too
-    monkeypatch.setattr("minrisk.selection.LAST_ROUNDS_FROM", 241)  # left-out rows are in none of the trees
-    monkeypatch.setattr("minrisk.smooth_members.MOST_ROWS", 0)
+    monkeypatch.setattr("minrisk.ensemble.selection.LAST_ROUNDS_FROM", 241)  # left-out rows are in none of the trees
+    monkeypatch.setattr("minrisk.ensemble.smooth_members.MOST_ROWS", 0)
     model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
     assert len(pool.fits) > 1 and "linear" in {fit.candidate.variant for fit in pool.fits if fit.n_rounds}
     wide = beside(X, projection)
@@ -764,7 +764,7 @@ def test_a_feature_that_says_nothing_is_not_important(monkeypatch):
     X, y = oblique(6, 300, 2)
     X = np.c_[X, np.random.default_rng(0).normal(size=300), np.full(300, 3.0)]
     for n_rows, most in ((301, 0.1), (LAST_ROUNDS_FROM, 0.15)):
-        monkeypatch.setattr("minrisk.selection.LAST_ROUNDS_FROM", n_rows)
+        monkeypatch.setattr("minrisk.ensemble.selection.LAST_ROUNDS_FROM", n_rows)
         model = MinRiskClassifier(random_state=0, n_estimators=20).fit(X, y)
         assert model.model_.projection is not None
         one, two, noise, constant = model.feature_importances_
@@ -785,7 +785,7 @@ def losses(X, y, X_test, y_test, **options):
 @pytest.mark.parametrize(("d", "K"), [(2, 2), (3, 2), (4, 2), (5, 2), (4, 3)])
 def test_planes_across_the_axes_are_found(d, K, monkeypatch):
     """By linear members, where there are no smooth ones."""
-    monkeypatch.setattr("minrisk.smooth_members.MOST_ROWS", 0)
+    monkeypatch.setattr("minrisk.ensemble.smooth_members.MOST_ROWS", 0)
     (X, y), (X_test, y_test) = oblique(7, 300, d, K), oblique(8, 2000, d, K)
     pooled, plain, shares = losses(X, y, X_test, y_test)
     assert pooled < 0.7 * plain and shares["linear"] > 0.3

@@ -16,9 +16,10 @@ import rich.progress
 from helpers import make_data
 
 import minrisk
-from minrisk import MinRiskClassifier, REBELClassifier, monitors
+from minrisk import MinRiskClassifier, REBELClassifier
 from minrisk.algorithms import ALGORITHMS
-from minrisk.monitors import ProgressBar, RoundInfo
+from minrisk.boosting import monitors
+from minrisk.boosting.monitors import ProgressBar, RoundInfo
 
 ROOT = Path(__file__).parent.parent
 
@@ -118,7 +119,7 @@ def test_all_members_are_covered(drawn, counted, n_jobs):
 
 def test_the_share_is_that_of_the_rounds(drawn, counted, monkeypatch):
     """With nothing to stop for, and no challengers: member after member, a checkpoint at a time."""
-    monkeypatch.setattr("minrisk.selection.GRACE", 1000)
+    monkeypatch.setattr("minrisk.ensemble.selection.GRACE", 1000)
     X, y = some(150)
     MinRiskClassifier(surrogate="coupled", n_estimators=25, pool=False, random_state=0, verbose=1).fit(X, y)
     assert complete(drawn) and len(counted) == 4 * 25
@@ -157,7 +158,7 @@ def test_nothing_to_learn_ends_complete(drawn):
 
 
 def test_models_do_not_depend_on_it_and_rounds_are_made_ahead(drawn, monkeypatch, tmp_path):
-    from minrisk.whole_round import logistic_rounds
+    from minrisk.boosting.whole_round import logistic_rounds
 
     calls = []
 
@@ -165,7 +166,7 @@ def test_models_do_not_depend_on_it_and_rounds_are_made_ahead(drawn, monkeypatch
         calls.append(len(arguments[-1]))
         return logistic_rounds(*arguments)
 
-    monkeypatch.setattr("minrisk.whole_round.logistic_rounds", counting)
+    monkeypatch.setattr("minrisk.boosting.whole_round.logistic_rounds", counting)
     X, y = some()
     files = []
     for verbose in (0, 1):
@@ -213,7 +214,7 @@ def test_a_fit_that_fails_stops_it_where_it_is(drawn, monkeypatch):
     def fail(*_):
         raise RuntimeError("no memory")
 
-    monkeypatch.setattr("minrisk.boosting._round", fail)
+    monkeypatch.setattr("minrisk.boosting.loop._round", fail)
     X, y = some(60)
     with pytest.raises(RuntimeError, match="no memory"):
         REBELClassifier(n_estimators=5, verbose=1).fit(X, y)

@@ -8,9 +8,9 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from minrisk import projection as module
 from minrisk._workers import Workers
-from minrisk.projection import DISCRIMINANT, FISHER, PRINCIPAL, Projection, fit_moments, shrunk_covariance
+from minrisk.data import linear_features as module
+from minrisk.data.linear_features import DISCRIMINANT, FISHER, PRINCIPAL, Projection, fit_moments, shrunk_covariance
 
 
 def some_projection(rng, d, m):

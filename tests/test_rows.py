@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from minrisk._kernels.split import EXPONENTIAL, QUADRATIC, SIDES
-from minrisk.learners.tree import Tree
 from minrisk.losses.coupled import coupled_loss
-from minrisk.rows import sparse_index
-from minrisk.rows.local import LocalRows, fixed_factor
+from minrisk.model.trees import Tree
+from minrisk.rows.local.rows import LocalRows, fixed_factor, sparse_index
 from tests.helpers import make_data, make_rows, random_costs
 
 

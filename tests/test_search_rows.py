@@ -8,9 +8,9 @@ from sklearn.datasets import load_digits
 
 from minrisk import MinRiskClassifier
 from minrisk._kernels.sampling import draw_rows, order_by_leaf
-from minrisk.boosting import boost
-from minrisk.rows import growth
+from minrisk.boosting.loop import boost
 from minrisk.rows.base import GrowthRule
+from minrisk.rows.local import growth
 from tests import naive
 from tests.helpers import make_data, make_rows
 from tests.test_vector_trees import bare_rows, grow, make_recipe, random_problem, same_tree, seen_by

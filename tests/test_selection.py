@@ -16,17 +16,13 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from minrisk import selection
 from minrisk._kernels.links import log_loss as log_loss_kernel
 from minrisk._workers import Workers
-from minrisk.boosting import Progress, Recipe, boost
-from minrisk.columns import Columns, usual_bins
-from minrisk.folds import fold_numbers, folds_of
-from minrisk.learners.vector_tree import VectorTrees
-from minrisk.losses.coupled import coupled_loss
-from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.losses.links import log_probabilities
-from minrisk.selection import (
+from minrisk.boosting.loop import Progress, Recipe, boost
+from minrisk.ensemble import selection
+from minrisk.ensemble.columns import Columns, usual_bins
+from minrisk.ensemble.folds import fold_numbers, folds_of
+from minrisk.ensemble.selection import (
     CHECKPOINTS,
     FIRST_CHECKPOINT,
     FLOOR,
@@ -50,6 +46,10 @@ from minrisk.selection import (
     usual_share,
     usual_variants,
 )
+from minrisk.learners.vector_tree import VectorTrees
+from minrisk.losses.coupled import coupled_loss
+from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.model.links import log_probabilities
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import n_drawn, share_of
 from tests.helpers import make_costs, make_data, make_rows, random_costs

@@ -13,13 +13,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import minrisk
 from minrisk import REBELClassifier
 from minrisk._workers import Workers
-from minrisk.boosting import boost
+from minrisk.boosting.loop import boost
+from minrisk.data.distances import Points, Units
 from minrisk.learners import similarity
 from minrisk.learners.base import Round
 from minrisk.learners.similarity import Similarities, Similarity
-from minrisk.rows.neighbors import neighbors_of
-from minrisk.rows.points import Points, Units
-from minrisk.rows.similar import SimilarRows
+from minrisk.rows.local.neighbors import neighbors_of
+from minrisk.rows.local.similar import SimilarRows
 from minrisk.steps.base import StepProblem
 from tests.helpers import check_packed, make_costs
 
@@ -350,7 +350,7 @@ def test_parameters_are_checked():
     {"far": np.array([2, -1], dtype=np.int32)}, {"center": np.zeros(3)}, {"anchor_row": np.array([-1, 2])},
 ])  # fmt: skip
 def test_forged_arrays_are_refused(change):
-    from minrisk.learners.tree import pack
+    from minrisk.model.packed import pack
 
     units = Units.of(np.eye(2), "none")
     learners = [

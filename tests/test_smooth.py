@@ -10,15 +10,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
 
 import minrisk
-from minrisk import MinRiskClassifier, smooth_members
-from minrisk import smooth as module
+from minrisk import MinRiskClassifier
 from minrisk._kernels.smooth import residuals
 from minrisk._workers import Workers
-from minrisk.pool import pooled_model
+from minrisk.ensemble import smooth_members
+from minrisk.ensemble.pool import pooled_model
+from minrisk.ensemble.selection import Candidate
+from minrisk.ensemble.smooth_members import BEND, MOST_ROWS, PENALTY, SmoothMember, smooth_trainers
+from minrisk.model import smooth as module
+from minrisk.model.smooth import LANDMARKS, SmoothScores, fit_basis
 from minrisk.rows.base import RowCosts
-from minrisk.selection import Candidate
-from minrisk.smooth import LANDMARKS, SmoothScores, fit_basis
-from minrisk.smooth_members import BEND, MOST_ROWS, PENALTY, SmoothMember, smooth_trainers
 
 
 def some_scores(rng, d, m, D):
@@ -230,7 +231,7 @@ def test_smooth_boundaries_are_found(seed, monkeypatch):
 
 def test_the_model_has_one_member_of_all_rows(fitted, monkeypatch):
     kept = []
-    monkeypatch.setattr("minrisk.pool.pooled_model", lambda *a: kept.append(a) or pooled_model(*a))
+    monkeypatch.setattr("minrisk.ensemble.pool.pooled_model", lambda *a: kept.append(a) or pooled_model(*a))
     X, y = smooth_data()
     model = MinRiskClassifier(random_state=0, n_estimators=30).fit(X, y)
     pool = kept[0][0]
@@ -246,9 +247,9 @@ def test_the_model_has_one_member_of_all_rows(fitted, monkeypatch):
 
 
 def test_an_eighth_is_left_to_trees(monkeypatch):
-    monkeypatch.setattr("minrisk.smooth_members.LEAST_GAINS", (-1e9, -1e9))
+    monkeypatch.setattr("minrisk.ensemble.smooth_members.LEAST_GAINS", (-1e9, -1e9))
     X, y = smooth_data(3)
-    monkeypatch.setattr("minrisk.selection.PATIENCE", 0.0)  # trees that have learnt little
+    monkeypatch.setattr("minrisk.ensemble.selection.PATIENCE", 0.0)  # trees that have learnt little
     model = MinRiskClassifier(random_state=0, learning_rate=1e-3).fit(X, y)
     shares = [line["share"] for line in model.selection_ if line["variant"] != "smooth"]
     assert sum(shares) > 0 and model.n_iter_ > 0

@@ -16,13 +16,13 @@ from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClass
 from minrisk._kernels.pairwise import class_sums, log1p
 from minrisk._kernels.split import bar_alike, scan_largest
 from minrisk._workers import Workers
-from minrisk.binning import fit_binner
-from minrisk.boosting import boost
-from minrisk.learners.step_tables import StepTables
+from minrisk.boosting.loop import boost
+from minrisk.data.binning import fit_binner
 from minrisk.losses.gamma_phi import GammaPhiLoss
 from minrisk.losses.pairwise import PairwiseLoss
-from minrisk.rows.joint_responses import FEW_GROUPS, JointResponses
-from minrisk.rows.pairs import CorrectiveRows, PairRows
+from minrisk.model.step_tables import StepTables
+from minrisk.rows.local.joint_responses import FEW_GROUPS, JointResponses
+from minrisk.rows.local.pairs import CorrectiveRows, PairRows
 from minrisk.steps.penalised import Objective, PairwiseStep, Tolerances, most_violated
 from tests.helpers import make_costs
 
@@ -441,7 +441,7 @@ def test_joint_responses_are_the_products(stumps):
 
 
 def test_validation_rows_follow_corrections():
-    from minrisk.monitors import EarlyStopping
+    from minrisk.boosting.monitors import EarlyStopping
 
     X, y = load_wine(return_X_y=True)
     rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=CorrectiveRows)
@@ -461,7 +461,7 @@ def test_parts_that_do_not_go_together():
     with pytest.raises(TypeError, match="does not keep the responses"):
         rows.correct(np.zeros((1, 3)))
     from minrisk.losses.guess_averse import GuessAverseLoss
-    from minrisk.rows.local import LocalRows
+    from minrisk.rows.local.rows import LocalRows
 
     with pytest.raises(ValueError, match="PairwiseStep cannot be used with GuessAverseLoss.*requires pairs"):
         boost(rows, recipe._replace(loss=GuessAverseLoss("gel"), solver=PairwiseStep(0.0)), 1, 0)

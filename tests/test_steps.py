@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from minrisk.boosting import _problem, check_recipe
+from minrisk.boosting.loop import _problem, check_recipe
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.newton import NewtonStep
 from tests.helpers import make_data, make_recipe, make_rows, random_costs

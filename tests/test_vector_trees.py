@@ -8,16 +8,15 @@ from scipy.optimize import minimize_scalar
 
 from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_features
 from minrisk._workers import Workers
-from minrisk.boosting import Recipe, _problem, boost, check_recipe
+from minrisk.boosting.loop import Recipe, _problem, boost, check_recipe
 from minrisk.learners.base import Round
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.rows import growth
 from minrisk.rows.base import GrowthRule, Target
-from minrisk.rows.local import LocalRows
-from minrisk.rows.sparse_index import SparseIndex, no_lists
+from minrisk.rows.local.rows import LocalRows, growth
+from minrisk.rows.local.sparse_index import SparseIndex, no_lists
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafClosedForm, LeafNewton
 from tests import naive

@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minrisk import boosting
 from minrisk._kernels import _jit, grow
 from minrisk._kernels.whole_round import logistic_rounds
 from minrisk._workers import Workers
-from minrisk.boosting import Recipe, boost
+from minrisk.boosting import loop as boosting
+from minrisk.boosting.loop import Recipe, boost
+from minrisk.boosting.whole_round import whole_rounds
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.rows import growth
-from minrisk.rows.local import LocalRows
+from minrisk.rows.local.rows import LocalRows, growth
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
-from minrisk.whole_round import whole_rounds
 from tests.helpers import make_costs, make_data, make_rows, random_costs
 
 
@@ -101,7 +100,7 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
         calls.append(len(arguments[-1]))  # seeds
         return logistic_rounds(*arguments)
 
-    monkeypatch.setattr("minrisk.whole_round.logistic_rounds", counted)
+    monkeypatch.setattr("minrisk.boosting.whole_round.logistic_rounds", counted)
     rows, recipe = rows_and_recipe(3, 90, 4)
     at_once = boost(rows, recipe, 12, 5)
     assert calls == [12]
@@ -116,7 +115,7 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
     assert_same(at_once, boost(other, recipe, 12, 5, [watching]))
     assert calls == [12] and len(watching.scores) == 1 + 12  # told of every round nonetheless
     calls[:] = [1] * 13
-    monkeypatch.setattr("minrisk.whole_round.AT_ONCE", 5 * 7 * 4)
+    monkeypatch.setattr("minrisk.boosting.whole_round.AT_ONCE", 5 * 7 * 4)
     other, recipe = rows_and_recipe(3, 90, 4)
     assert_same(at_once, boost(other, recipe, 12, 5))
     assert calls[13:] == [5, 5, 2]
@@ -160,20 +159,20 @@ def test_where_it_is_used(monkeypatch):
     assert not compiled(max_features=2)
     assert not compiled(directions=(np.eye(3),))
     assert not compiled(solver=LeafClosedForm())
-    monkeypatch.setattr("minrisk.whole_round.LARGE", 59)
+    monkeypatch.setattr("minrisk.boosting.whole_round.LARGE", 59)
     assert growth.LARGE > 59 and not compiled()
 
 
 def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
-    monkeypatch.setattr("minrisk.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.whole_round.COMPILE_AFTER", 20)
-    monkeypatch.setattr("minrisk.whole_round.is_compiled", lambda *arguments: False)
+    monkeypatch.setattr("minrisk.boosting.whole_round._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.boosting.whole_round.COMPILE_AFTER", 20)
+    monkeypatch.setattr("minrisk.boosting.whole_round.is_compiled", lambda *arguments: False)
     rows, recipe = rows_and_recipe(0, 60, 3)
     rows.gradients(recipe.loss, 0.0)
     used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
     assert used == [False, False, True, True]
-    monkeypatch.setattr("minrisk.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.whole_round.is_compiled", lambda *arguments: True)  # by another process, or a warmup
+    monkeypatch.setattr("minrisk.boosting.whole_round._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.boosting.whole_round.is_compiled", lambda *arguments: True)  # by another process, or a warmup
     assert boosting._compiled(rows, recipe, 1) is not None
 
 

@@ -149,8 +149,8 @@ def test_neighbours_that_are_looked_for_side_by_side_give_the_threads_back(monke
     """The thread that begins first ends first."""
     from sklearn.neighbors import NearestNeighbors
 
-    from minrisk.rows import neighbors
-    from minrisk.rows.points import Points, Units
+    from minrisk.data.distances import Points, Units
+    from minrisk.rows.local import neighbors
 
     second, first_is_done = threading.Event(), threading.Event()
     real = NearestNeighbors.kneighbors

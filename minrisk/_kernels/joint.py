@@ -1,4 +1,4 @@
-"""Products with the responses of many learners, a look-up for several of them: see `minrisk.rows.joint_responses`.
+"""Products with the responses of many learners, a look-up for several: see `minrisk.rows.local.joint_responses`.
 
 `codes` (n_groups, n_samples) uint8 tells the joint response of a group's learners in each row.
 """

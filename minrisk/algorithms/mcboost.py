@@ -6,17 +6,17 @@ Boosting", ICML 2014.
 ===============================  =================================  ============================
 paper                            here                               where
 ===============================  =================================  ============================
-y_k, codewords                   ``simplex_codewords``              `minrisk.codes`
+y_k, codewords                   ``simplex_codewords``              `minrisk.losses.codewords`
 S_k = 1/2 <y_k, f>, Eq. (23)     ``scores``                         rows
 GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.losses.guess_averse`
 L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.guessing`
 L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
 w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.along`
-g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.directed`
+g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.local.directed`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
-posteriors, Eq. (33)             link "softmax2"                    `minrisk.losses.links`
-Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.selection`
-Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting`
+posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
+Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.ensemble.selection`
+Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
 ===============================  =================================  ============================
 
 f lives in R^(K-1) and is updated as f_r += alpha g; here the scores S are, S += alpha g(x) (1/2 y^r) with y^r the r-th
@@ -40,11 +40,11 @@ from minrisk.estimator import BoostedClassifier
 from minrisk.validation import Choice, Depth, Rule, n_drawn
 
 if TYPE_CHECKING:
-    from minrisk.binning import Binner
+    from minrisk.data.binning import Binner
     from minrisk.learners.directed import Regression
     from minrisk.losses.base import JointLoss
     from minrisk.rows.base import RowCosts
-    from minrisk.rows.local import LocalRows
+    from minrisk.rows.local.rows import LocalRows
 
 
 class Regressor(NamedTuple):
@@ -215,7 +215,7 @@ class MCBoostClassifier(BoostedClassifier):
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
     ) -> LocalRows:
         from minrisk.rows.base import RowCosts
-        from minrisk.rows.directed import DirectedRows
+        from minrisk.rows.local.directed import DirectedRows
 
         if self.loss == "mc":  # Eq. (22) has no costs: they come in with the decision
             costs = RowCosts(1.0 - np.eye(len(self.classes_)), costs.label, costs.weight, costs.label)
@@ -223,9 +223,9 @@ class MCBoostClassifier(BoostedClassifier):
         return DirectedRows(values, binned, binner.n_bins, costs, workers, trainable=trainable)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
-        from minrisk.boosting import Recipe
-        from minrisk.codes import simplex_codewords
+        from minrisk.boosting.loop import Recipe
         from minrisk.learners.directed import Directed
+        from minrisk.losses.codewords import simplex_codewords
         from minrisk.steps.line_search import LineSearch
 
         loss = self._loss()
@@ -278,7 +278,7 @@ class MCBoostClassifier(BoostedClassifier):
         """Expected costs, Eq. (3), of the decision "bayes"; else None, and the largest score decides."""
         if self.decision == "argmax":
             return None
-        from minrisk.selection import expected_costs
+        from minrisk.ensemble.selection import expected_costs
 
         assert self.cost_ is not None
         assert self.model_.link is not None

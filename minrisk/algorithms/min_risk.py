@@ -26,17 +26,17 @@ from minrisk.inputs import of_one_fit
 from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule, label_array, share_of
 
 if TYPE_CHECKING:
-    from minrisk.boosting import Recipe
-    from minrisk.columns import Columns
-    from minrisk.cost_regression import CostRegression
+    from minrisk.boosting.loop import Recipe
+    from minrisk.boosting.monitors import ProgressBar
+    from minrisk.data.linear_features import Projection
+    from minrisk.ensemble.columns import Columns
+    from minrisk.ensemble.cost_regression import CostRegression
+    from minrisk.ensemble.pool import Pool
+    from minrisk.ensemble.selection import Candidate
     from minrisk.losses.base import Loss
     from minrisk.losses.coupled import CoupledLoss
-    from minrisk.monitors import ProgressBar
-    from minrisk.pool import Pool
-    from minrisk.projection import Projection
     from minrisk.rows.base import RowCosts
-    from minrisk.rows.local import LocalRows
-    from minrisk.selection import Candidate
+    from minrisk.rows.local.rows import LocalRows
 
 POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
 COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
@@ -59,7 +59,7 @@ class MinRiskClassifier(BoostedClassifier):
         argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
 
     with one trained on the costs it is argmax_k H_k(x). Where `fit` is given costs for each row, C_jk is a regression
-    on the features of what rows of class j cost (`minrisk.cost_regression`), or a row's own costs given to `predict`.
+    on the features of what rows of class j cost (see `CostRegression`), or a row's own costs given to `predict`.
     On rows too few to leave any out (one of each class) probabilities stay near the class frequencies, and scores
     trained on the costs near what each decision costs in the mean.
 
@@ -226,13 +226,13 @@ class MinRiskClassifier(BoostedClassifier):
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
     ) -> None:
         """Cross-fit the candidates and keep the one of least validated risk."""
-        from minrisk.columns import bin_columns, linear_columns, usual_bins
-        from minrisk.cost_regression import mean_costs
-        from minrisk.folds import folds_of
-        from minrisk.pool import Judge, fit_pool, report, validated_risk
+        from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
+        from minrisk.ensemble.cost_regression import mean_costs
+        from minrisk.ensemble.folds import folds_of
+        from minrisk.ensemble.pool import Judge, fit_pool, report, validated_risk
+        from minrisk.ensemble.selection import Trainer
+        from minrisk.ensemble.smooth_members import smooth_trainers
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Trainer
-        from minrisk.smooth_members import smooth_trainers
 
         begun = time.perf_counter()
         weight = self._weights(sample_weight, X)
@@ -290,10 +290,10 @@ class MinRiskClassifier(BoostedClassifier):
         self, surrogate: str, stated: RowCosts, n_bins: IntArray, linear: list[IntArray] | None
     ) -> list[Candidate]:
         """Plain members, and those that may join them."""
+        from minrisk.ensemble.selection import Candidate, usual_variants
         from minrisk.losses.guess_averse import log_ratio
         from minrisk.losses.surrogates import surrogate_loss
         from minrisk.rows.base import RowCosts
-        from minrisk.selection import Candidate, usual_variants
 
         posterior = surrogate in POSTERIOR
         blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
@@ -318,11 +318,11 @@ class MinRiskClassifier(BoostedClassifier):
         self, loss: Loss, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray
     ) -> Recipe:
         """One member's parts."""
-        from minrisk.boosting import Recipe
+        from minrisk.boosting.loop import Recipe
+        from minrisk.ensemble.selection import usual_leaves, usual_share
         from minrisk.learners.vector_tree import VectorTrees
         from minrisk.losses.base import EXPONENTIAL
         from minrisk.losses.guess_averse import GuessAverseLoss
-        from minrisk.selection import usual_leaves, usual_share
         from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
         exponential = EXPONENTIAL in loss.traits
@@ -357,8 +357,8 @@ class MinRiskClassifier(BoostedClassifier):
         self, columns: Columns, costs: RowCosts, means: FloatArray, folds: IntArray, d: int, workers: Workers
     ) -> CostRegression:
         """What decisions cost rows of each class, by the first d columns."""
-        from minrisk.columns import Columns
-        from minrisk.cost_regression import LEARNING_RATE, fit_cost_regression
+        from minrisk.ensemble.columns import Columns
+        from minrisk.ensemble.cost_regression import LEARNING_RATE, fit_cost_regression
 
         seen = Columns(columns.binned[:d], columns.n_bins[:d], columns.thresholds[:d])
 
@@ -370,7 +370,7 @@ class MinRiskClassifier(BoostedClassifier):
 
     def _keep(self, pool: Pool, projection: Projection | None) -> None:
         """The average of the members as one model."""
-        from minrisk.pool import mean_losses, pooled_model
+        from minrisk.ensemble.pool import mean_losses, pooled_model
 
         self.model_ = pooled_model(pool, len(self._categories.source), projection)
         self.surrogate_ = pool.fits[0].candidate.surrogate
@@ -391,7 +391,7 @@ class MinRiskClassifier(BoostedClassifier):
     # -- prediction ------------------------------------------------------------------------------------------------
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
         """Expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
-        from minrisk.selection import expected_costs
+        from minrisk.ensemble.selection import expected_costs
 
         if self.model_.link is None:
             return None
@@ -431,7 +431,7 @@ class MinRiskClassifier(BoostedClassifier):
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
                 "surrogate='softmax' or 'exponential' to decide under costs given to predict, or fit again."
             )
-        from minrisk.selection import expected_costs
+        from minrisk.ensemble.selection import expected_costs
 
         if np.ndim(cost) == 3:
             costs, decisions = self._costs_of_each(cost, len(scores))

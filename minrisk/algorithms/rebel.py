@@ -12,7 +12,7 @@ s+ + s-, s- - s+            ``mass``, ``edges()``        `minrisk.rows.base`
 a*, S.6                     ``ClosedFormStep``           `minrisk.steps.closed_form`
 argmin over f, Sec. 3       ``best_stump``               `minrisk._kernels.split`
 growing, Sec. 4 steps 1-3   ``GreedyTrees``              `minrisk.learners.greedy_tree`
-a_0, Eq. (3)                ``fit_intercept``            `minrisk.boosting`
+a_0, Eq. (3)                ``fit_intercept``            `minrisk.boosting.loop`
 ==========================  ===========================  ======================================
 
 With ``weak_learner="similarity"`` it is the framework of R. Appel and P. Perona, "A Simple Multi-Class Boosting
@@ -35,10 +35,10 @@ from minrisk.estimator import BoostedClassifier
 from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
-    from minrisk.binning import Binner
+    from minrisk.data.binning import Binner
     from minrisk.learners.base import LearnerFamily
     from minrisk.rows.base import RowCosts
-    from minrisk.rows.local import LocalRows
+    from minrisk.rows.local.rows import LocalRows
     from minrisk.steps.base import StepSolver
 
 EACH_ROUND = "each round"
@@ -288,7 +288,7 @@ class REBELClassifier(BoostedClassifier):
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         if self.weak_learner != "similarity":
             return super()._fit_binner(X, *training)
-        from minrisk.binning import Binner
+        from minrisk.data.binning import Binner
 
         return Binner((np.empty(0),) * X.shape[1])  # similarities have no use for bins
 
@@ -297,9 +297,9 @@ class REBELClassifier(BoostedClassifier):
     ) -> LocalRows:
         if self.weak_learner != "similarity":
             return super()._make_rows(X, part, binner, costs, workers, trainable)
-        from minrisk.learners.packed_similarities import PackedSimilarities
-        from minrisk.rows.points import Units
-        from minrisk.rows.similar import SimilarRows
+        from minrisk.data.distances import Units
+        from minrisk.model.similarities import PackedSimilarities
+        from minrisk.rows.local.similar import SimilarRows
 
         values = X if part is None else X[part]
         if trainable:
@@ -312,7 +312,7 @@ class REBELClassifier(BoostedClassifier):
         )
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
-        from minrisk.boosting import Recipe
+        from minrisk.boosting.loop import Recipe
         from minrisk.losses.coupled import coupled_loss
 
         local = self.weak_learner == "similarity" and self.response == "real"

@@ -37,9 +37,9 @@ from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 if TYPE_CHECKING:
     import numpy as np
 
-    from minrisk.binning import Binner
+    from minrisk.data.binning import Binner
     from minrisk.rows.base import RowCosts
-    from minrisk.rows.local import LocalRows
+    from minrisk.rows.local.rows import LocalRows
 
 _RULES: Mapping[str, Rule] = {
     "loss": Choice(("exponential", "logistic")),
@@ -192,7 +192,7 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
     ) -> LocalRows:
-        from minrisk.rows.pairs import PairRows
+        from minrisk.rows.local.pairs import PairRows
 
         _check_decisions(self)
         return PairRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
@@ -341,7 +341,7 @@ class MultiBoostClassifier(BoostedClassifier):
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
     ) -> LocalRows:
-        from minrisk.rows.pairs import CorrectiveRows
+        from minrisk.rows.local.pairs import CorrectiveRows
 
         _check_decisions(self)
         return CorrectiveRows(
@@ -368,7 +368,7 @@ def _check_decisions(model: Any) -> None:
 
 def _recipe(model: Any, thresholds: tuple[FloatArray, ...], solver: Any, bound: float) -> Any:
     """What the two have in common; `bound` is what no constraint may exceed."""
-    from minrisk.boosting import Recipe
+    from minrisk.boosting.loop import Recipe
     from minrisk.learners.most_violated import MostViolated
     from minrisk.losses.pairwise import PairwiseLoss
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.costs.label_cells import check_labels
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels
 from minrisk.costs.matrix import CostMatrix, graded
 from minrisk.costs.tables import is_series
 from minrisk.costs.units import scaled
+from minrisk.data.label_cells import check_labels
 
 
 def uniform(classes: Any) -> CostMatrix:

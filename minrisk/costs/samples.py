@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs.label_cells import check_labels
 from minrisk.costs.labels import (
     Labels,
     are_numbers,
@@ -24,6 +23,7 @@ from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import NAMED, as_cost, column_labels, is_per_row, is_per_row_and_class, own_rows, row_costs
 from minrisk.costs.tables import as_numbers, is_labelled
 from minrisk.costs.units import check_weights
+from minrisk.data.label_cells import check_labels
 
 # whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
 _DENSE = 4

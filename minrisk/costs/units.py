@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.frames import NUMBERS, is_missing, of_cells
+from minrisk.data.frames import NUMBERS, is_missing, of_cells
 
 SMALLEST = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
 LEAST_COUNT, MOST_COUNTS = 10, 1 << 16  # of units in the smallest number, and in the largest one, at most

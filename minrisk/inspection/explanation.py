@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from minrisk.learners.packed_similarities import PackedSimilarities
+from minrisk.model.similarities import PackedSimilarities
 
 if TYPE_CHECKING:
     from minrisk.estimator import BoostedClassifier

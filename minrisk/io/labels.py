@@ -14,7 +14,7 @@ from minrisk._printable import short
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, match_labels, named_beside
-from minrisk.frames import of_cells
+from minrisk.data.frames import of_cells
 from minrisk.io.arrays import Allowance
 from minrisk.validation import label_array, plain_array
 

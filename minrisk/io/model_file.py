@@ -26,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 
 import minrisk
-from minrisk.categories import Category
+from minrisk.data.categories import Category
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
@@ -34,10 +34,10 @@ from minrisk.io.header import RUN_PARAMETERS
 from minrisk.io.labels import costs_out, labels_out, name_out
 from minrisk.io.restore import restore
 from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
-from minrisk.learners.packed_similarities import PackedSimilarities
-from minrisk.learners.rounded_vectors import RoundedVectors
-from minrisk.learners.stored_trees import stored
-from minrisk.learners.tree import PackedTrees
+from minrisk.model.rounded_vectors import RoundedVectors
+from minrisk.model.similarities import PackedSimilarities
+from minrisk.model.stored_trees import stored
+from minrisk.model.trees import PackedTrees
 from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"

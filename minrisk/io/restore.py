@@ -10,17 +10,17 @@ import numpy as np
 import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
-from minrisk.categories import Categories, Category
-from minrisk.cost_regression import CostRegression
+from minrisk.data.categories import Categories, Category
+from minrisk.data.linear_features import Projection
+from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.labels import name_in, restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
-from minrisk.learners.packed_similarities import PackedSimilarities
-from minrisk.learners.rounded_vectors import RoundedVectors
-from minrisk.learners.stored_trees import read_trees
-from minrisk.learners.tree import PackedTrees
-from minrisk.model import AdditiveModel
-from minrisk.projection import Projection
-from minrisk.smooth import SmoothScores
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.rounded_vectors import RoundedVectors
+from minrisk.model.similarities import PackedSimilarities
+from minrisk.model.smooth import SmoothScores
+from minrisk.model.stored_trees import read_trees
+from minrisk.model.trees import PackedTrees
 
 
 def restore(contents: Contents) -> Any:

@@ -4,7 +4,7 @@ A file is data of a stranger. `Contents` looks at all of it before anything is m
 (`minrisk.io.header`), at the dtypes and shapes of all arrays, at laws between them, and at the numbers of an array when
 it is read. What a kernel follows as an index is in the range that stands here beside its name;
 docs/developers/model_files.md says which kernel follows which. Only how the nodes of a tree hang together is left to
-`minrisk.learners.stored_trees`.
+`minrisk.model.stored_trees`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 
 from minrisk.algorithms.min_risk import POSTERIOR
 from minrisk.costs.units import LARGEST
+from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, Unpacked
 from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
-from minrisk.learners.rounded_vectors import EXPONENTS
-from minrisk.learners.tree import MAX_DEPTH
-from minrisk.rows.points import FARTHEST
+from minrisk.model.rounded_vectors import EXPONENTS
+from minrisk.model.trees import MAX_DEPTH
 
 LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
 LARGEST_SCORE = 2.0**1020  # what scores, over the temperature, may come to: they and their differences stay finite

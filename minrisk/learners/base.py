@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.learners.tree import Tree
+from minrisk.model.trees import Tree
 from minrisk.rows.base import Rows
 from minrisk.steps.base import Step, StepProblem, StepSolver
 
@@ -40,17 +40,6 @@ class Found(NamedTuple):
             terms.append(Term(learner, vectors[first : first + learner.n_vectors]))
             first += learner.n_vectors
         return tuple(terms)
-
-
-class Packed(Protocol):
-    """Many learners as flat arrays: what prediction, files and exporters read."""
-
-    def __len__(self) -> int: ...
-
-    def add_scores(
-        self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
-    ) -> None:
-        """scores[start:stop] += f_t(x) times the vector that x's leaf names, over learners first..last."""
 
 
 class LearnerFamily(Protocol):

@@ -15,11 +15,11 @@ import numpy as np
 from minrisk._cached import cached_property
 from minrisk._typing import FloatArray
 from minrisk.learners.base import Found, Round
-from minrisk.learners.tree import CONSTANT, Tree
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED
+from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import DirectedRowLoss, GrowthRule
-from minrisk.rows.directed import DirectedRows, directed_rows
+from minrisk.rows.local.directed import DirectedRows, directed_rows
 
 _ZERO = np.zeros(1, dtype=np.int32)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Found, Round
-from minrisk.learners.tree import Tree
 from minrisk.losses.base import SIGNS, STUMPS
+from minrisk.model.trees import Tree
 from minrisk.rows.base import LeafSplits, is_separable
 
 LEAF_BIN = 255

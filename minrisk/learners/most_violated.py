@@ -13,7 +13,7 @@ from minrisk.learners.base import Found, Round
 from minrisk.learners.greedy_tree import GrowingTree
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.rows.base import LeafSplits
-from minrisk.rows.pairs import PairRows, pair_rows
+from minrisk.rows.local.pairs import PairRows, pair_rows
 from minrisk.steps.penalised import Objective, most_violated
 
 

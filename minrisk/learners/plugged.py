@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.learners.base import Round
-from minrisk.learners.tree import Tree
-from minrisk.rows.directed import DirectedRows
-
-
-class Plugged(NamedTuple):
-    """A fitted regressor in the place of a tree."""
-
-    model: Any
-    gain: FloatArray  # the loss's relative fall, (1,)
-
-    @property
-    def n_vectors(self) -> int:
-        """One, times what the regressor answers."""
-        return 1
-
-    def predict(self, X: np.ndarray) -> FloatArray:
-        """f(x), (n,)."""
-        return np.asarray(self.model.predict(X), dtype=np.float64).reshape(len(X))
+from minrisk.model.regressors import Plugged
+from minrisk.rows.local.directed import DirectedRows
 
 
 @dataclass(frozen=True)
@@ -50,43 +32,3 @@ class PluggedRegression:
             regressor.set_params(random_state=seed % (1 << 31))
         fitted = rows.fit(regressor)
         return None if fitted is None else Plugged(fitted, np.ones(1))
-
-
-@dataclass(frozen=True)
-class PackedRegressors:
-    """Learners of a model that are objects, one vector each: predicted one after another, never written to a file."""
-
-    regressors: tuple[Plugged | Tree, ...]  # a tree keeps the place of a learner that was not found, and answers 0
-
-    def __len__(self) -> int:
-        return len(self.regressors)
-
-    def __getitem__(self, part: slice) -> PackedRegressors:
-        return PackedRegressors(self.regressors[part])
-
-    @property
-    def vector_offsets(self) -> IntArray:
-        """First vector of each learner, (T + 1,)."""
-        return np.arange(len(self) + 1)
-
-    def importances(self, n_features: int) -> FloatArray:
-        """Nobody knows which features a regressor looks at."""
-        return np.zeros(n_features)
-
-    @property
-    def depth(self) -> Int32Array:
-        """0 for each learner: none is a tree."""
-        return np.zeros(len(self), dtype=np.int32)
-
-    def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Plugged | Tree:
-        """Learner number t."""
-        return self.regressors[t]
-
-    def add_scores(
-        self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
-    ) -> None:
-        """scores[start:stop] += f_t(x) times vector t."""
-        for t in range(first, last):
-            regressor = self.regressors[t]
-            if isinstance(regressor, Plugged):
-                scores[start:stop] += regressor.predict(X[start:stop])[:, None] * vectors[t]

@@ -7,8 +7,8 @@ Proficiency", ICML 2017.
 paper                           here                              where
 ==============================  ================================  ===================================
 f_i(x), f_ij(x), Sec. 5.1       ``one_point``, ``two_point``      `minrisk._kernels.similarity`
-U U', Eq. (7)                   ``moments``                       `minrisk.rows.similar`
-b_n = sign <v1, delta_n>        ``binarise``                      `minrisk.rows.similar`
+U U', Eq. (7)                   ``moments``                       `minrisk.rows.local.similar`
+b_n = sign <v1, delta_n>        ``binarise``                      `minrisk.rows.local.similar`
 L_f*, Eq. (5)                   T - ``drop``                      `minrisk._kernels.similarity`
 Sec. 5.2, steps 0 to 6          ``Similarities.fit``              here
 ==============================  ================================  ===================================
@@ -30,31 +30,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Found, Round
 from minrisk.losses.base import SIGNS
-from minrisk.rows.points import Units
-from minrisk.rows.similar import SimilarRows, similar_rows
+from minrisk.model.similarities import Similarity
+from minrisk.rows.local.similar import SimilarRows, similar_rows
 
 NEAREST = 2048  # candidates that are put in order first: most rounds ask for no more
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 TIE = 1e-9  # drops that differ by less are equal: rounding must not choose between mathematically equal learners
-
-
-class Similarity(NamedTuple):
-    """f_i (one anchor), f_ij (two), or the constant 1 (none)."""
-
-    anchors: FloatArray  # (0 to 2, d) in the units' scale
-    rows: IntArray  # of the training rows they were
-    span: float  # tau, or |x_i - x_j|^2
-    real: bool
-    units: Units
-    gain: FloatArray  # share of the loss that the learner took away, (1,)
-
-    @property
-    def n_vectors(self) -> int:
-        """One, times the response."""
-        return 1
 
 
 class _Best(NamedTuple):

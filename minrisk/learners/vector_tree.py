@@ -12,8 +12,8 @@ from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_directions
 from minrisk._kernels.scores import tree_columns
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import Found, Round
-from minrisk.learners.tree import MAX_DEPTH, Tree
 from minrisk.losses.base import EXPONENTIAL, LEAVES
+from minrisk.model.trees import MAX_DEPTH, Tree
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.steps.base import StepProblem
 

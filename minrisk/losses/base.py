@@ -9,7 +9,7 @@ import numpy as np
 
 from minrisk._kernels.split import QUADRATIC
 from minrisk._typing import FloatArray
-from minrisk.losses.links import Link
+from minrisk.model.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.base import JOINT as JOINT
 from minrisk.rows.base import SEPARABLE as SEPARABLE

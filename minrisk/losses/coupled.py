@@ -31,7 +31,7 @@ from minrisk._kernels.split import QUADRATIC
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE
-from minrisk.losses.links import Link
+from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts
 
 OFFSETS = ("paper", "tight")

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
-from minrisk.losses.links import Link
+from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts
 
 HIGHEST = 600.0  # exponents above are cut, so that sums stay finite whatever the scores

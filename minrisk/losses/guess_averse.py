@@ -30,7 +30,7 @@ from minrisk._kernels import grouped
 from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
-from minrisk.losses.links import Link
+from minrisk.model.links import Link
 from minrisk.rows.base import EQUAL, Groups, RowCosts
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others

@@ -16,7 +16,7 @@ from minrisk._kernels import grouped
 from minrisk._kernels import guessing as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
-from minrisk.losses.links import Link
+from minrisk.model.links import Link
 from minrisk.rows.base import DirectedRowLoss, Groups, RowCosts
 
 DRAWS = 400  # scores per class, radius and way of drawing

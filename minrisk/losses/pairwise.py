@@ -28,7 +28,7 @@ from minrisk._kernels import pairwise as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import PAIRS, NamedDifferences
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.losses.links import Link
+from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts
 
 

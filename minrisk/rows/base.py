@@ -143,7 +143,7 @@ class Target(NamedTuple):
 
 
 class GrownTree(NamedTuple):
-    """Nodes as in `minrisk.learners.tree.Tree`, and the node of each leaf number."""
+    """Nodes as in `minrisk.model.trees.Tree`, and the node of each leaf number."""
 
     feature: Int32Array
     bin: Int32Array

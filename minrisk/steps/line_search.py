@@ -9,7 +9,7 @@ import numpy as np
 
 from minrisk.losses.base import DIRECTED, JOINT
 from minrisk.rows.base import DirectedRowLoss
-from minrisk.rows.directed import directed_rows
+from minrisk.rows.local.directed import directed_rows
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 MAX_ITERATIONS = 100

@@ -12,9 +12,9 @@ from scipy.optimize import fmin_l_bfgs_b
 
 from minrisk._kernels.split import LARGEST
 from minrisk._typing import FloatArray
-from minrisk.learners.step_tables import on_grid
 from minrisk.losses.base import PAIRS, SIGNS
-from minrisk.rows.pairs import PairRowLoss, corrective_rows, pair_rows
+from minrisk.model.step_tables import on_grid
+from minrisk.rows.local.pairs import PairRowLoss, corrective_rows, pair_rows
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 TIE = 1e-12  # outputs whose edges differ by less are equal, and the first one is selected

@@ -18,16 +18,11 @@ from minrisk._memory import give_back
 from minrisk._sums import weighted_sum
 from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.boosting import Progress
+from minrisk.boosting.loop import Progress
+from minrisk.boosting.monitors import ProgressBar
 from minrisk.costs.units import LARGEST
-from minrisk.learners.rounded_vectors import RoundedVectors
-from minrisk.learners.tree import CONSTANT, pack
-from minrisk.losses.links import Link
-from minrisk.model import AdditiveModel
-from minrisk.monitors import ProgressBar
-from minrisk.projection import Projection
-from minrisk.rows.base import EQUAL, RowCosts
-from minrisk.selection import (
+from minrisk.data.linear_features import Projection
+from minrisk.ensemble.selection import (
     FORGETTING,
     LEAST_GAIN,
     SMOOTH,
@@ -42,9 +37,15 @@ from minrisk.selection import (
     least_cost,
     log_loss,
 )
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.links import Link
+from minrisk.model.packed import pack
+from minrisk.model.rounded_vectors import RoundedVectors
+from minrisk.model.trees import CONSTANT
+from minrisk.rows.base import EQUAL, RowCosts
 
 if TYPE_CHECKING:
-    from minrisk.smooth_members import SmoothTrainer
+    from minrisk.ensemble.smooth_members import SmoothTrainer
 
     AnyTrainer = Trainer | SmoothTrainer
 

@@ -12,13 +12,13 @@ from minrisk._cached import cached_property
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
-from minrisk.learners.coded_trees import CodedTrees
-from minrisk.learners.rounded_vectors import RoundedVectors
-from minrisk.learners.step_tables import StepTables
-from minrisk.learners.tree import PackedTrees, Tree
-from minrisk.losses.links import Link, probabilities
-from minrisk.projection import Projection
-from minrisk.smooth import SmoothScores
+from minrisk.data.linear_features import Projection
+from minrisk.model.coded_trees import CodedTrees
+from minrisk.model.links import Link, probabilities
+from minrisk.model.rounded_vectors import RoundedVectors
+from minrisk.model.smooth import SmoothScores
+from minrisk.model.step_tables import StepTables
+from minrisk.model.trees import PackedTrees, Tree
 
 CONVERT_ROWS = 4096  # rows of other dtypes are converted to float64 in blocks of this many
 INLINE_ROWS = 256

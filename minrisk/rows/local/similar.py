@@ -13,12 +13,12 @@ from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.folds import odd_numbers, row_keys
+from minrisk.data.distances import Points, Units, coincident
+from minrisk.data.row_keys import odd_numbers, row_keys
 from minrisk.rows.base import EXPONENTIAL, RowCosts, SeparableRowLoss
-from minrisk.rows.fixed_point import added, divide, fixed_factor
-from minrisk.rows.local import LocalRows
-from minrisk.rows.neighbors import neighbors_of
-from minrisk.rows.points import Points, Units, coincident
+from minrisk.rows.local.fixed_point import added, divide, fixed_factor
+from minrisk.rows.local.neighbors import neighbors_of
+from minrisk.rows.local.rows import LocalRows
 
 EQUAL = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
 

@@ -32,12 +32,12 @@ from minrisk.rows.base import (
     is_joint,
     is_separable,
 )
-from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
-from minrisk.rows.growth import Growth
-from minrisk.rows.leaf_search import best_leaf_splits
-from minrisk.rows.replay import add_learners
-from minrisk.rows.sparse_index import SparseIndex
-from minrisk.rows.stump_search import best_stump
+from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.local.growth import Growth
+from minrisk.rows.local.leaf_search import best_leaf_splits
+from minrisk.rows.local.replay import add_learners
+from minrisk.rows.local.sparse_index import SparseIndex
+from minrisk.rows.local.stump_search import best_stump
 
 Result = TypeVar("Result")
 
@@ -291,7 +291,7 @@ class LocalRows:
             self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b))
 
     def correct(self, changes: FloatArray) -> None:
-        """Refused: see `minrisk.rows.pairs.CorrectiveRows`."""
+        """Refused: see `minrisk.rows.local.pairs.CorrectiveRows`."""
         raise TypeError(f"{type(self).__name__} does not keep the responses that a totally corrective step needs.")
 
     def shift(self, vector: FloatArray) -> None:

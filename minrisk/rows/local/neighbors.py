@@ -6,7 +6,7 @@ import numpy as np
 
 from minrisk._typing import IntArray
 from minrisk._workers import one_blas_thread
-from minrisk.rows.points import Points
+from minrisk.data.distances import Points
 
 COMPONENTS = 50  # MNIST: 79 % of the 31 nearest are found (32: 70 %)
 

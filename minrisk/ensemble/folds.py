@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
+from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
 
 USUAL_FOLDS = 4
 
@@ -93,43 +93,3 @@ def fold_numbers(
     folds = np.empty(n, dtype=np.int64)
     folds[order] = np.arange(n) % min(n_folds, max(1, n // 2))
     return folds
-
-
-def odd_numbers(rng: np.random.Generator, n: int) -> Keys:
-    """Random ones, for `row_keys`."""
-    return rng.integers(1, 2**63, n, dtype=np.uint64) | np.uint64(1)
-
-
-def row_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
-    """A random number for each row that depends on nothing but its cells, (n,).
-
-    Parameters
-    ----------
-    columns : iterable of ndarray
-        Of n cells each: numbers, NaN among them, of which 0.0 and -0.0 are the same.
-    odds : ndarray
-        One odd number for each column, at least.
-    """
-    key = np.zeros(1, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        for column, odd in zip(columns, odds, strict=False):
-            key = key + (_whole(column) + np.uint64(1)) * odd
-            key ^= key >> np.uint64(29)
-    return key
-
-
-def _whole(column: np.ndarray) -> Keys:
-    """Cells as whole numbers: the same for equal cells only."""
-    if column.dtype.kind in "biu":
-        return column.astype(np.uint64)
-    cells = column.astype(np.float64) + 0.0
-    cells[np.isnan(cells)] = np.nan
-    bits = cells.view(np.uint64)
-    return np.asarray(bits ^ (bits >> np.uint64(32)))
-
-
-def first_of_equals(*sorted_columns: np.ndarray) -> npt.NDArray[np.bool_]:
-    """Whether a row differs from the one before it, (n,)."""
-    first = np.ones(len(sorted_columns[0]), dtype=np.bool_)
-    first[1:] = np.any([column[1:] != column[:-1] for column in sorted_columns], axis=0)
-    return first

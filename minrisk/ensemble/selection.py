@@ -17,12 +17,12 @@ from minrisk._memory import empty, points
 from minrisk._sums import weighted_sum
 from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.boosting import Progress, Recipe, boost, constant
-from minrisk.columns import Columns
-from minrisk.losses.links import Link
-from minrisk.monitors import Monitor
+from minrisk.boosting.loop import Progress, Recipe, boost, constant
+from minrisk.boosting.monitors import Monitor
+from minrisk.ensemble.columns import Columns
+from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts, constant_is_better
-from minrisk.rows.local import LocalRows
+from minrisk.rows.local.rows import LocalRows
 
 CHECKPOINTS = 1.25  # ratio of one checkpoint's round to the one before
 FIRST_CHECKPOINT = 5

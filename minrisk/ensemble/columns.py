@@ -12,9 +12,9 @@ from minrisk._cached import cached_property
 from minrisk._memory import give_back
 from minrisk._typing import Binned, Codes, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.binning import fit_binner
-from minrisk.projection import Projection, fit_moments
-from minrisk.rows.sparse_index import SparseIndex
+from minrisk.data.binning import fit_binner
+from minrisk.data.linear_features import Projection, fit_moments
+from minrisk.rows.local.sparse_index import SparseIndex
 
 ALL_BINS = 512  # of all features together, up to which a 16th of the rows is enough for one
 FEW_ROWS = 1000  # fewer have the usual bins only: finer ones bring nothing there and take a tenth more time

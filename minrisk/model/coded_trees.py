@@ -9,8 +9,8 @@ import numpy as np
 from minrisk._kernels.coded_trees import BIN_BITS, COLUMN, LEAF_BIN, LEFT_SHIFT, add_coded_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk.learners.rounded_vectors import RoundedVectors
-from minrisk.learners.tree import PackedTrees
+from minrisk.model.rounded_vectors import RoundedVectors
+from minrisk.model.trees import PackedTrees
 
 FEW_FEATURES, NODES_PER_FEATURE = 512, 16  # with more features for so many nodes the table would outweigh the trees
 CODES_PER_TREE = 4  # coding so many values of a row takes as long as a tree without codes takes longer

@@ -15,7 +15,7 @@ from minrisk._kernels.smooth import add_smooth, kernel_matrix
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
-from minrisk.projection import standardisation, standardised
+from minrisk.data.linear_features import standardisation, standardised
 
 LANDMARKS = 128  # at most; 400 bring nothing more on a few hundred rows
 REACH = 3.0  # variance of a kernel over the median squared distance of two landmarks: wide ones, for what trees lack

@@ -13,7 +13,7 @@ from minrisk._typing import IntArray
 from minrisk.rows.base import LeafSplits
 
 if TYPE_CHECKING:
-    from minrisk.rows.local import LocalRows
+    from minrisk.rows.local.rows import LocalRows
 
 LEAF_BATCH = 256  # leaves per histogram pass
 

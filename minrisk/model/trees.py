@@ -197,16 +197,8 @@ def narrow(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.uint16 if numbers.max(initial=0) < 1 << 16 else np.int32, copy=False)
 
 
-def pack(trees: Sequence[Tree]) -> PackedTrees:
-    """Flat arrays of trees, or of similarities; of regressors that were plugged in, which are neither, a list."""
-    if trees and hasattr(trees[0], "anchors"):
-        from minrisk.learners.packed_similarities import pack_similarities
-
-        return pack_similarities(trees)  # type: ignore[arg-type, return-value]  # it does all that a model asks for
-    if not all(isinstance(tree, Tree) for tree in trees):
-        from minrisk.learners.plugged import PackedRegressors
-
-        return PackedRegressors(tuple(trees))  # type: ignore[return-value]  # it does all that a model asks for
+def pack_trees(trees: Sequence[Tree]) -> PackedTrees:
+    """Flat arrays of trees."""
     sizes = np.array([len(tree.feature) for tree in trees], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
 

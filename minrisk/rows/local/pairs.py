@@ -13,9 +13,9 @@ from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import bar_alike
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import JointRowLoss, RowCosts
-from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
-from minrisk.rows.joint_responses import JointResponses
-from minrisk.rows.local import LocalRows
+from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.local.joint_responses import JointResponses
+from minrisk.rows.local.rows import LocalRows
 
 
 class PairRowLoss(JointRowLoss, Protocol):
@@ -92,7 +92,7 @@ class CorrectiveRows(PairRows):
     """`PairRows` that keep the responses of all learners, as joint ones, and the vectors they go with.
 
     Sums over learners and over rows are exact, hence independent of order, blocks and threads: vectors are multiples of
-    2^-32 (`minrisk.learners.step_tables`), and edges are whole numbers in them.
+    2^-32 (`minrisk.model.step_tables`), and edges are whole numbers in them.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 from minrisk._kernels.step_tables import add_steps
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
-from minrisk.learners.tree import PackedTrees
+from minrisk.model.trees import PackedTrees
 
 GRID = 2.0**32  # vectors that are multiples of 1 / GRID,
 LARGEST = 2.0**20  # whose absolute values sum to less than this, have sums that are exact in any order

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk.costs.label_cells import is_label
-from minrisk.folds import first_of_equals, odd_numbers, row_keys
-from minrisk.frames import Coded, Column, Frame, described, is_missing
+from minrisk.data.frames import Coded, Column, Frame, described, is_missing
+from minrisk.data.label_cells import is_label
+from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
 
 FEW_VALUES = 10  # of which each has a column
 FOLDS = 5  # of training rows; shares are those of the four others

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from minrisk._typing import Int32Array, IntArray
-from minrisk.learners.tree import MAX_DEPTH, PackedTrees, narrow
+from minrisk.model.trees import MAX_DEPTH, PackedTrees, narrow
 
 CHECKED_NODES = 1 << 13  # at a time: what is computed of them is small beside a model
 Make = Callable[[], np.ndarray]
@@ -143,5 +143,5 @@ def _own_vectors(
 
 
 def _dtype(offsets: IntArray) -> type[np.generic]:
-    """Of numbers below the size of the largest tree; see `minrisk.learners.tree.narrow`."""
+    """Of numbers below the size of the largest tree; see `minrisk.model.trees.narrow`."""
     return np.uint16 if np.diff(offsets).max(initial=0) <= 1 << 16 else np.int32

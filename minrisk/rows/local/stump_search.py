@@ -11,10 +11,10 @@ from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
 from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_largest, scan_sides
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import Split
-from minrisk.rows.fixed_point import divide
+from minrisk.rows.local.fixed_point import divide
 
 if TYPE_CHECKING:
-    from minrisk.rows.local import LocalRows
+    from minrisk.rows.local.rows import LocalRows
 
 TIE = 1e-12  # drops that differ by less are equal, and the first feature is taken
 

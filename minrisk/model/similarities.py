@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from minrisk._kernels.similarity import add_similarities
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk.learners.similarity import Similarity
-from minrisk.rows.points import Points, Units
+from minrisk.data.distances import Points, Units
 
 BLOCK_BYTES = 16 << 20  # of distances at a time
 BLOCK_LEARNERS = 256  # whose answers are asked for at a time
 TOGETHER = 1 << 18  # differences of anchors at a time
+
+
+class Similarity(NamedTuple):
+    """f_i (one anchor), f_ij (two), or the constant 1 (none)."""
+
+    anchors: FloatArray  # (0 to 2, d) in the units' scale
+    rows: IntArray  # of the training rows they were
+    span: float  # tau, or |x_i - x_j|^2
+    real: bool
+    units: Units
+    gain: FloatArray  # share of the loss that the learner took away, (1,)
+
+    @property
+    def n_vectors(self) -> int:
+        """One, times the response."""
+        return 1
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,7 @@ class PackedSimilarities:
     gain : ndarray of shape (T,)
         Share of the loss that each learner took away.
     center, scale, fill : ndarray of shape (d,)
-        See `minrisk.rows.points.Units`.
+        See `minrisk.data.distances.Units`.
     """
 
     anchors: FloatArray

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk.frames import NUMBERS, is_missing, of_cells
+from minrisk.data.frames import NUMBERS, is_missing, of_cells
 
 KINDS = NUMBERS + "UMc"  # ... of arrays of labels; M are dates, and scikit-learn refuses complex numbers
 AS_TEXTS = "make texts of them, as y.astype(str) does"

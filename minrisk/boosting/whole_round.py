@@ -22,13 +22,13 @@ from minrisk._kernels.whole_round import Given, Rule, Space, State, logistic_rou
 from minrisk._memory import read_only
 from minrisk._typing import IntArray
 from minrisk.learners.base import LearnerFamily, Term
-from minrisk.learners.tree import Tree
 from minrisk.learners.vector_tree import TRIALS, VectorTrees
 from minrisk.losses.base import Loss
 from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.model.trees import Tree
 from minrisk.rows.base import Rows, Totals
-from minrisk.rows.growth import LARGE
-from minrisk.rows.local import LocalRows
+from minrisk.rows.local.growth import LARGE
+from minrisk.rows.local.rows import LocalRows
 from minrisk.steps.base import StepSolver
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafNewton
 

@@ -22,11 +22,11 @@ import numpy as np
 from minrisk._kernels.smooth import residuals
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.boosting import Progress
-from minrisk.columns import MOST_FEATURES
+from minrisk.boosting.loop import Progress
+from minrisk.ensemble.columns import MOST_FEATURES
+from minrisk.ensemble.selection import SMOOTH, STARTS_AT_ZERO, Candidate, CrossFit, log_frequencies, without
+from minrisk.model.smooth import Basis, fit_basis
 from minrisk.rows.base import RowCosts
-from minrisk.selection import SMOOTH, STARTS_AT_ZERO, Candidate, CrossFit, log_frequencies, without
-from minrisk.smooth import Basis, fit_basis
 
 PENALTY, BEND = 0.03, 8  # share of the rows' weight, and rounds in which it falls to a quarter
 MOST_ROWS = 1 << 12  # of more rows trees learn what is smooth: 1.00 of the risk (eleven sets of 1000 to 6000 rows)

@@ -23,13 +23,14 @@ import numpy as np
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.boosting import Progress, Recipe
-from minrisk.columns import Columns
-from minrisk.learners.tree import PackedTrees, pack
+from minrisk.boosting.loop import Progress, Recipe
+from minrisk.ensemble.columns import Columns
+from minrisk.ensemble.selection import Member, checkpoints
 from minrisk.losses.coupled import CoupledLoss
+from minrisk.model.packed import pack
+from minrisk.model.trees import PackedTrees
 from minrisk.rows.base import RowCosts
-from minrisk.rows.local import LocalRows
-from minrisk.selection import Member, checkpoints
+from minrisk.rows.local.rows import LocalRows
 
 LEARNING_RATE = 0.2  # times that of the boosters: costs are smooth where classes are not
 LEAST_ROWS = 20  # of a class: fewer have mean costs only

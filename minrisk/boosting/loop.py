@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.boosting.monitors import Monitor, RoundInfo
+from minrisk.boosting.whole_round import Made, WholeRound, whole_round
 from minrisk.costs.units import LARGEST
 from minrisk.learners.base import Found, LearnerFamily, Round, Term
-from minrisk.learners.tree import CONSTANT, Tree
 from minrisk.losses.base import JOINT, Loss
-from minrisk.model import AdditiveModel
-from minrisk.monitors import Monitor, RoundInfo
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.smooth import SmoothScores
+from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import Rows, Totals
-from minrisk.smooth import SmoothScores
 from minrisk.steps.base import StepProblem, StepSolver
-from minrisk.whole_round import Made, WholeRound, whole_round
 
 MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
 LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 by

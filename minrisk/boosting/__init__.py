@@ -1,0 +1,1 @@
+"""The loop over rounds, its recipe, and what watches it."""

@@ -1,0 +1,1 @@
+"""What users hand over, as learners see it: numbers, bins, linear features, distances."""

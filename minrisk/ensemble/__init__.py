@@ -1,0 +1,1 @@
+"""How `MinRiskClassifier` learns."""

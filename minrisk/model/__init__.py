@@ -1,0 +1,1 @@
+"""The additive model: what it holds, predicts and decides by."""
