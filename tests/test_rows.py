@@ -6,7 +6,8 @@ import pytest
 from minrisk._kernels.split import EXPONENTIAL, QUADRATIC, SIDES
 from minrisk.losses.coupled import coupled_loss
 from minrisk.model.trees import Tree
-from minrisk.rows.local.rows import LocalRows, fixed_factor, sparse_index
+from minrisk.rows.local import sparse_index
+from minrisk.rows.local.rows import LocalRows, fixed_factor
 from tests.helpers import make_data, make_rows, random_costs
 
 

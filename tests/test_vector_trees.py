@@ -15,7 +15,8 @@ from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows.base import GrowthRule, Target
-from minrisk.rows.local.rows import LocalRows, growth
+from minrisk.rows.local import growth
+from minrisk.rows.local.rows import LocalRows
 from minrisk.rows.local.sparse_index import SparseIndex, no_lists
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafClosedForm, LeafNewton

@@ -15,7 +15,8 @@ from minrisk.boosting.loop import Recipe, boost
 from minrisk.boosting.whole_round import whole_rounds
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.rows.local.rows import LocalRows, growth
+from minrisk.rows.local import growth
+from minrisk.rows.local.rows import LocalRows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers import make_costs, make_data, make_rows, random_costs
 
