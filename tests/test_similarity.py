@@ -15,11 +15,11 @@ from minrisk import REBELClassifier
 from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.distances import Points, Units
-from minrisk.learners import similarity
 from minrisk.learners.base import Round
 from minrisk.learners.similarity import Similarities, Similarity
+from minrisk.rows.local import similar as similar_rows
 from minrisk.rows.local.neighbors import neighbors_of
-from minrisk.rows.local.similar import SimilarRows
+from minrisk.rows.local.similar import LocalSimilarRows
 from minrisk.steps.base import StepProblem
 from tests.helpers import check_packed, make_costs
 
@@ -100,7 +100,7 @@ def test_neighbors_are_near(d, least, offset):
 
 def searched(X, y, K, H, weight, real):
     """Rows at the scores H, after steps 0 to 6 of a round, what `fit` found, and the problem."""
-    rows = SimilarRows(X, Units.of(X, "none"), make_costs(1.0 - np.eye(K), y, weight), Workers())
+    rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(1.0 - np.eye(K), y, weight), Workers())
     rows.scores[:] = H
     recipe = similar("real" if real else "sign", smoothing=0.0)._recipe(rows.costs, (np.empty(0),) * X.shape[1])
     totals = rows.gradients(recipe.loss, 0.0)
@@ -111,10 +111,10 @@ def searched(X, y, K, H, weight, real):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("real", [True, False])
-@pytest.mark.parametrize("nearest", [similarity.NEAREST, 2])
+@pytest.mark.parametrize("nearest", [similar_rows.NEAREST, 2])
 def test_binarisation_and_every_candidate(seed, real, nearest, monkeypatch):
     """Also where the nearest opposite points are all removed, and the others come to be sorted."""
-    monkeypatch.setattr(similarity, "NEAREST", nearest)
+    monkeypatch.setattr(similar_rows, "NEAREST", nearest)
     X, y, weight, K = problem(seed)
     H = np.random.default_rng(seed).normal(size=(len(y), K))
     rows, found, stated = searched(X, y, K, H, weight, real)
@@ -129,9 +129,8 @@ def test_binarisation_and_every_candidate(seed, real, nearest, monkeypatch):
     tried = twin.candidates(X, y, H, weight, real)
     order = [each[0] for each in tried]
     i = order[1][0]
-    near = rows.columns([i])[0]
-    made = list(Similarities(real)._pairs(rows, i, near))
-    assert [pair.rows for pair in made] == order[2:]
+    made = list(rows.opposites(i, real, None))
+    assert [(i, pair.point) for pair in made] == order[2:]
     for pair, (_, span, _, loss) in zip(made, tried[2:], strict=True):
         assert pair.span == pytest.approx(span)
         value = stated.mass.sum() - pair.drop  # twice the paper's, as w has its half
@@ -291,7 +290,7 @@ def test_blocks_of_rows_and_the_cache_do_not_matter():
     X[:, 0] += y
     made = []
     for blocks, cache in (((), 1e9), ((1, 50, 173), 0.0)):
-        rows = SimilarRows(X, Units.of(X, "none"), make_costs(COST, y, np.linspace(0.5, 2, 300)), Workers(2), cache, blocks)
+        rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(COST, y, np.linspace(0.5, 2, 300)), Workers(2), cache, blocks)
         model = similar(n_estimators=6)
         progress = boost(rows, model._recipe(rows.costs, (np.empty(0),) * 4), 6, 0)
         made.append((progress, rows.scores))

@@ -22,7 +22,7 @@ from minrisk.losses.gamma_phi import GammaPhiLoss
 from minrisk.losses.pairwise import PairwiseLoss
 from minrisk.model.step_tables import StepTables
 from minrisk.rows.local.joint_responses import FEW_GROUPS, JointResponses
-from minrisk.rows.local.pairs import CorrectiveRows, PairRows
+from minrisk.rows.local.pairs import LocalCorrectiveRows, LocalPairRows
 from minrisk.steps.penalised import Objective, PairwiseStep, Tolerances, most_violated
 from tests.helpers import make_costs
 
@@ -62,7 +62,7 @@ class TightMulti(MultiBoostClassifier):
 Tight.__init__, TightMulti.__init__ = StagewiseMCBoostClassifier.__init__, MultiBoostClassifier.__init__
 
 
-def pair_rows(X, y, table, weights, scores=None, kind=PairRows, blocks=None, row=None):
+def pair_rows(X, y, table, weights, scores=None, kind=LocalPairRows, blocks=None, row=None):
     binner = fit_binner(X)
     rows = kind(binner.transform(X), binner.n_bins, make_costs(table, y if row is None else row, weights, y), Workers(1), blocks)
     if scores is not None:
@@ -406,7 +406,7 @@ def test_correction_beats_stages_and_keeps_signs():
         assert np.all(all_.train_loss_[2:] <= one.train_loss_[2:]) and all_.train_loss_[-1] < one.train_loss_[-1]
         scaled = all_.model_.vectors * 2.0**32
         np.testing.assert_array_equal(scaled, np.rint(scaled))  # the grid: sums of them are exact
-    rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=CorrectiveRows)
+    rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=LocalCorrectiveRows)
     model = MultiBoostClassifier(loss="logistic")
     progress = boost(rows, model._recipe(rows.costs, binner.thresholds), 20, 0)
     assert rows._kept._codes.dtype == np.uint8 and rows.n_kept == len(progress.trees)
@@ -444,9 +444,9 @@ def test_validation_rows_follow_corrections():
     from minrisk.boosting.monitors import EarlyStopping
 
     X, y = load_wine(return_X_y=True)
-    rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=CorrectiveRows)
+    rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=LocalCorrectiveRows)
     costs = make_costs(1.0 - np.eye(3), y, np.ones(len(y)))
-    watched = PairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
+    watched = LocalPairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
     progress = boost(rows, MultiBoostClassifier()._recipe(rows.costs, binner.thresholds), 12, 0, [EarlyStopping(watched, 99)])
     np.testing.assert_array_equal(watched.scores[::2], rows.scores)
     assert len(progress.trees) > 5
@@ -456,18 +456,16 @@ def test_parts_that_do_not_go_together():
     X, y, cost, weights, _ = problem(0, 3)
     rows, binner = pair_rows(X, y, cost, weights)
     recipe = MultiBoostClassifier()._recipe(rows.costs, binner.thresholds)
-    with pytest.raises(TypeError, match="need CorrectiveRows, got PairRows"):
+    with pytest.raises(ValueError, match="CorrectiveStep cannot be used with .*requires corrective rows"):
         boost(rows, recipe, 1, 0)
-    with pytest.raises(TypeError, match="does not keep the responses"):
-        rows.correct(np.zeros((1, 3)))
     from minrisk.losses.guess_averse import GuessAverseLoss
     from minrisk.rows.local.rows import LocalRows
 
     with pytest.raises(ValueError, match="PairwiseStep cannot be used with GuessAverseLoss.*requires pairs"):
         boost(rows, recipe._replace(loss=GuessAverseLoss("gel"), solver=PairwiseStep(0.0)), 1, 0)
     plain = LocalRows(rows.X_binned, rows.n_bins, rows.costs, Workers(1))
-    with pytest.raises(TypeError, match="need PairRows, got LocalRows"):
-        boost(plain, recipe, 1, 0)
+    with pytest.raises(ValueError, match="PairwiseStep cannot be used with .*requires pair rows"):
+        boost(plain, recipe._replace(solver=PairwiseStep(0.0)), 1, 0)
     with pytest.raises(ValueError, match="kind must be one of 'exponential', 'logistic', got 'hinge'"):
         PairwiseLoss("hinge")
     with pytest.raises(ValueError, match="requires a decision for every class"):
@@ -523,7 +521,7 @@ def test_blocks_of_rows_do_not_matter(loss, kind):
     X[:, 0] += y
     made = []
     for blocks in ((), (1, 50, 173)):
-        rows, binner = pair_rows(X, y, COST, weights, kind=PairRows if kind is StagewiseMCBoostClassifier else CorrectiveRows, blocks=blocks)
+        rows, binner = pair_rows(X, y, COST, weights, kind=LocalPairRows if kind is StagewiseMCBoostClassifier else LocalCorrectiveRows, blocks=blocks)
         progress = boost(rows, kind(loss=loss)._recipe(rows.costs, binner.thresholds), 6, 0)
         made.append((np.concatenate(progress.vectors), rows.scores))
     np.testing.assert_array_equal(made[0][0], made[1][0])

@@ -12,7 +12,7 @@ GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.los
 L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.guessing`
 L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
 w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.along`
-g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.local.directed`
+g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.base`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
 Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.ensemble.selection`
@@ -215,12 +215,12 @@ class MCBoostClassifier(BoostedClassifier):
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
     ) -> LocalRows:
         from minrisk.rows.base import RowCosts
-        from minrisk.rows.local.directed import DirectedRows
+        from minrisk.rows.local.directed import LocalDirectedRows
 
         if self.loss == "mc":  # Eq. (22) has no costs: they come in with the decision
             costs = RowCosts(1.0 - np.eye(len(self.classes_)), costs.label, costs.weight, costs.label)
         values, binned = X if part is None else X[part], binner.transform(X, part, workers)
-        return DirectedRows(values, binned, binner.n_bins, costs, workers, trainable=trainable)
+        return LocalDirectedRows(values, binned, binner.n_bins, costs, workers, trainable=trainable)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

@@ -299,7 +299,7 @@ class REBELClassifier(BoostedClassifier):
             return super()._make_rows(X, part, binner, costs, workers, trainable)
         from minrisk.data.distances import Units
         from minrisk.model.similarities import PackedSimilarities
-        from minrisk.rows.local.similar import SimilarRows
+        from minrisk.rows.local.similar import LocalSimilarRows
 
         values = X if part is None else X[part]
         if trainable:
@@ -307,7 +307,7 @@ class REBELClassifier(BoostedClassifier):
             goes_on = isinstance(packed, PackedSimilarities)  # in the units of the rounds so far
             self._units = packed.units if goes_on else Units.of(values, self.scaling, costs.weight)
         cache = self.cache_size * 1e6
-        return SimilarRows(
+        return LocalSimilarRows(
             values, self._units, costs, workers, cache, trainable=trainable, n_neighbors=self.n_neighbors
         )
 

@@ -192,10 +192,10 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
     ) -> LocalRows:
-        from minrisk.rows.local.pairs import PairRows
+        from minrisk.rows.local.pairs import LocalPairRows
 
         _check_decisions(self)
-        return PairRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
+        return LocalPairRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.base import LARGEST_STEP
@@ -341,10 +341,10 @@ class MultiBoostClassifier(BoostedClassifier):
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
     ) -> LocalRows:
-        from minrisk.rows.local.pairs import CorrectiveRows
+        from minrisk.rows.local.pairs import LocalCorrectiveRows
 
         _check_decisions(self)
-        return CorrectiveRows(
+        return LocalCorrectiveRows(
             binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable,
             distinct=self.penalty == "l2",
         )

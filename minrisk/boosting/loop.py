@@ -20,7 +20,7 @@ from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.smooth import SmoothScores
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import Rows, Totals
+from minrisk.rows.base import Rows, Totals, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
 
 MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
@@ -84,21 +84,24 @@ class Progress:
             rows.advance(vectors)
 
 
-def check_recipe(recipe: Recipe) -> None:
-    """Refuse parts that do not go together.
+def check_recipe(recipe: Recipe, of_rows: frozenset[str] = frozenset()) -> None:
+    """Refuse parts that do not go together, or with rows of these traits.
 
     Raises
     ------
     ValueError
-        Naming the step and the trait that loss and learners lack.
+        Naming the step or the learners, and the traits that nothing offers.
     """
-    missing = recipe.solver.requires - recipe.loss.traits - recipe.family.traits
-    if missing:
-        raise ValueError(
-            f"{type(recipe.solver).__name__} cannot be used with {type(recipe.loss).__name__} (base "
-            f"{recipe.loss.base!r}) and {type(recipe.family).__name__}: it requires {', '.join(sorted(missing))}. Use "
-            f"another step, or a loss and learners that offer it."
-        )
+    offered = recipe.loss.traits | recipe.family.traits | of_rows
+    for part in (recipe.solver, recipe.family):
+        missing = part.requires - offered
+        if missing:
+            others = [type(other).__name__ for other in (recipe.family, recipe.solver) if other is not part]
+            raise ValueError(
+                f"{type(part).__name__} cannot be used with {type(recipe.loss).__name__} (base {recipe.loss.base!r}) "
+                f"and {others[0]}: it requires {', '.join(sorted(missing))}. Use another step, or a loss, learners and "
+                f"rows that offer it."
+            )
 
 
 def boost(
@@ -131,7 +134,7 @@ def boost(
     -------
     Progress
     """
-    check_recipe(recipe)
+    check_recipe(recipe, rows.traits)
     loss = recipe.loss
     constant, unit, least = loss.constant(rows.costs), loss.unit(rows.costs), loss.floors(rows.costs)
     floors = least if least.any() else None
@@ -261,6 +264,7 @@ def _correct(rows: Rows, progress: Progress, changes: FloatArray | None) -> list
     """Change the vectors of earlier learners, one to each, in the model and in the scores; the changes as terms."""
     if changes is None or not len(changes):
         return []
+    assert are_corrective(rows)  # as steps with changes require
     rows.correct(changes)
     progress.vectors = [vectors + change for vectors, change in zip(progress.vectors, changes, strict=True)]
     return [Term(tree, change[None]) for tree, change in zip(progress.trees, changes, strict=True)]

@@ -49,5 +49,9 @@ class LearnerFamily(Protocol):
     def traits(self) -> frozenset[str]:
         """Facts that steps may rely on; "signs": responses are -1 or +1."""
 
+    @property
+    def requires(self) -> frozenset[str]:
+        """Traits that the rows must have."""
+
     def fit(self, round_: Round) -> Found | None:
         """The best learner (its response left in the rows), or learners; None when none separates anything."""

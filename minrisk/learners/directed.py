@@ -18,8 +18,7 @@ from minrisk.learners.base import Found, Round
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import DirectedRowLoss, GrowthRule
-from minrisk.rows.local.directed import DirectedRows, directed_rows
+from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, DirectedRows, GrowthRule, are_directed
 
 _ZERO = np.zeros(1, dtype=np.int32)
 
@@ -46,6 +45,7 @@ class Directed:
 
     regression: Regression
     weighting: str
+    requires = frozenset({DIRECTED_ROWS})
 
     @property
     def traits(self) -> frozenset[str]:
@@ -54,7 +54,8 @@ class Directed:
 
     def fit(self, round_: Round) -> Found | None:
         """Fit the learners, then solve for the step along them; see `LearnerFamily.fit`."""
-        rows, problem = directed_rows(round_.rows), round_.problem
+        rows, problem = round_.rows, round_.problem
+        assert are_directed(rows)  # as required
         directions: FloatArray | None = problem.directions
         assert directions is not None
         loss: DirectedRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires

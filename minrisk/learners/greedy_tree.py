@@ -98,6 +98,8 @@ class GreedyTrees:
     max_depth: int
     thresholds: Sequence[FloatArray]
 
+    requires = frozenset[str]()
+
     @property
     def traits(self) -> frozenset[str]:
         """Facts that steps may rely on."""

@@ -12,8 +12,7 @@ from minrisk._typing import FloatArray
 from minrisk.learners.base import Found, Round
 from minrisk.learners.greedy_tree import GrowingTree
 from minrisk.losses.base import SIGNS, STUMPS
-from minrisk.rows.base import LeafSplits
-from minrisk.rows.local.pairs import PairRows, pair_rows
+from minrisk.rows.base import PAIR_ROWS, LeafSplits, Rows, are_pairs
 from minrisk.steps.penalised import Objective, most_violated
 
 
@@ -39,6 +38,7 @@ class MostViolated:
     thresholds: Sequence[FloatArray]
     nu: float
     tolerance: float
+    requires = frozenset({PAIR_ROWS})
 
     @property
     def traits(self) -> frozenset[str]:
@@ -47,7 +47,8 @@ class MostViolated:
 
     def fit(self, round_: Round) -> Found | None:
         """The most violated constraint's learner and its step; see `LearnerFamily.fit`."""
-        rows, problem = pair_rows(round_.rows), round_.problem
+        rows, problem = round_.rows, round_.problem
+        assert are_pairs(rows)  # as required
         split = rows.best_stump(LARGEST, problem.mass, round_.features)
         if split is None:
             return None
@@ -57,7 +58,7 @@ class MostViolated:
         if edges[k] < 0.0:  # either polarity, since w >= 0
             tree = _split(rows, split.feature, split.bin, -1, split.drop)
             edges = -edges
-        rows.aim(k)
+        rows.contrast_edges(k)
         for _ in range(self.max_depth - 1):
             changes = rows.best_leaf_splits(tree.signs, round_.features)
             if not np.any(changes.gain > 0):
@@ -73,7 +74,7 @@ class MostViolated:
         return Found((learner._replace(gain=learner.gain * share),), step)
 
 
-def _split(rows: PairRows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:
+def _split(rows: Rows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:
     """The stump that answers `sign` above the bin, and its response in the rows."""
     changes = LeafSplits(*(np.array([value]) for value in (feature, bin_, sign, gain)))
     rows.start_leaves()

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from minrisk.learners.base import Round
 from minrisk.model.regressors import Plugged
-from minrisk.rows.local.directed import DirectedRows
+from minrisk.rows.base import DirectedRows
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ class VectorTrees:
         flat: FloatArray = np.concatenate([*self.thresholds, [np.inf]]).astype(np.float64)
         return flat, np.cumsum([0, *map(len, self.thresholds)])[:-1].astype(np.int64)
 
+    requires = frozenset[str]()
+
     @property
     def traits(self) -> frozenset[str]:
         """Facts that steps may rely on."""

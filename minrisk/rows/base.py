@@ -4,10 +4,14 @@ Columns stay with the rows: X_binned, costs, weights, scores, edge, mass, respon
 the loop is small: sums over rows, as exact integers in fixed point (so that no division of the rows into blocks,
 threads or machines can change a bit of the model), and maxima. To put rows somewhere else (a cluster, a GPU),
 write a class with these methods; nothing above this file changes.
+
+`Rows` is what every kind of rows offers. Learners and steps that ask for more name a trait of the rows in what they
+require: `DirectedRows`, `SimilarRows`, `PairRows` and `CorrectiveRows` say what goes with it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
@@ -16,6 +20,7 @@ from minrisk._memory import read_only
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST
+from minrisk.data.distances import Units
 
 EQUAL = 1e-9  # risks and means of costs that differ by a smaller share are equal
 
@@ -157,6 +162,11 @@ EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: i
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 JOINT = "joint"  # a loss of all scores of a row together: its value belongs to rows, not to outputs
 
+DIRECTED_ROWS = "directed rows"  # traits of rows, each with a protocol below
+SIMILAR_ROWS = "similar rows"
+PAIR_ROWS = "pair rows"
+CORRECTIVE_ROWS = "corrective rows"
+
 
 class Gradients(Protocol):
     """What rows ask of any loss: see `minrisk.losses.base`."""
@@ -201,6 +211,17 @@ class DirectedRowLoss(JointRowLoss, Protocol):
     def along(
         self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
         start: int, stop: int, line: FloatArray,
+    ) -> FloatArray: ...
+
+
+class PairRowLoss(JointRowLoss, Protocol):
+    """What `PairRows` ask of a loss."""
+
+    def own_terms(self, costs: RowCosts) -> FloatArray: ...
+
+    def edges(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        value: FloatArray,
     ) -> FloatArray: ...
 
 
@@ -274,6 +295,10 @@ class Rows(Protocol):
     n_outputs: int
     costs: RowCosts
 
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that learners and steps may rely on."""
+
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass at the present scores."""
 
@@ -328,9 +353,6 @@ class Rows(Protocol):
     def advance(self, vectors: FloatArray) -> None:
         """Add (V, D) vectors. One: scores += response * vectors[0]; several: scores += vectors[leaf]."""
 
-    def correct(self, changes: FloatArray) -> None:
-        """Add (T, D) changes to the vectors of all learners so far; only of rows that keep their responses."""
-
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""
 
@@ -339,3 +361,146 @@ class Rows(Protocol):
 
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
+
+
+class Line(NamedTuple):
+    """f(x) = value + slope * (x[feature] - origin)."""
+
+    feature: int
+    slope: float
+    origin: float
+    value: float
+
+
+class DirectedRows(Rows, Protocol):
+    """Rows for learners that answer with real numbers: a regression along a direction, and a line through the scores.
+
+    The regression's target is u = -dL/dt of each row along the direction, with the weight rho.
+    """
+
+    def aim(self, loss: DirectedRowLoss, direction: FloatArray, weighting: str) -> None:
+        """Fill the target along a direction (D,): the boosting weights -w^r, and what each row weighs.
+
+        "uniform": the row's weight, which is the plain least squares of -w^r that Eq. (30) is with a norm; "slope":
+        |w^r|, for the target's sign; "curvature": that of the loss, for a Newton step.
+        """
+
+    def regress(self, features: IntArray) -> Line | None:
+        """The line in one feature that explains the target best; ties to the lowest feature."""
+
+    def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
+        """A tree grown on the target by least squares, and the value of each leaf."""
+
+    def fit(self, regressor: Any) -> Any:
+        """A regressor of scikit-learn, fitted to the target; None without rows that weigh something."""
+
+    def steer(self, vector: FloatArray, number: int, of: int, value: float) -> None:
+        """Look along response * vector, the vector that was aimed along last; for several learners along their sum.
+
+        The several are told one after another; `value` is the loss over the bag at step 0.
+        """
+
+    def reach(self) -> float:
+        """The most that a score of a row that weighs something moves in a step of 1."""
+
+    def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
+        """Loss over the bag with its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
+
+
+class Opposite(NamedTuple):
+    """A point of the other binarized class that f_ij was tried with."""
+
+    point: int  # x_j
+    span: float  # |x_i - x_j|^2
+    drop: float  # by how much it lowers the loss
+
+
+class SimilarRows(Rows, Protocol):
+    """Rows that are points: similarities to some of them, which are named by their numbers."""
+
+    units: Units  # of the points
+
+    def start_search(self, mass: FloatArray, gain: int) -> None:
+        """What learners of this round are judged by: the mass of all rows, and which drop."""
+
+    def drop(self) -> float:
+        """By how much the best vector lowers the loss along the present response, Eq. (5)."""
+
+    def moments(self) -> FloatArray:
+        """U U' of Eq. (7) over the bag, (D, D): u = edge / sqrt(mass of all rows), up to a factor."""
+
+    def binarise(self, vector: FloatArray) -> None:
+        """Binarized classes of all points by an eigenvector (D,) of `moments`: the signs of v1 = U' q, Eq. (10)."""
+
+    def most_isolated(self) -> int:
+        """The point whose isolation lowers the loss most; coincident points count together, ties to the first place."""
+
+    def nearest_other(self, point: int) -> float:
+        """Smallest squared distance from a point that is not 0; infinite where all points coincide."""
+
+    def opposites(self, point: int, real: bool, most: int | None) -> Iterator[Opposite]:
+        """Points x_j for f_ij, nearest first (steps 4 to 6): `most` of them; None: until step 6 has removed all.
+
+        Step 6 removes the points that an f_ij which was tried answers half of f_ij(x_j) or less.
+        """
+
+    def answer(self, points: tuple[int, ...], span: float, real: bool) -> None:
+        """Fill the response with 1 (no point), f_i (one; tau = span) or f_ij (two; |x_i - x_j|^2 = span)."""
+
+    def anchors(self, points: tuple[int, ...]) -> FloatArray:
+        """These points in the units' scale, one row for each."""
+
+
+class PairRows(Rows, Protocol):
+    """Rows that know a loss of pairwise margins along a response: as sums over pairs of classes, or row by row."""
+
+    def contrast_edges(self, k: int) -> None:
+        """Fill the contrast with the edges of output k."""
+
+    def own_total(self, loss: PairRowLoss) -> float:
+        """Sum over the bag of the loss's terms r = y."""
+
+    def pair_sums(self) -> FloatArray:
+        """B (D, D): the exponential loss over the bag at scores + response * a is sum_jk B_jk e^(a_k - a_j).
+
+        Times e^-log_scale of the last `gradients`, which were GEL's; the terms r = y are left out.
+        """
+
+    def start_pairs(self) -> None:
+        """Cache e^-rho of every pair at the present scores: the u^(t-1) of Eq. (14)."""
+
+    def pair_slopes(self, vector: FloatArray) -> tuple[float, FloatArray]:
+        """Value and slope (D,) of the logistic loss over the bag at scores + response * vector, times e^-log_scale."""
+
+
+class CorrectiveRows(PairRows, Protocol):
+    """`PairRows` that keep the responses of all learners, and the vectors they go with."""
+
+    def start_vectors(self) -> FloatArray:
+        """The vectors so far and one of 0 for the present response, (T + 1, D)."""
+
+    def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
+        """Value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
+
+    def correct(self, changes: FloatArray) -> None:
+        """Add (T, D) changes to the vectors of all learners so far."""
+
+
+def are_directed(rows: Rows) -> TypeGuard[DirectedRows]:
+    """Whether learners can be fitted along directions."""
+    return DIRECTED_ROWS in rows.traits
+
+
+def are_similar(rows: Rows) -> TypeGuard[SimilarRows]:
+    """Whether rows are points."""
+    return SIMILAR_ROWS in rows.traits
+
+
+def are_pairs(rows: Rows) -> TypeGuard[PairRows]:
+    """Whether sums over pairs of classes are known."""
+    return PAIR_ROWS in rows.traits
+
+
+def are_corrective(rows: Rows) -> TypeGuard[CorrectiveRows]:
+    """Whether the responses of all learners are kept."""
+    return CORRECTIVE_ROWS in rows.traits

@@ -54,7 +54,7 @@ class StepSolver(Protocol):
 
     @property
     def requires(self) -> frozenset[str]:
-        """Traits that the loss and the learners must have together."""
+        """Traits that the loss, the learners and the rows must have together."""
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response."""

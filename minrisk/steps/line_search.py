@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk.losses.base import DIRECTED, JOINT
-from minrisk.rows.base import DirectedRowLoss
-from minrisk.rows.local.directed import directed_rows
+from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, are_directed
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 MAX_ITERATIONS = 100
@@ -32,7 +31,7 @@ class LineSearch:
     No score moves by more than 18: on data that a learner separates perfectly the minimiser is infinite.
     """
 
-    requires: frozenset[str] = frozenset({JOINT, DIRECTED})
+    requires: frozenset[str] = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
     gain: int | None = None
     columns: int = 0
 
@@ -45,7 +44,8 @@ class LineSearch:
 
 def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
     """The step, and the loss over the bag there."""
-    rows = directed_rows(problem.rows)
+    rows = problem.rows
+    assert are_directed(rows)  # as required
     reach = rows.reach()
     if not 0.0 < reach < np.inf:
         return 0.0, problem.value

@@ -14,7 +14,7 @@ from minrisk._kernels.split import LARGEST
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS
 from minrisk.model.step_tables import on_grid
-from minrisk.rows.local.pairs import PairRowLoss, corrective_rows, pair_rows
+from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss, are_corrective, are_pairs
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 TIE = 1e-12  # outputs whose edges differ by less are equal, and the first one is selected
@@ -52,7 +52,8 @@ class Objective(NamedTuple):
     def of(cls, problem: StepProblem, nu: float) -> Objective:
         """The objective of a step; sums are times e^-log_scale."""
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
-        own, start = pair_rows(problem.rows).own_total(loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
+        assert are_pairs(problem.rows)  # as the step requires
+        own, start = problem.rows.own_total(loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
         if problem.loss.base != "exponential":
             return cls(start, 0.0, nu * own / math.log(2.0) / start)  # own is of phi(0) = log 2
         share = start / (own + start)
@@ -101,7 +102,7 @@ class PairwiseStep:
     shrinkage: float = 1.0
     cap: float = LARGEST_STEP
     tolerances: Tolerances = PAPER
-    requires: frozenset[str] = frozenset({PAIRS, SIGNS})
+    requires: frozenset[str] = frozenset({PAIRS, SIGNS, PAIR_ROWS})
     gain: int | None = LARGEST
     columns: int = 1
 
@@ -127,7 +128,7 @@ class SelectedStep:
 
     nu: float
     size: float
-    requires: frozenset[str] = frozenset({PAIRS, SIGNS})
+    requires: frozenset[str] = frozenset({PAIRS, SIGNS, PAIR_ROWS})
     gain: int | None = LARGEST
     columns: int = 1
 
@@ -155,13 +156,14 @@ class CorrectiveStep:
     nu: float
     penalty: str = "l1"
     tolerances: Tolerances = PAPER
-    requires: frozenset[str] = frozenset({PAIRS, SIGNS})
+    requires: frozenset[str] = frozenset({PAIRS, SIGNS, CORRECTIVE_ROWS})
     gain: int | None = LARGEST
     columns: int = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the vectors of all learners; the present response is that of the last one."""
-        rows, objective = corrective_rows(problem.rows), Objective.of(problem, self.nu)
+        rows, objective = problem.rows, Objective.of(problem, self.nu)
+        assert are_corrective(rows)  # as `requires` says
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
         start, l2 = rows.start_vectors(), self.penalty == "l2"
 
@@ -186,7 +188,8 @@ def most_violated(edges: FloatArray) -> int:
 
 def _loss_along(problem: StepProblem) -> Function:
     """The loss over the bag and its slope at scores + response * w, as a function of w."""
-    rows = pair_rows(problem.rows)
+    rows = problem.rows
+    assert are_pairs(rows)  # as the step requires
     if problem.loss.base != "exponential":
         rows.start_pairs()
         return rows.pair_slopes

@@ -24,11 +24,13 @@ from minrisk._sums import weighted_sum
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
+    DIRECTED_ROWS,
     DirectedRowLoss,
     GroupedRowLoss,
     Groups,
     GrownTree,
     GrowthRule,
+    Line,
     RowCosts,
     Target,
     TreeLike,
@@ -42,15 +44,6 @@ WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
 SMALLEST = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
 FLAT = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
-
-
-class Line(NamedTuple):
-    """f(x) = value + slope * (x[feature] - origin)."""
-
-    feature: int
-    slope: float
-    origin: float
-    value: float
 
 
 class Centered(NamedTuple):
@@ -91,7 +84,7 @@ class Centered(NamedTuple):
         return cls(Z, center, unit, halves)
 
 
-class DirectedRows(LocalRows):
+class LocalDirectedRows(LocalRows):
     """`LocalRows` with raw values, real-valued responses, and what `DirectedRowLoss` knows along a line.
 
     Parameters
@@ -101,6 +94,8 @@ class DirectedRows(LocalRows):
     X_binned, n_bins, costs, workers, blocks, trainable
         As for `LocalRows`.
     """
+
+    traits = frozenset({DIRECTED_ROWS})
 
     def __init__(
         self, X: FloatArray, X_binned: Binned, n_bins: IntArray, costs: RowCosts, workers: Workers,
@@ -126,7 +121,7 @@ class DirectedRows(LocalRows):
         return Centered.of(self.X, self.costs.weight, self.workers)
 
     @cached_property
-    def _target_rows(self) -> DirectedRows:
+    def _target_rows(self) -> LocalDirectedRows:
         """These rows, with `push` and `pull` for edge and mass."""
         view = copy.copy(self)
         view.n_outputs, view.edge, view.mass = 1, self.push, self.pull
@@ -139,11 +134,7 @@ class DirectedRows(LocalRows):
 
     # -- the target of a regression --------------------------------------------------------------------------------
     def aim(self, loss: DirectedRowLoss, direction: FloatArray, weighting: str) -> None:
-        """Fill the target along a direction (D,): the boosting weights -w^r, and what each row weighs.
-
-        "uniform": the row's weight, which is the plain least squares of -w^r that Eq. (30) is with a norm; "slope":
-        |w^r|, for the target's sign; "curvature": that of the loss, for a Newton step.
-        """
+        """Fill push and pull; see `DirectedRows.aim`."""
         self._factor, self._move = self._ones, np.ascontiguousarray(direction)[None]
         self._groups = self._gathered(loss, direction) if hasattr(loss, "gather") else None
         self._pass_along(loss, 0.0)
@@ -155,7 +146,7 @@ class DirectedRows(LocalRows):
         self.top_push, self.top_pull = np.split(largest(tops), 2)
 
     def regress(self, features: IntArray) -> Line | None:
-        """The line in one feature that explains the target best; ties to the lowest feature."""
+        """The best line in one feature; see `DirectedRows.regress`."""
         bits = min(PRODUCT_BITS, self.sum_bits)
         push_factor, pull_factor = (fixed_factor(top, bits) for top in (self.top_push, self.top_pull))
         (W, U), centered = self._target_sums(), self._centered
@@ -192,7 +183,7 @@ class DirectedRows(LocalRows):
         return float(pull[0]), float(push[0])
 
     def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
-        """A tree grown on the target by least squares, and the value of each leaf."""
+        """A tree on the target; see `DirectedRows.grow_regression`."""
         grower = self._grower
         view = grower.rows
         view.whole, view.top_edge, view.top_mass = self.whole, self.top_push, self.top_pull
@@ -202,7 +193,7 @@ class DirectedRows(LocalRows):
         return grown, divide(push, pull + ridge)[:, 0]
 
     def fit(self, regressor: Any) -> Any:
-        """A regressor of scikit-learn, fitted to the target; None without rows that weigh something."""
+        """The regressor, fitted to the target; see `DirectedRows.fit`."""
         push, pull = self.push[:, 0], self.pull[:, 0]
         counted = pull > 0.0
         if not counted.any():
@@ -266,10 +257,7 @@ class DirectedRows(LocalRows):
         ))  # fmt: skip
 
     def steer(self, vector: FloatArray, number: int, of: int, value: float) -> None:
-        """Look along response * vector, the vector that was aimed along last; for several learners along their sum.
-
-        The several are told one after another; `value` is the loss over the bag at step 0.
-        """
+        """Set the line; see `DirectedRows.steer`."""
         self._base = value
         if of == 1:
             self._factor, self._move = self.response, np.ascontiguousarray(vector)[None]
@@ -283,7 +271,7 @@ class DirectedRows(LocalRows):
         self.over_blocks(lambda a, b: add_response(self._joint, self.response, vector, a, b))
 
     def reach(self) -> float:
-        """The most that a score of a row that weighs something moves in a step of 1."""
+        """The most that a score moves; see `DirectedRows.reach`."""
         factor, move = self._factor, self._move
         if self._weightless is not None:
             factor = np.where(self._weightless, 0.0, factor)
@@ -291,7 +279,7 @@ class DirectedRows(LocalRows):
         return float(np.abs(factor).max() * np.abs(move).max())
 
     def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
-        """Loss over the bag with its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
+        """Value and two derivatives along the line; see `DirectedRows.along`."""
         top = self._pass_along(loss, step)
         bits = min(PRODUCT_BITS, self.sum_bits)
         factor = fixed_factor(top, bits)
@@ -300,12 +288,3 @@ class DirectedRows(LocalRows):
         if self._groups is not None and loss.relative:  # type: ignore[attr-defined]  # or there were no groups
             sums[0] += self._base
         return sums
-
-
-def directed_rows(rows: Any) -> DirectedRows:
-    """The rows, known to be directed."""
-    if not isinstance(rows, DirectedRows):
-        raise TypeError(f"Learners along directions need DirectedRows, got {type(rows).__name__}.")
-    return rows
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,36 +12,26 @@ from minrisk._kernels.pairwise import class_sums, fill_odds, pair_slopes, pair_s
 from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import bar_alike
 from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.base import JointRowLoss, RowCosts
+from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss
 from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.joint_responses import JointResponses
 from minrisk.rows.local.rows import LocalRows
 
 
-class PairRowLoss(JointRowLoss, Protocol):
-    """What `PairRows` ask of a loss."""
-
-    def own_terms(self, costs: RowCosts) -> FloatArray: ...
-
-    def edges(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
-        value: FloatArray,
-    ) -> FloatArray: ...
-
-
-class PairRows(LocalRows):
+class LocalPairRows(LocalRows):
     """`LocalRows` that know a loss of pairwise margins along a response: as sums over pairs, or row by row."""
 
+    traits = frozenset({PAIR_ROWS})
     _own: tuple[PairRowLoss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
     _odds: FloatArray | None = None
 
-    def aim(self, k: int) -> None:
-        """Fill the contrast with the edges of output k."""
+    def contrast_edges(self, k: int) -> None:
+        """The contrast is an output's edges; see `PairRows.contrast_edges`."""
         self._contrast[:] = self.edge[:, k]
         self._fix_contrast(float(self.top_edge[k]))
 
     def own_total(self, loss: PairRowLoss) -> float:
-        """Sum over the bag of the loss's terms r = y."""
+        """Sum of the terms r = y; see `PairRows.own_total`."""
         if self._own is None or self._own[0] is not loss:
             terms = loss.own_terms(self.costs)[:, None]
             self._own = loss, terms, terms.max(axis=0, initial=0.0)
@@ -49,10 +39,7 @@ class PairRows(LocalRows):
         return float(unfixed(self._column_sums(terms, top), top, self.sum_bits)[0])
 
     def pair_sums(self) -> FloatArray:
-        """B (D, D): the exponential loss over the bag at scores + response * a is sum_jk B_jk e^(a_k - a_j).
-
-        Times e^-log_scale of the last `gradients`, which were GEL's; the terms r = y are left out.
-        """
+        """B (D, D); see `PairRows.pair_sums`."""
         factor = fixed_factor(np.array([self.top_mass.max()]), self.sum_bits - 1)  # a bit for the sum of two sums
         parts = self.over_blocks(
             lambda a, b: pair_sums(self.mass, self.costs.label, self.response, self.in_bag, factor[0], a, b)
@@ -61,14 +48,14 @@ class PairRows(LocalRows):
         return divide(more + less.T, factor)
 
     def start_pairs(self) -> None:
-        """Cache e^-rho of every pair at the present scores: the u^(t-1) of Eq. (14)."""
+        """Cache e^-rho; see `PairRows.start_pairs`."""
         if self._odds is None:
             self._odds = np.empty((self.n_samples, self.n_outputs), dtype=SCORE)
         odds = self._odds
         self.over_blocks(lambda a, b: fill_odds(self.scores, self.costs.label, a, b, odds))
 
     def pair_slopes(self, vector: FloatArray) -> tuple[float, FloatArray]:
-        """Value and slope (D,) of the logistic loss over the bag at scores + response * vector, times e^-log_scale."""
+        """Value and slope of the logistic loss; see `PairRows.pair_slopes`."""
         assert self._odds is not None
         odds, costs = self._odds, self.costs
         grown = np.exp(np.array([vector[:, None] - vector, vector - vector[:, None]]))
@@ -88,8 +75,8 @@ class PairRows(LocalRows):
         return float(divide(sums[:1], factors[:1])[0]), divide(sums[1:], factors[1:])
 
 
-class CorrectiveRows(PairRows):
-    """`PairRows` that keep the responses of all learners, as joint ones, and the vectors they go with.
+class LocalCorrectiveRows(LocalPairRows):
+    """`LocalPairRows` that keep the responses of all learners, as joint ones, and the vectors they go with.
 
     Sums over learners and over rows are exact, hence independent of order, blocks and threads: vectors are multiples of
     2^-32 (`minrisk.model.step_tables`), and edges are whole numbers in them.
@@ -101,6 +88,8 @@ class CorrectiveRows(PairRows):
     distinct : bool
         No stump answers as one that is kept does, or the opposite.
     """
+
+    traits = frozenset({PAIR_ROWS, CORRECTIVE_ROWS})
 
     def __init__(self, *parts: Any, distinct: bool = False, **options: Any) -> None:
         super().__init__(*parts, **options)
@@ -138,19 +127,19 @@ class CorrectiveRows(PairRows):
             bar_alike(self.X_binned, self.response, self.barred)
 
     def correct(self, changes: FloatArray) -> None:
-        """Add changes (T, D) to the vectors of the learners so far."""
+        """Add changes to the vectors so far; see `CorrectiveRows.correct`."""
         self.kept_vectors[:] += changes
         tables = self._kept.tables(changes)
         self.over_blocks(lambda a, b: self._kept.add(tables, a, b, self.scores))
 
     def start_vectors(self) -> FloatArray:
-        """The vectors so far and one of 0 for the present response, (T + 1, D)."""
+        """The vectors so far and one of 0; see `CorrectiveRows.start_vectors`."""
         if self._tried.shape[1] == 0:
             self._tried = np.empty((2, self.n_samples, self.n_outputs))
         return np.concatenate([self.kept_vectors, np.zeros((1, self.n_outputs))])
 
     def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
-        """Value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
+        """Value and slope of the loss with all vectors; see `CorrectiveRows.total_slopes`."""
         (scores, edge), tables = self._tried, self._kept.tables(vectors[:-1])
 
         def edges(a: int, b: int) -> FloatArray:
@@ -171,17 +160,3 @@ class CorrectiveRows(PairRows):
         slope = -np.concatenate([self._kept.products(added(before)), added(last)[None]])
         value = float(unfixed(added(values), top_value, self.sum_bits).sum())
         return value, divide(slope, np.broadcast_to(whole, slope.shape))
-
-
-def pair_rows(rows: Any) -> PairRows:
-    """The rows, known to be of pairs."""
-    if not isinstance(rows, PairRows):
-        raise TypeError(f"Losses of pairwise margins need PairRows, got {type(rows).__name__}.")
-    return rows
-
-
-def corrective_rows(rows: Any) -> CorrectiveRows:
-    """The rows, known to keep responses."""
-    if not isinstance(rows, CorrectiveRows):
-        raise TypeError(f"Totally corrective steps need CorrectiveRows, got {type(rows).__name__}.")
-    return rows

@@ -67,6 +67,7 @@ class LocalRows:
         Of no arguments, gives the index of sparse features; default: it is built when it is needed.
     """
 
+    traits: frozenset[str] = frozenset()
     barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST passes over
 
     def __init__(
@@ -289,10 +290,6 @@ class LocalRows:
             self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b))
         else:
             self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b))
-
-    def correct(self, changes: FloatArray) -> None:
-        """Refused: see `minrisk.rows.local.pairs.CorrectiveRows`."""
-        raise TypeError(f"{type(self).__name__} does not keep the responses that a totally corrective step needs.")
 
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,17 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.distances import Points, Units, coincident
 from minrisk.data.row_keys import odd_numbers, row_keys
-from minrisk.rows.base import EXPONENTIAL, RowCosts, SeparableRowLoss
+from minrisk.rows.base import EXPONENTIAL, SIMILAR_ROWS, Opposite, RowCosts, SeparableRowLoss
 from minrisk.rows.local.fixed_point import added, divide, fixed_factor
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
 
 EQUAL = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
+NEAREST = 2048  # opposite points that are put in order first: most rounds ask for no more
+BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 
 
-class SimilarRows(LocalRows):
+class LocalSimilarRows(LocalRows):
     """`LocalRows` of points, with real-valued responses.
 
     Bins are not used: learners along bins find one bin per feature.
@@ -40,6 +42,8 @@ class SimilarRows(LocalRows):
     n_neighbors : int, optional
         Opposite points are looked for among about so many nearest points, where some of those are opposite.
     """
+
+    traits = frozenset({SIMILAR_ROWS})
 
     def __init__(
         self, X: np.ndarray, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
@@ -121,7 +125,7 @@ class SimilarRows(LocalRows):
         return mass
 
     def start_search(self, mass: FloatArray, gain: int) -> None:
-        """What learners of this round are judged by: the mass of all rows, and which drop."""
+        """See `SimilarRows.start_search`."""
         self._mass, self._gain = mass, gain
         self._pool = self.in_bag & (self.costs.weight > 0.0)  # points that may be anchors
         ones = np.ones(self.n_samples)
@@ -139,8 +143,12 @@ class SimilarRows(LocalRows):
 
         return added(self.over_blocks(sums)).astype(np.float64)
 
+    def drop(self) -> float:
+        """By how much the best vector lowers the loss; see `SimilarRows.drop`."""
+        return self.drop_along(self.response)
+
     def drop_along(self, response: FloatArray) -> float:
-        """By how much the best vector lowers the loss along a response, Eq. (5)."""
+        """The same along another response."""
         return self._drop(self._summed(lambda a, b, out: kernels.single_sums(response, self._whole, a, b, out)), True)
 
     def _drop(self, sums: FloatArray, real: bool) -> float:
@@ -148,7 +156,7 @@ class SimilarRows(LocalRows):
         return float(kernels.drop(edge, mass if real else self._mass, self._gain))
 
     def moments(self) -> FloatArray:
-        """U U' of Eq. (7) over the bag, (D, D): u = edge / sqrt(mass of all rows), up to a factor."""
+        """U U' of Eq. (7); see `SimilarRows.moments`."""
         scale = self._units[0] * self._inverse_root()
         share = divide(np.ones(self.n_samples), self.costs.weight)
         if self._alike:
@@ -167,7 +175,7 @@ class SimilarRows(LocalRows):
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def binarise(self, vector: FloatArray) -> None:
-        """Binarized classes of all points by an eigenvector (D,) of `moments`: the signs of v1 = U' q, Eq. (10)."""
+        """The signs of v1 = U' q, Eq. (10); see `SimilarRows.binarise`."""
         direction = vector * self._units[0] * self._inverse_root()
         self.over_blocks(lambda a, b: kernels.binarise(self._whole, direction, a, b, self._side))
 
@@ -176,7 +184,7 @@ class SimilarRows(LocalRows):
         return np.sqrt(divide(np.ones(self.n_outputs), self._mass))
 
     def most_isolated(self) -> int:
-        """The point whose isolation lowers the loss most; coincident points count together, ties to the first place."""
+        """The best isolated point; see `SimilarRows.most_isolated`."""
         location, n_locations = self.location
         drops = np.empty(self.n_samples)
         if n_locations == self.n_samples:
@@ -194,12 +202,50 @@ class SimilarRows(LocalRows):
     def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
         kernels.isolation_drops(whole, self._total, self._units[0], self._mass, self._gain, start, stop, out)
 
-    def nearest_other(self, near: np.ndarray) -> float:
-        """Smallest squared distance that is not 0; infinite where all points coincide."""
+    def nearest_other(self, point: int) -> float:
+        """Smallest squared distance that is not 0; see `SimilarRows.nearest_other`."""
+        near = self.columns([point])[0]
         other = near[self._pool & (near > 0)]
         return float(other.min()) if len(other) else np.inf
 
-    def opposite(self, row: int, near: np.ndarray, most: int | None) -> tuple[IntArray, bool]:
+    def opposites(self, point: int, real: bool, most: int | None) -> Iterator[Opposite]:
+        """Points x_j for f_ij; see `SimilarRows.opposites`.
+
+        Columns of distances are computed for several points ahead; those that an earlier one removes are not tried.
+        """
+        near = self.columns([point])[0]
+        order, everyone = self._ordered(point, near, NEAREST)
+        alive = np.ones(len(order), dtype=np.bool_)
+        largest = int(np.clip(BATCH_BYTES // (8 * self.n_samples), 1, 64))
+        left = self.n_samples if most is None else most
+        size, place = min(8, largest), 0
+        tried: list[int] = []
+        while left > 0:
+            batch = place + np.flatnonzero(alive[place:])[: min(size, left)]
+            if len(batch) == 0:
+                if everyone:
+                    return
+                first = len(order)
+                order, everyone = self._ordered(point, near, None)
+                alive = np.arange(len(order)) >= first
+                for j in tried:
+                    kernels.thin(near, self.columns([j])[0], float(near[j]), order, first, alive)
+                continue
+            columns = self.columns([int(order[a]) for a in batch])
+            chosen = []
+            for a, far in zip(batch.tolist(), columns, strict=True):
+                if alive[a]:
+                    j, span = int(order[a]), float(near[order[a]])
+                    chosen.append((j, far, span))
+                    kernels.thin(near, far, span, order, a, alive)  # step 6, which removes x_j too
+            drops = self._pair_drops(near, [far for _, far, _ in chosen], [span for _, _, span in chosen], real)
+            for (j, _, span), drop in zip(chosen, drops, strict=True):
+                yield Opposite(j, span, drop)  # step 5
+            tried += [j for j, _, _ in chosen]
+            left -= len(chosen)
+            size, place = min(2 * size, largest), int(batch[-1]) + 1
+
+    def _ordered(self, row: int, near: np.ndarray, most: int | None) -> tuple[IntArray, bool]:
         """Points of the other binarized class, elsewhere than the row's point; nearest first, then by their places.
 
         The nearest `most` and those as near as the last of them; and whether these are all. With
@@ -218,7 +264,7 @@ class SimilarRows(LocalRows):
             rows, distance, everyone = rows[close], distance[close], bool(close.all())
         return rows[np.lexsort((self._place[rows], distance))], everyone
 
-    def pair_drops(
+    def _pair_drops(
         self, near: np.ndarray, fars: Sequence[np.ndarray], spans: Sequence[float], real: bool
     ) -> list[float]:
         """`drop_along` of f_ij for the columns of several x_j."""
@@ -230,28 +276,30 @@ class SimilarRows(LocalRows):
 
         return [self._drop(row, real) for row in added(self.over_blocks(sums)).astype(np.float64)]
 
-    def thin(
-        self, near: np.ndarray, far: np.ndarray, span: float, order: IntArray, first: int, alive: np.ndarray
-    ) -> None:
-        """Step 6: remove the points of `order`, from place `first` on, that f_ij answers half of f_ij(x_j) or less."""
-        kernels.thin(near, far, span, order, first, alive)
-
     # -- responses -----------------------------------------------------------------------------------------------------
-    def answer(self, near: np.ndarray, far: np.ndarray | None, span: float, real: bool) -> None:
-        """Fill the response with f_i (no `far`; tau = span) or f_ij (span = |x_i - x_j|^2)."""
-        if far is None:
-            self.over_blocks(lambda a, b: kernels.respond_one(near, span, real, a, b, self.response))
-        else:
-            self.over_blocks(lambda a, b: kernels.respond_two(near, far, span, real, a, b, self.response))
+    def answer(self, points: tuple[int, ...], span: float, real: bool) -> None:
+        """Fill the response with f_i or f_ij of points; see `SimilarRows.answer`."""
+        self._fill(self.columns(points), span, real)
+
+    def anchors(self, points: tuple[int, ...]) -> FloatArray:
+        """These points in the units' scale."""
+        return self.points.at(np.array(points, dtype=np.int64))
 
     def respond(self, tree: Any) -> None:
         """Fill the response with what a similarity answers; see `Rows.respond`."""
+        self._fill(list(self._distances(tree.anchors)), tree.span, tree.real)
+
+    def _fill(self, columns: Sequence[np.ndarray], span: float, real: bool) -> None:
+        """The response, by the squared distances to up to two anchors."""
         self.leaf[:] = 0
-        if len(tree.anchors) == 0:
+        if len(columns) == 0:
             self.response[:] = 1.0
-            return
-        columns = self._distances(tree.anchors)
-        self.answer(columns[0], columns[1] if len(columns) == 2 else None, tree.span, tree.real)
+        elif len(columns) == 1:
+            near = columns[0]
+            self.over_blocks(lambda a, b: kernels.respond_one(near, span, real, a, b, self.response))
+        else:
+            near, far = columns
+            self.over_blocks(lambda a, b: kernels.respond_two(near, far, span, real, a, b, self.response))
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Along the response; see `Rows.slopes`. The exponential's from edge and mass, with the fourth line."""
@@ -266,10 +314,3 @@ class SimilarRows(LocalRows):
             return out
 
         return divide(added(self.over_blocks(sums)), factors)
-
-
-def similar_rows(rows: Any) -> SimilarRows:
-    """The rows, known to be points."""
-    if not isinstance(rows, SimilarRows):
-        raise TypeError(f"Localized similarities need SimilarRows, got {type(rows).__name__}.")
-    return rows
