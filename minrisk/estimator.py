@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from minrisk.data.binning import Binner
     from minrisk.model.additive import AdditiveModel
     from minrisk.model.links import Link
-    from minrisk.rows.base import RowCosts
-    from minrisk.rows.local.rows import LocalRows
+    from minrisk.rows.base import RowCosts, Rows
 
 LEAST_COST = 1e-300  # of which there is a logarithm
 NO_LINK = (
@@ -44,8 +43,8 @@ class Prepared(NamedTuple):
     """Training data in the loop's terms."""
 
     binner: Binner
-    rows: LocalRows
-    validation: LocalRows | None
+    rows: Rows
+    validation: Rows | None
     costs: RowCosts  # of both
 
 
@@ -168,7 +167,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
         of_rows = RowCosts(costs.table, index, weight, codes.astype(np.int32), costs.unit, costs.least)
 
-        def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
+        def rows_of(part: IntArray | None, trainable: bool) -> Rows:
             of_part = of_rows if part is None else of_rows.at(part)
             return self._make_rows(X, part, binner, of_part, workers, trainable)
 
@@ -183,11 +182,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> LocalRows:
-        """Rows of X, or of a part of it."""
-        from minrisk.rows.local.rows import LocalRows
+    ) -> Rows:
+        """Rows of X, or of a part of it, of the kind that the recipe requires."""
+        from minrisk.rows.factory import make_rows
 
-        return LocalRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
+        return make_rows("plain", X, part, binner, costs, workers, trainable)
 
     @staticmethod
     def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:

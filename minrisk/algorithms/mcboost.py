@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from minrisk.data.binning import Binner
     from minrisk.learners.directed import Regression
     from minrisk.losses.base import JointLoss
-    from minrisk.rows.base import RowCosts
-    from minrisk.rows.local.rows import LocalRows
+    from minrisk.rows.base import RowCosts, Rows
 
 
 class Regressor(NamedTuple):
@@ -213,14 +212,13 @@ class MCBoostClassifier(BoostedClassifier):
     # -- training ------------------------------------------------------------------------------------------------
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> LocalRows:
+    ) -> Rows:
         from minrisk.rows.base import RowCosts
-        from minrisk.rows.local.directed import LocalDirectedRows
+        from minrisk.rows.factory import make_rows
 
         if self.loss == "mc":  # Eq. (22) has no costs: they come in with the decision
             costs = RowCosts(1.0 - np.eye(len(self.classes_)), costs.label, costs.weight, costs.label)
-        values, binned = X if part is None else X[part], binner.transform(X, part, workers)
-        return LocalDirectedRows(values, binned, binner.n_bins, costs, workers, trainable=trainable)
+        return make_rows("directed", X, part, binner, costs, workers, trainable)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

@@ -37,8 +37,7 @@ from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
 if TYPE_CHECKING:
     from minrisk.data.binning import Binner
     from minrisk.learners.base import LearnerFamily
-    from minrisk.rows.base import RowCosts
-    from minrisk.rows.local.rows import LocalRows
+    from minrisk.rows.base import RowCosts, Rows
     from minrisk.steps.base import StepSolver
 
 EACH_ROUND = "each round"
@@ -294,21 +293,21 @@ class REBELClassifier(BoostedClassifier):
 
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> LocalRows:
+    ) -> Rows:
         if self.weak_learner != "similarity":
             return super()._make_rows(X, part, binner, costs, workers, trainable)
         from minrisk.data.distances import Units
         from minrisk.model.similarities import PackedSimilarities
-        from minrisk.rows.local.similar import LocalSimilarRows
+        from minrisk.rows.factory import make_rows
 
-        values = X if part is None else X[part]
         if trainable:
             packed: Any = self.model_.packed if self.warm_start and hasattr(self, "model_") else None
             goes_on = isinstance(packed, PackedSimilarities)  # in the units of the rounds so far
+            values = X if part is None else X[part]
             self._units = packed.units if goes_on else Units.of(values, self.scaling, costs.weight)
-        cache = self.cache_size * 1e6
-        return LocalSimilarRows(
-            values, self._units, costs, workers, cache, trainable=trainable, n_neighbors=self.n_neighbors
+        return make_rows(
+            "similar", X, part, binner, costs, workers, trainable, units=self._units,
+            cache_bytes=self.cache_size * 1e6, n_neighbors=self.n_neighbors,
         )
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:

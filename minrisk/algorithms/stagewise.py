@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from minrisk.data.binning import Binner
-    from minrisk.rows.base import RowCosts
-    from minrisk.rows.local.rows import LocalRows
+    from minrisk.rows.base import RowCosts, Rows
 
 _RULES: Mapping[str, Rule] = {
     "loss": Choice(("exponential", "logistic")),
@@ -191,11 +190,11 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
 
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> LocalRows:
-        from minrisk.rows.local.pairs import LocalPairRows
+    ) -> Rows:
+        from minrisk.rows.factory import make_rows
 
         _check_decisions(self)
-        return LocalPairRows(binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable)
+        return make_rows("pair", X, part, binner, costs, workers, trainable)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.base import LARGEST_STEP
@@ -340,14 +339,12 @@ class MultiBoostClassifier(BoostedClassifier):
 
     def _make_rows(
         self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> LocalRows:
-        from minrisk.rows.local.pairs import LocalCorrectiveRows
+    ) -> Rows:
+        from minrisk.rows.factory import make_rows
 
         _check_decisions(self)
-        return LocalCorrectiveRows(
-            binner.transform(X, part, workers), binner.n_bins, costs, workers, trainable=trainable,
-            distinct=self.penalty == "l2",
-        )
+        distinct = self.penalty == "l2"
+        return make_rows("corrective", X, part, binner, costs, workers, trainable, distinct=distinct)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.penalised import CorrectiveStep
