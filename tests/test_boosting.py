@@ -56,7 +56,7 @@ def test_threads_and_blocks_do_not_change_a_bit(base):
 
 
 def test_threads_do_not_change_a_bit_at_a_size_where_they_work(monkeypatch):
-    monkeypatch.setattr("minrisk.rows.local.rows.INLINE_WORK", 1)
+    monkeypatch.setattr("minrisk.rows.local.columns.INLINE_WORK", 1)
     one, _ = run(n_threads=1, max_depth=4)
     two, _ = run(n_threads=2, max_depth=4)
     assert one.losses == two.losses and np.array_equal(one.vectors, two.vectors)

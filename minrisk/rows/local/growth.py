@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from weakref import ref
 
 import numpy as np
@@ -28,11 +28,9 @@ from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
+from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.fixed_point import divide, largest
 from minrisk.rows.local.sparse_index import no_lists
-
-if TYPE_CHECKING:
-    from minrisk.rows.local.rows import LocalRows
 
 LARGE = 4096  # leaves of more rows use all threads and keep their histograms: a larger child's is found by subtraction
 INLINE_WORK = 1 << 17  # smaller tasks run in the caller: a thread would cost more
@@ -44,9 +42,9 @@ Result = TypeVar("Result")
 
 
 class Growth:
-    """The columns and scratch memory of leaf-wise growth on one `LocalRows`; reused from round to round."""
+    """The columns and scratch memory of leaf-wise growth on one `LocalColumns`; reused from round to round."""
 
-    def __init__(self, rows: LocalRows) -> None:
+    def __init__(self, rows: LocalColumns) -> None:
         self._rows = ref(rows)  # which own this: without a cycle their memory is free when they are
         n = rows.n_samples
         if n >= 1 << COUNT_BITS:
@@ -63,7 +61,7 @@ class Growth:
         self.start, self.end = np.array([0]), np.array([rows.n_trained])
 
     @property
-    def rows(self) -> LocalRows:
+    def rows(self) -> LocalColumns:
         """Whose growth it is."""
         rows = self._rows()
         assert rows is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED, MAX_BINS
@@ -11,14 +9,12 @@ from minrisk._kernels.histogram import leaf_histogram, leaf_histogram_sparse, le
 from minrisk._kernels.split import scan_leaves
 from minrisk._typing import IntArray
 from minrisk.rows.base import LeafSplits
-
-if TYPE_CHECKING:
-    from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.local.columns import LocalColumns
 
 LEAF_BATCH = 256  # leaves per histogram pass
 
 
-def best_leaf_splits(rows: LocalRows, sign: IntArray, features: IntArray) -> LeafSplits:
+def best_leaf_splits(rows: LocalColumns, sign: IntArray, features: IntArray) -> LeafSplits:
     """Best change of each leaf with present constant sign `sign`; see `Rows.best_leaf_splits`."""
     total = np.zeros(len(sign), dtype=FIXED)
     for start, stop in rows.blocks:
@@ -48,7 +44,7 @@ def best_leaf_splits(rows: LocalRows, sign: IntArray, features: IntArray) -> Lea
 
 
 def _scan_batch(
-    rows: LocalRows, first: int, total: IntArray, batch_total: IntArray, features: IntArray
+    rows: LocalColumns, first: int, total: IntArray, batch_total: IntArray, features: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Features, and for each of them the best score, bin and sign of each leaf of a batch."""
     width, index = len(batch_total), rows.index

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from minrisk._kernels._dtypes import MAX_BINS
@@ -11,15 +9,13 @@ from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
 from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_largest, scan_sides
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import Split
+from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.fixed_point import divide
-
-if TYPE_CHECKING:
-    from minrisk.rows.local.rows import LocalRows
 
 TIE = 1e-12  # drops that differ by less are equal, and the first feature is taken
 
 
-def best_stump(rows: LocalRows, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
+def best_stump(rows: LocalColumns, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
     """Best stump over the features; see `Rows.best_stump`."""
     width, total, index = rows.fixed.shape[1], rows.fixed_total, rows.index
     scale = divide(np.ones(width), rows.fixed_factors)
