@@ -72,9 +72,9 @@ def _stumps_and_shared_trees() -> None:
 
 def _vector_trees() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
-    from minrisk.boosting.whole_round import whole_rounds
     from minrisk.model.smooth import fit_basis
     from minrisk.rows.local.growth import LARGE
+    from minrisk.rows.local.whole_round import compiled_at_once
 
     X = np.random.default_rng(0).normal(size=(LARGE + 1, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
@@ -86,7 +86,7 @@ def _vector_trees() -> None:
             model.fit(X[few], y[few], cost=_each(y[few]))
         model.set_params(cv=1, subsample=1.0, max_leaf_nodes=4, max_features=1.0).fit(X, y)  # histograms, kept
         model.set_params(search_rows=10).fit(X[few], y[few])
-    with whole_rounds():
+    with compiled_at_once():
         MinRiskClassifier(n_estimators=2, cv=2).fit(X[few], y[few])
     basis = fit_basis(X[few], np.ones(60), 0)  # which two rounds give no share
     if basis is not None:

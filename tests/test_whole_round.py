@@ -12,18 +12,18 @@ from minrisk._kernels.whole_round import logistic_rounds
 from minrisk._workers import Workers
 from minrisk.boosting import loop as boosting
 from minrisk.boosting.loop import Recipe, boost
-from minrisk.boosting.whole_round import whole_rounds
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows.local import growth
 from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.local.whole_round import compiled_at_once
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers import make_costs, make_data, make_rows, random_costs
 
 
 @pytest.fixture(autouse=True, scope="module")
-def compiled_at_once():
-    with whole_rounds():
+def compiled():
+    with compiled_at_once():
         yield
 
 
@@ -101,7 +101,7 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
         calls.append(len(arguments[-1]))  # seeds
         return logistic_rounds(*arguments)
 
-    monkeypatch.setattr("minrisk.boosting.whole_round.logistic_rounds", counted)
+    monkeypatch.setattr("minrisk.rows.local.whole_round.logistic_rounds", counted)
     rows, recipe = rows_and_recipe(3, 90, 4)
     at_once = boost(rows, recipe, 12, 5)
     assert calls == [12]
@@ -116,7 +116,7 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
     assert_same(at_once, boost(other, recipe, 12, 5, [watching]))
     assert calls == [12] and len(watching.scores) == 1 + 12  # told of every round nonetheless
     calls[:] = [1] * 13
-    monkeypatch.setattr("minrisk.boosting.whole_round.AT_ONCE", 5 * 7 * 4)
+    monkeypatch.setattr("minrisk.rows.local.whole_round.AT_ONCE", 5 * 7 * 4)
     other, recipe = rows_and_recipe(3, 90, 4)
     assert_same(at_once, boost(other, recipe, 12, 5))
     assert calls[13:] == [5, 5, 2]
@@ -129,7 +129,7 @@ def test_a_round_with_nothing_to_lose_makes_nothing():
     run = boosting._compiled(rows, recipe, 12)
     (first,) = run(totals, [1])
     scores = rows.scores.copy()
-    assert len(first.terms[0].learner.left) > 1
+    assert len(first.tree.left) > 1
     assert run(first.totals._replace(value=np.zeros(4)), [2]) == []
     np.testing.assert_array_equal(rows.scores, scores)
 
@@ -160,20 +160,20 @@ def test_where_it_is_used(monkeypatch):
     assert not compiled(max_features=2)
     assert not compiled(directions=(np.eye(3),))
     assert not compiled(solver=LeafClosedForm())
-    monkeypatch.setattr("minrisk.boosting.whole_round.LARGE", 59)
+    monkeypatch.setattr("minrisk.rows.local.rows.LARGE", 59)
     assert growth.LARGE > 59 and not compiled()
 
 
 def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
-    monkeypatch.setattr("minrisk.boosting.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.boosting.whole_round.COMPILE_AFTER", 20)
-    monkeypatch.setattr("minrisk.boosting.whole_round.is_compiled", lambda *arguments: False)
+    monkeypatch.setattr("minrisk.rows.local.whole_round._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.rows.local.whole_round.COMPILE_AFTER", 20)
+    monkeypatch.setattr("minrisk.rows.local.whole_round.is_compiled", lambda *arguments: False)
     rows, recipe = rows_and_recipe(0, 60, 3)
     rows.gradients(recipe.loss, 0.0)
     used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
     assert used == [False, False, True, True]
-    monkeypatch.setattr("minrisk.boosting.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.boosting.whole_round.is_compiled", lambda *arguments: True)  # by another process, or a warmup
+    monkeypatch.setattr("minrisk.rows.local.whole_round._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.rows.local.whole_round.is_compiled", lambda *arguments: True)  # by another process, or a warmup
     assert boosting._compiled(rows, recipe, 1) is not None
 
 

@@ -12,20 +12,28 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.boosting.compiled import round_rule
 from minrisk.boosting.monitors import Monitor, RoundInfo
-from minrisk.boosting.whole_round import Made, WholeRound, whole_round
 from minrisk.costs.units import LARGEST
 from minrisk.learners.base import Found, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.smooth import SmoothScores
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import Rows, Totals, are_corrective
+from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
 
 MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
 LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 by
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
+
+
+class Made(NamedTuple):
+    """What a round has made."""
+
+    terms: tuple[Term, ...]  # that it adds
+    corrections: tuple[Term, ...]  # changes to the vectors of earlier learners
+    totals: Totals  # after it
 
 
 class Recipe(NamedTuple):
@@ -61,7 +69,7 @@ class Progress:
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
     log_scales: list[float] = field(default_factory=list)  # likewise; of rounds before `start` only that of the last
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
-    whole: WholeRound | None = None  # the compiled round on these rows
+    whole: WholeRounds | None = None  # the compiled round on these rows
     smooth: SmoothScores | None = None  # of a member that has these in place of trees
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
 
@@ -174,7 +182,8 @@ def boost(
             break
         if not ahead and whole:
             last = min(n_rounds, t + MOST_AHEAD) if unwatched else t + 1
-            ahead.extend(whole(totals, [_mixed(seed, later) for later in range(t, last)]))
+            made = whole(totals, [_mixed(seed, later) for later in range(t, last)])
+            ahead.extend(Made((Term(tree, vectors),), (), after) for tree, vectors, after in made)
         elif not ahead:
             ahead.extend(_round(rows, recipe, progress, totals, floors, seed))
         if not ahead:
@@ -210,16 +219,17 @@ def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
     return boost(rows, recipe, 0, 0, start=start)
 
 
-def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRound | None:
-    """The recipe's round as one kernel call, if there is one."""
+def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:
+    """The recipe's rounds in one call, if the rows offer that."""
     directed = any(directions is not None for directions in recipe.directions)
     if directed or recipe.subsample < 1.0 or recipe.max_features is not None:
         return None
     features = _draw(rows, recipe, 0, 0)[1]
-    return whole_round(
-        rows, recipe.loss, recipe.family, recipe.solver, features, recipe.smoothing, recipe.learning_rate, STALLED,
-        n_rounds,
+    rule = round_rule(
+        recipe.loss, recipe.family, recipe.solver, features, rows.n_trained, recipe.smoothing, recipe.learning_rate,
+        STALLED,
     )  # fmt: skip
+    return None if rule is None else rows.whole_rounds(rule, n_rounds)
 
 
 def _round(

@@ -11,7 +11,7 @@ require: `DirectedRows`, `SimilarRows`, `PairRows` and `CorrectiveRows` say what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
@@ -21,6 +21,7 @@ from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST
 from minrisk.data.distances import Units
+from minrisk.model.trees import Tree
 
 EQUAL = 1e-9  # risks and means of costs that differ by a smaller share are equal
 
@@ -157,6 +158,32 @@ class GrownTree(NamedTuple):
     leaf_node: IntArray  # (L,)
     depth: int
 
+
+class RoundRule(NamedTuple):
+    """A round of the loss "gll", with a sketched vector tree whose leaves take a Newton step."""
+
+    features: IntArray  # that the tree may use
+    growth: GrowthRule
+    sketch: int  # random combinations of the edges
+    trials: int  # draws of sketches before it is said that nothing can be split
+    thresholds: FloatArray  # of all features one after another
+    first_threshold: IntArray  # of each feature
+    newton_smoothing: float  # see `minrisk.steps.leaf_vectors`
+    largest: float  # step
+    smoothing: float  # relative to what can still be lost
+    learning_rate: float
+    stalled: float  # share of the loss that a step must take away
+
+
+class WholeRound(NamedTuple):
+    """What one has made."""
+
+    tree: Tree
+    vectors: FloatArray  # (V, D)
+    totals: Totals  # after it
+
+
+WholeRounds = Callable[[Totals, Sequence[int]], list[WholeRound]]  # of the totals before, and the rounds' seeds
 
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
@@ -349,6 +376,13 @@ class Rows(Protocol):
 
     def respond(self, tree: TreeLike) -> None:
         """Fill the response column with the value, and the leaf column with the vector, of each row's leaf."""
+
+    def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
+        """Rounds in one call, where these rows offer that and so many rounds pay for it.
+
+        The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
+        made, perhaps not all; none if nothing lowers the loss. Only scores, edge and mass follow them.
+        """
 
     def advance(self, vectors: FloatArray) -> None:
         """Add (V, D) vectors. One: scores += response * vectors[0]; several: scores += vectors[leaf]."""

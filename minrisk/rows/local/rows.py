@@ -19,21 +19,24 @@ from minrisk.rows.base import (
     GrownTree,
     GrowthRule,
     LeafSplits,
+    RoundRule,
     RowLoss,
     SeparableRowLoss,
     Split,
     Target,
     Totals,
     TreeLike,
+    WholeRounds,
     is_joint,
     is_separable,
 )
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
-from minrisk.rows.local.growth import Growth
+from minrisk.rows.local.growth import LARGE, Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
 from minrisk.rows.local.replay import add_learners
 from minrisk.rows.local.stump_search import best_stump
+from minrisk.rows.local.whole_round import whole_rounds
 
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
 
@@ -251,6 +254,12 @@ class LocalRows(LocalColumns):
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass of each leaf; see `Rows.leaf_sums`."""
         return self._growth.leaf_sums()
+
+    def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
+        """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`."""
+        if self.traits or self.n_trained > LARGE:
+            return None
+        return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
 
     # -- leaves of a growing tree ----------------------------------------------------------------------------------
     def start_leaves(self) -> None:

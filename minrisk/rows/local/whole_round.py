@@ -1,0 +1,92 @@
+"""Rounds of vector trees on few rows in one kernel call; the same bits as their parts give one after another.
+
+On a few hundred rows the kernels take less time than Python takes to call them, and Python's lock lets one thread
+through at a time. `boost` asks the rows whether they make its recipe's round whole.
+
+To compile it takes as long as all else that a first fit on few rows compiles. Where it is not yet in the cache, rounds
+are made of their parts until those of one process have been so many that it pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels._jit import is_compiled
+from minrisk._kernels.grow import Growing
+from minrisk._kernels.whole_round import Given, Rule, Space, State, logistic_rounds
+from minrisk._memory import read_only
+from minrisk._typing import FloatArray
+from minrisk.model.trees import Tree
+from minrisk.rows.base import RoundRule, Totals, WholeRound, WholeRounds
+from minrisk.rows.local.columns import LocalColumns
+
+COMPILE_AFTER = 20_000  # rounds of parts: they have then taken longer by what it takes to compile
+LOOK_AGAIN = 500  # rounds of parts, after which another process may have compiled it; a look takes as long as five
+_rounds_of_parts = 0  # so far in this process
+AT_ONCE = 1 << 18  # numbers in the leaf vectors of the rounds of one call
+
+
+def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds: int) -> WholeRounds | None:
+    """Rounds in one call, the mass summed over all rows before them; see `Rows.whole_rounds`."""
+    costs, everyone = rows.costs, np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
+    value, growth = np.empty(rows.n_outputs), rule.growth
+    top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), rule.sketch + 1
+    first, last = rows.left_out
+    given = Given(
+        rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight, rows.in_bag,
+        np.array([[0, first], [last, rows.n_samples]]), everyone, rows.sum_bits,
+    )  # fmt: skip
+    state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass.copy())
+    how = Rule(
+        rule.smoothing, read_only(rule.features), growth.n_drawn, rule.sketch, rule.trials, growth.max_leaves,
+        growth.max_depth, growth.min_leaf, rule.thresholds, rule.first_threshold, rule.newton_smoothing, rule.largest,
+        rule.stalled, rule.learning_rate,
+    )  # fmt: skip
+    space = Space(
+        np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
+        everyone.copy(), np.empty_like(everyone), Growing.empty(growth.max_leaves, width),
+    )  # fmt: skip
+    if not _pays(n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
+        return None
+    most = max(1, AT_ONCE // (growth.max_leaves * rows.n_outputs))
+
+    def run(totals: Totals, seeds: Sequence[int]) -> list[WholeRound]:
+        value[:] = totals.value
+        n_made, whole, real, depth, vectors, reached, values, scales = logistic_rounds(
+            given, state, how, space, totals.next_log_scale, np.array(seeds[:most])
+        )
+        (feature, bins, left, vector), (threshold, response, gain) = whole, real
+        (node, leaf), scale, made = reached.tolist(), scales.tolist(), []
+        for t, deepest in enumerate(depth[:n_made].tolist()):
+            columns = feature, bins, threshold, left, response, vector, gain
+            tree = Tree._make([*[column[node[t] : node[t + 1]] for column in columns], deepest, None, None])
+            totals = Totals(values[t], scale[t], scale[t + 1])
+            made.append(WholeRound(tree, vectors[leaf[t] : leaf[t + 1]], totals))
+        return made
+
+    return run
+
+
+@contextmanager
+def compiled_at_once() -> Iterator[None]:
+    """Compile them at once where they are not compiled yet."""
+    global _rounds_of_parts
+    before, _rounds_of_parts = _rounds_of_parts, COMPILE_AFTER + 1
+    yield
+    _rounds_of_parts = before
+
+
+def _pays(n_rounds: int, *arguments: Any) -> bool:
+    """Whether the kernel is compiled, or enough rounds have been made without it."""
+    global _rounds_of_parts
+    due = _rounds_of_parts % LOOK_AGAIN < n_rounds
+    if _rounds_of_parts <= COMPILE_AFTER and not (due and is_compiled(logistic_rounds, *arguments)):
+        _rounds_of_parts += n_rounds
+        return _rounds_of_parts > COMPILE_AFTER
+    _rounds_of_parts = COMPILE_AFTER + 1  # it is there, and need not be looked for again
+    return True
