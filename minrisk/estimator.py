@@ -219,7 +219,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_.tolist())
             for part in (rows, data.validation):
                 if part is not None:
-                    start.replay(part)
+                    part.start_at(start.trees, start.vectors, self.model_.intercept)
         known = self.train_risk_ if goes_on else np.empty(0)
         history = RiskHistory(rows.costs.avoidable(known).tolist())
         monitors: list[Any] = [history]
@@ -241,7 +241,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             progress = constant(rows, recipe, scores)
             history.risks = [rows.risk()]
             if stopping is not None:
-                stopping.rows.restart(scores)
+                stopping.rows.start_at((), (), scores)
                 stopping.risks = [stopping.rows.risk()]
         assert progress.intercept is not None
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])

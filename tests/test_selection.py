@@ -660,7 +660,7 @@ def test_last_rounds_are_rounds_on_all_rows(surrogate):
     first = trained(one, 1, folds, 8, 4).result(8)
     told = Progress(list(first.trees), list(first.vectors), first.intercept, first.log_scale, list(first.losses))
     everyone, _ = make_rows(X, 1 - np.eye(3), y)
-    told.replay(everyone)
+    everyone.start_at(told.trees, told.vectors, told.intercept)
     recipe = one.candidate.recipe(everyone, binner.thresholds, one.candidate.features(1))
     told = boost(everyone, recipe, 11, 4, start=told)
     found = one.finished(1, first, 11, 4)

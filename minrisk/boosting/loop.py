@@ -83,14 +83,6 @@ class Progress:
         vectors = [values[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
         return cls(trees, vectors, model.intercept, log_scale, list(losses), [log_scale] * len(losses))
 
-    def replay(self, rows: Rows) -> None:
-        """Bring rows to the scores of these rounds."""
-        assert self.intercept is not None
-        rows.shift(self.intercept)
-        for tree, vectors in zip(self.trees, self.vectors, strict=True):
-            rows.respond(tree)
-            rows.advance(vectors)
-
 
 def check_recipe(recipe: Recipe, of_rows: frozenset[str] = frozenset()) -> None:
     """Refuse parts that do not go together, or with rows of these traits.
@@ -127,7 +119,7 @@ def boost(
     Parameters
     ----------
     rows : Rows
-        At the scores of `start` (zero without it).
+        At the scores of `start` (zero without it), or resting, and brought back to them.
     recipe : Recipe
     n_rounds : int
         Rounds in all, those of `start` included.
@@ -157,6 +149,8 @@ def boost(
     progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
     if progress.diverged:
         return progress
+    if progress.intercept is not None and rows.resting:
+        rows.start_at(progress.trees, progress.vectors, progress.intercept)
     if progress.intercept is None and recipe.start is not None:
         rows.shift(recipe.start)
     totals = progress.totals or rows.gradients(loss, progress.log_scale)
@@ -214,7 +208,7 @@ def is_finite(totals: Totals) -> bool:
 
 def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
     """No rounds, and these scores for all rows."""
-    rows.restart(intercept)
+    rows.start_at((), (), intercept)
     start = Progress(intercept=intercept, log_scale=recipe.loss.start_log_scale(rows.costs))
     return boost(rows, recipe, 0, 0, start=start)
 

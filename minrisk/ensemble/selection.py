@@ -235,14 +235,10 @@ class Member:
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
         begun, last = time.perf_counter(), self.progress
-        if last is not None and last.intercept is not None:
-            self.rows.wake(last.trees, last.vectors, last.intercept)
-        done = 0 if last is None else len(last.trees)
         last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
         for n_rounds in rounds:
-            self.rows.follow(last.trees[done:n_rounds], last.vectors[done:n_rounds])
-            done = n_rounds
-            left_out = self.rows.scores[slice(*self.rows.left_out)]
+            assert last.intercept is not None
+            left_out = self.rows.left_out_scores(last.trees[:n_rounds], last.vectors[:n_rounds], last.intercept)
             kept = empty(left_out.shape, np.float32)  # half the memory
             with np.errstate(over="ignore"):  # scores that a learning rate far above 1 may make
                 kept[:] = left_out
@@ -354,7 +350,7 @@ class Trainer:
             made = member.constant()
         elif self.candidate.link is None:
             assert made.intercept is not None
-            member.rows.wake(made.trees, made.vectors, made.intercept)
+            member.rows.start_at(made.trees, made.vectors, made.intercept)
             if constant_is_better(member.rows.risk(), self.candidate.costs):
                 made = member.constant()
         return self._of_all_rows(member, made, 1.0)

@@ -390,8 +390,23 @@ class Rows(Protocol):
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""
 
-    def restart(self, intercept: FloatArray) -> None:
-        """scores = intercept, whatever has been added so far."""
+    def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
+        """The scores that these learners make, bit for bit as when they were found, whatever has been added so far."""
+
+    def left_out_scores(
+        self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray
+    ) -> FloatArray:
+        """Scores that these learners make in the rows left out, (m, D).
+
+        `trees` may go on from those of the last call or of `start_at`: these are then not asked again.
+        """
+
+    @property
+    def resting(self) -> bool:
+        """Whether the scores are freed, until `start_at`."""
+
+    def rest(self, scores: bool = False) -> None:
+        """Free what `gradients` and `grow` fill anew, and the scores if so told: memory for others in the meantime."""
 
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""

@@ -38,8 +38,7 @@ class LocalColumns:
     trainable : bool
         False for rows that are only scored (a validation part): no edge columns are kept.
     left_out : pair of int
-        Rows start..stop that nothing is learnt from: only `follow` and `shift` change their scores. Their weights in
-        `costs` must be 0.
+        Rows start..stop that nothing is learnt from: see `Rows.left_out_scores`. Their weights in `costs` must be 0.
     index : callable, optional
         Of no arguments, gives the index of sparse features; default: it is built when it is needed.
     """

@@ -222,6 +222,10 @@ class LocalDirectedRows(LocalRows):
         self.over_blocks(lambda a, b: line_response(x, slope[0], origin, value, a, b, self.response))
         self.leaf[:] = tree.vector[0]
 
+    def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
+        """The scores that these learners make; see `Rows.start_at`."""
+        self._start_one_by_one(trees, vectors, intercept)
+
     # -- along a line ------------------------------------------------------------------------------------------------
     def _gathered(self, loss: Any, direction: FloatArray) -> Groups:
         """The direction by its values, with the rows' terms at the present scores."""

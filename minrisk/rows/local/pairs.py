@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,12 @@ class LocalCorrectiveRows(LocalPairRows):
     def kept_vectors(self) -> FloatArray:
         """Vectors of the learners so far, (T, D)."""
         return self._vectors[: self.n_kept]
+
+    def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
+        """The scores that these learners make; see `Rows.start_at`."""
+        self._origin, self._kept = np.zeros(self.n_outputs), JointResponses(self.n_samples)
+        self.barred[:] = False
+        self._start_one_by_one(trees, vectors, intercept)
 
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
-from minrisk._kernels.scores import add_leaf_vectors, add_response, decision_costs, split_leaves, tree_response
+from minrisk._kernels.scores import (
+    add_binned_trees,
+    add_leaf_vectors,
+    add_response,
+    decision_costs,
+    split_leaves,
+    tree_response,
+)
 from minrisk._memory import empty, give_back, zeros
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.rows.base import (
@@ -34,7 +42,6 @@ from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.growth import LARGE, Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
-from minrisk.rows.local.replay import add_learners
 from minrisk.rows.local.stump_search import best_stump
 from minrisk.rows.local.whole_round import whole_rounds
 
@@ -48,46 +55,76 @@ class LocalRows(LocalColumns):
     """
 
     traits: frozenset[str] = frozenset()
+    _followed = 0  # learners that the scores of the rows left out have
 
     @cached_property
     def _growth(self) -> Growth:
         return Growth(self)
 
+    # -- known scores ------------------------------------------------------------------------------------------
+    @property
+    def resting(self) -> bool:
+        """Whether the scores are freed; see `Rows.resting`."""
+        return bool(len(self.scores) < self.n_samples)
+
     def rest(self, scores: bool = False) -> None:
-        """Free what `gradients` and `grow` fill anew, until then, and the scores, until `wake`."""
+        """Free edge, mass and what trees are grown in, and perhaps the scores; see `Rows.rest`."""
         self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
         self.__dict__.pop("_growth", None)
         if scores:
             self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
             give_back()
 
-    def wake(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
-        """Bring back the scores that these learners made, bit for bit."""
-        if len(self.scores) < self.n_samples:
-            self.start_at(trees, vectors, intercept)
-
     def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
-        """The scores that these learners make."""
-        self.scores = self._replayed(trees, vectors, intercept, [*self.blocks, self.left_out])
+        """The scores that these learners make; see `Rows.start_at`."""
+        self.scores = self._made_by(trees, vectors, intercept, [*self.blocks, self.left_out])
+        self._followed = len(trees)
 
     def left_out_scores(
         self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray
     ) -> FloatArray:
-        """Scores that these learners make in the rows left out, as `follow` made them."""
-        return self._replayed(trees, vectors, intercept, [self.left_out])[slice(*self.left_out)]
+        """Scores of the rows left out; see `Rows.left_out_scores`."""
+        if self.resting or len(trees) < self._followed:
+            return self._made_by(trees, vectors, intercept, [self.left_out])[slice(*self.left_out)]
+        self._add(trees[self._followed :], vectors[self._followed :], *self.left_out, self.scores)
+        self._followed = len(trees)
+        return self.scores[slice(*self.left_out)]
 
-    def _replayed(
+    def _made_by(
         self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray,
         blocks: Sequence[tuple[int, int]],
     ) -> FloatArray:  # fmt: skip
+        """Scores of the rows of some blocks."""
         scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)  # rows of no block take no memory
 
         def fill(block: tuple[int, int]) -> None:
             scores[slice(*block)] += intercept
-            add_learners(self.X_binned, trees, vectors, *block, scores)
+            self._add(trees, vectors, *block, scores)
 
         self.workers.map(fill, blocks)
         return scores
+
+    def _add(
+        self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], first: int, last: int, scores: FloatArray
+    ) -> None:
+        """scores[first:last] += what the trees say times their vectors: the sums and the order of `advance`."""
+        if first == last or not trees:
+            return
+        columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in trees), strict=True)
+        add_binned_trees(
+            self.X_binned, *map(np.concatenate, columns), np.array([len(tree.feature) for tree in trees]),
+            np.concatenate(vectors), np.array([len(v) for v in vectors]), first, last, scores,
+        )  # fmt: skip
+
+    def _start_one_by_one(
+        self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray
+    ) -> None:
+        """`start_at` for learners that are not trees on bins, or whose responses are kept."""
+        self.scores[:] = 0.0
+        self.shift(intercept)
+        for learner, own in zip(learners, vectors, strict=True):
+            self.respond(learner)
+            self.advance(own)
 
     # -- sums over blocks of rows ------------------------------------------------------------------------------
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
@@ -222,16 +259,6 @@ class LocalRows(LocalColumns):
                 self.leaf,
             )
         )
-
-    def follow(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray]) -> None:
-        """Add learners to the scores of the rows left out."""
-        add_learners(self.X_binned, trees, vectors, *self.left_out, self.scores)
-
-    def restart(self, intercept: FloatArray) -> None:
-        """scores = intercept; see `Rows.restart`."""
-        if len(self.scores) < self.n_samples:  # after a rest
-            self.scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)
-        self.scores[:] = intercept
 
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""

@@ -289,6 +289,10 @@ class LocalSimilarRows(LocalRows):
         """Fill the response with what a similarity answers; see `Rows.respond`."""
         self._fill(list(self._distances(tree.anchors)), tree.span, tree.real)
 
+    def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
+        """The scores that these learners make; see `Rows.start_at`."""
+        self._start_one_by_one(trees, vectors, intercept)
+
     def _fill(self, columns: Sequence[np.ndarray], span: float, real: bool) -> None:
         """The response, by the squared distances to up to two anchors."""
         self.leaf[:] = 0
