@@ -136,17 +136,17 @@ def boost(
     """
     check_recipe(recipe, rows.traits)
     loss = recipe.loss
-    constant, unit, least = loss.constant(rows.costs), loss.unit(rows.costs), loss.floors(rows.costs)
-    floors = least if least.any() else None
-    weight = float(rows.costs.weight.sum())
+    facts = rows.facts(loss)
+    floors = facts.floors if facts.floors.any() else None
     no_shift = np.zeros(rows.n_outputs)
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
         """In stated costs, which may be near the end of float64 where the loss is beyond it."""
-        return min(constant + math.exp(totals.log_scale) * _total(totals.value) * share / weight * unit, LARGEST)
+        mean = math.exp(totals.log_scale) * _total(totals.value) * share / facts.weight
+        return min(facts.constant + mean * facts.unit, LARGEST)
 
-    progress = start or Progress(log_scale=loss.start_log_scale(rows.costs))
+    progress = start or Progress(log_scale=facts.log_scale)
     if progress.diverged:
         return progress
     if progress.intercept is not None and rows.resting:
@@ -209,7 +209,7 @@ def is_finite(totals: Totals) -> bool:
 def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
     """No rounds, and these scores for all rows."""
     rows.start_at((), (), intercept)
-    start = Progress(intercept=intercept, log_scale=recipe.loss.start_log_scale(rows.costs))
+    start = Progress(intercept=intercept, log_scale=rows.facts(recipe.loss).log_scale)
     return boost(rows, recipe, 0, 0, start=start)
 
 
@@ -292,7 +292,7 @@ def _draw(rows: Rows, recipe: Recipe, seed: int, t: int) -> tuple[Bag | None, In
     rng = np.random.default_rng([seed, t])
     if recipe.subsample < 1.0:
         size = max(1, round(recipe.subsample * rows.n_trained))
-        in_bag = rows.bag(rng.choice(rows.n_trained, size=size, replace=False))
+        in_bag = rows.draw_bag(size, rng)
     if recipe.max_features is not None and recipe.max_features < len(features):
         features = np.sort(rng.choice(features, size=recipe.max_features, replace=False))
     return in_bag, features

@@ -207,6 +207,25 @@ class Gradients(Protocol):
     ) -> FloatArray: ...
 
 
+class Stated(Protocol):
+    """What a loss says of rows before any round; see `minrisk.losses.base`."""
+
+    def constant(self, costs: RowCosts) -> float: ...
+    def unit(self, costs: RowCosts) -> float: ...
+    def floors(self, costs: RowCosts) -> FloatArray: ...
+    def start_log_scale(self, costs: RowCosts) -> float: ...
+
+
+class LossFacts(NamedTuple):
+    """And what it says."""
+
+    constant: float  # mean of what scores cannot change, in stated costs
+    unit: float  # what a loss of 1 is in stated costs
+    floors: FloatArray  # (D,) sums of the least values of each output's loss
+    log_scale: float  # to start with
+    weight: float  # of all rows
+
+
 class SeparableRowLoss(Gradients, Protocol):
     """What rows ask of a `SEPARABLE` loss."""
 
@@ -326,14 +345,17 @@ class Rows(Protocol):
     def traits(self) -> frozenset[str]:
         """Facts that learners and steps may rely on."""
 
+    def facts(self, loss: Stated) -> LossFacts:
+        """What the loss says of these rows."""
+
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass at the present scores."""
 
     def values(self, loss: RowLoss) -> FloatArray:
         """Sums of the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
 
-    def bag(self, chosen: IntArray) -> Bag:
-        """The bag of the chosen ones of the `n_trained` rows."""
+    def draw_bag(self, size: int, generator: np.random.Generator) -> Bag:
+        """A bag of so many of the `n_trained` rows, without replacement, for `weigh`: only rows look into it."""
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
         """Restrict the next sums to the bag; returns the column sums of the mass (D,).

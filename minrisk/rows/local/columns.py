@@ -106,8 +106,8 @@ class LocalColumns:
             return [task(*self.blocks[0])]
         return self.workers.map(lambda block: task(*block), self.blocks)
 
-    def bag(self, chosen: IntArray) -> Bag:
-        """The chosen rows; see `Rows.bag`."""
+    def bag_of(self, chosen: IntArray) -> Bag:
+        """The chosen ones of the `n_trained` rows."""
         first, last = self.left_out
         in_bag = np.zeros(self.n_samples, dtype=np.bool_)
         in_bag[np.where(chosen < first, chosen, chosen + (last - first))] = True

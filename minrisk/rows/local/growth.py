@@ -49,7 +49,7 @@ class Growth:
         n = rows.n_samples
         if n >= 1 << COUNT_BITS:
             raise ValueError(f"Trees with vectors in their leaves take fewer than {1 << COUNT_BITS} rows, got {n}.")
-        self._all = np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
+        self._all = np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
         self.order = self._all.copy()  # before a tree is grown all rows are in one leaf
         self._spare = np.empty(rows.n_trained, dtype=np.int32)
         self._columns = np.empty((0, 0), dtype=FIXED)

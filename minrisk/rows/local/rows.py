@@ -27,10 +27,12 @@ from minrisk.rows.base import (
     GrownTree,
     GrowthRule,
     LeafSplits,
+    LossFacts,
     RoundRule,
     RowLoss,
     SeparableRowLoss,
     Split,
+    Stated,
     Target,
     Totals,
     TreeLike,
@@ -127,6 +129,11 @@ class LocalRows(LocalColumns):
             self.advance(own)
 
     # -- sums over blocks of rows ------------------------------------------------------------------------------
+    def facts(self, loss: Stated) -> LossFacts:
+        """What the loss says of these rows; see `Rows.facts`."""
+        told = loss.constant(self.costs), loss.unit(self.costs), loss.floors(self.costs)
+        return LossFacts(*told, loss.start_log_scale(self.costs), float(self.costs.weight.sum()))
+
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
         if len(self.edge) < self.n_samples:  # after a rest
@@ -162,6 +169,10 @@ class LocalRows(LocalColumns):
         bits = self.sum_bits - spare
         parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b))
         return added(parts)
+
+    def draw_bag(self, size: int, generator: np.random.Generator) -> Bag:
+        """So many rows; see `Rows.draw_bag`."""
+        return self.bag_of(generator.choice(self.n_trained, size=size, replace=False))
 
     def _restrict(self, in_bag: Bag | None) -> None:
         """All rows are in the bag (None), or these."""

@@ -33,7 +33,7 @@ AT_ONCE = 1 << 18  # numbers in the leaf vectors of the rounds of one call
 
 def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds: int) -> WholeRounds | None:
     """Rounds in one call, the mass summed over all rows before them; see `Rows.whole_rounds`."""
-    costs, everyone = rows.costs, np.flatnonzero(rows.bag(np.arange(rows.n_trained))).astype(np.int32)
+    costs, everyone = rows.costs, np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
     value, growth = np.empty(rows.n_outputs), rule.growth
     top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), rule.sketch + 1
     first, last = rows.left_out
