@@ -11,7 +11,7 @@ from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.guessing import GuessingLoss, is_guess_averse, row_values
 from minrisk.model.links import probabilities
 from minrisk.rows.base import Groups
-from minrisk.rows.local.fixed_point import fixed_factor
+from minrisk.rows.fixed_point import fixed_factor
 from tests.helpers import make_costs, random_costs
 
 N = 40

@@ -14,7 +14,7 @@ from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import RowCosts
-from minrisk.rows.local.fixed_point import fixed_factor
+from minrisk.rows.fixed_point import fixed_factor
 from minrisk.rows.local.sparse_index import SparseIndex
 
 Result = TypeVar("Result")

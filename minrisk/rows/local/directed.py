@@ -35,10 +35,10 @@ from minrisk.rows.base import (
     Target,
     TreeLike,
 )
-from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
-from minrisk.rows.local.stump_search import TIE
+from minrisk.rows.scans import TIE
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding

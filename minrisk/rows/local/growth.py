@@ -28,8 +28,8 @@ from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
+from minrisk.rows.fixed_point import divide, largest
 from minrisk.rows.local.columns import LocalColumns
-from minrisk.rows.local.fixed_point import divide, largest
 from minrisk.rows.local.sparse_index import no_lists
 
 LARGE = 4096  # leaves of more rows use all threads and keep their histograms: a larger child's is found by subtraction

@@ -14,7 +14,7 @@ from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import bar_alike
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss
-from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.joint_responses import JointResponses
 from minrisk.rows.local.rows import LocalRows
 

@@ -40,8 +40,8 @@ from minrisk.rows.base import (
     is_joint,
     is_separable,
 )
+from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.columns import LocalColumns
-from minrisk.rows.local.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.growth import LARGE, Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
 from minrisk.rows.local.stump_search import best_stump

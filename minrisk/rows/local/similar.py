@@ -16,7 +16,7 @@ from minrisk._workers import Workers
 from minrisk.data.distances import Points, Units, coincident
 from minrisk.data.row_keys import odd_numbers, row_keys
 from minrisk.rows.base import EXPONENTIAL, SIMILAR_ROWS, Opposite, RowCosts, SeparableRowLoss
-from minrisk.rows.local.fixed_point import added, divide, fixed_factor
+from minrisk.rows.fixed_point import added, divide, fixed_factor
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
 

@@ -1,0 +1,93 @@
+"""Which stump, which change of a leaf: searches over sums that rows have made. No row is seen here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_largest, scan_leaves, scan_sides
+from minrisk._typing import FloatArray, IntArray
+from minrisk.rows.base import LeafSplits, Split
+from minrisk.rows.fixed_point import divide
+
+TIE = 1e-12  # drops that differ by less are equal, and the first feature is taken
+
+
+class StumpScan(NamedTuple):
+    """What stumps are judged by, beside the sums of edges (and masses) in the bins of the features."""
+
+    gain: int  # see `minrisk._kernels.split`
+    mass: FloatArray  # (D,)
+    total: IntArray  # of each column, over all bins
+    factors: FloatArray  # of each column: numbers times it are in the sums
+    n_bins: IntArray  # of every feature
+    barred: np.ndarray  # stumps that LARGEST passes over
+
+    def scan(self, features: IntArray, sums: np.ndarray) -> tuple[FloatArray, IntArray]:
+        """The best drop of each feature, and its bin; sums (f, MAX_BINS, columns)."""
+        unit = divide(1.0, self.factors)
+        ratio = unit if self.gain in (SIDES, LARGEST) else divide(unit, self.mass)
+        drop, where = np.empty(len(features)), np.empty(len(features), dtype=np.int64)
+        if self.gain == SIDES:
+            scan_sides(sums, features, self.n_bins, self.total, ratio, drop, where)
+        elif self.gain == LARGEST:
+            scan_largest(sums, features, self.n_bins, self.total, ratio, self.barred, drop, where)
+        else:
+            scan_edges(sums, features, self.n_bins, self.total, ratio, self.mass, self.gain, drop, where)
+        return drop, where
+
+
+def best_split(features: IntArray, drop: FloatArray, where: IntArray) -> Split | None:
+    """The largest drop, at the lowest of the features that tie; None where nothing drops."""
+    top = drop.max()
+    if not top > 0:
+        return None
+    ties = np.flatnonzero(drop >= top * (1 - TIE))
+    best = ties[np.argmin(features[ties])]
+    return Split(int(features[best]), int(where[best]), float(drop[best]))
+
+
+class LeafScan(NamedTuple):
+    """What changes of leaves are judged by, beside the sums of the contrast in the bins of the features."""
+
+    sign: IntArray  # (L,) present constants
+    total: IntArray  # (L,) of each leaf
+    margin: int  # what a change must gain more than
+    factor: float  # contrasts times it are in the sums
+    n_bins: IntArray  # of every feature
+
+    @property
+    def constant(self) -> IntArray:
+        """What each leaf has with its better constant, (L,)."""
+        kept = self.sign * self.total
+        return np.asarray(np.where(np.abs(self.total) > kept + self.margin, np.abs(self.total), kept))
+
+    def constants(self) -> LeafSplits:
+        """The better constant of each leaf: changes without a split."""
+        kept, constant = self.sign * self.total, self.constant
+        nowhere, sign = np.full(len(kept), -1), np.where(constant > kept, -self.sign, self.sign)
+        return LeafSplits(nowhere, nowhere.copy(), sign.astype(np.int64), (constant - kept) / self.factor)
+
+    def scan(self, features: IntArray, leaves: slice, sums: np.ndarray) -> tuple[IntArray, IntArray, IntArray]:
+        """Best score, bin and sign of each feature in each of some leaves; sums (f, leaves, MAX_BINS)."""
+        total = self.total[leaves]
+        score = np.empty((len(features), len(total)), dtype=FIXED)
+        where, side = np.zeros((2, len(features), len(total)), dtype=np.int64)
+        scan_leaves(sums, features, self.n_bins, total, self.margin, score, where, side)
+        return score, where, side
+
+    def choose(
+        self, splits: LeafSplits, leaves: slice, features: IntArray, score: IntArray, where: IntArray, side: IntArray
+    ) -> None:
+        """Write the changes of some leaves that are better than constants into the splits."""
+        top = score.max(axis=0)
+        ties = score >= top - self.margin
+        best = np.argmin(np.where(ties, features[:, None], len(self.n_bins)), axis=0)
+        pick, better = (best, np.arange(len(best))), top > self.constant[leaves] + self.margin
+        gain = (top - self.sign[leaves] * self.total[leaves]) / self.factor
+        splits.feature[leaves] = np.where(better, features[best], -1)
+        splits.bin[leaves] = np.where(better, where[pick], -1)
+        splits.sign[leaves] = np.where(better, side[pick], splits.sign[leaves])
+        splits.gain[leaves] = np.where(better, gain, splits.gain[leaves])
