@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,9 +11,11 @@ from minrisk._workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.rows.base import RowCosts, Rows
 
+Kind = Literal["plain", "directed", "similar", "pair", "corrective"]
+
 
 def make_rows(
-    kind: str, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers,
+    kind: Kind, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers,
     trainable: bool = True, **options: Any,
 ) -> Rows:  # fmt: skip
     """Rows of some kind.
