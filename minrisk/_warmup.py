@@ -73,7 +73,7 @@ def _stumps_and_shared_trees() -> None:
 def _vector_trees() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
     from minrisk.boosting.whole_round import whole_rounds
-    from minrisk.model.smooth import fit_basis
+    from minrisk.ensemble.landmarks import fit_basis
     from minrisk.rows.local.growth import LARGE
 
     X = np.random.default_rng(0).normal(size=(LARGE + 1, 3))

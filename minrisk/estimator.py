@@ -146,27 +146,14 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     ) -> Prepared:
         """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
-        from minrisk.rows.base import RowCosts
 
-        weight = self._weights(sample_weight, X)
-        codes, labels = self._encode(y, weight, goes_on)
-        before = vars(self).copy()
-        costs = self._resolve_cost(cost, codes, labels, weight)
-        index = costs.row
-        if goes_on:
-            for name, attribute in (("decisions", "decisions_"), ("costs", "cost_")):
-                check_the_same(name, before[attribute], getattr(self, attribute))
-        if not goes_on:
-            self._seed = self._draw_seed()
-        if not np.all(weight):  # rows of weight 0 are left out, also of what is drawn
-            counted = weight > 0.0
-            X, codes, weight, index = X[counted], codes[counted], weight[counted], index[counted]
+        counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
+        if len(counted) < len(X):
+            X = X[counted]
         training, validating = None, None
         if self.early_stopping:
-            training, validating = split_rows(codes, self.validation_fraction, self._seed)
-        binner = self._fit_binner(X, training, None if sample_weight is None else weight, workers)
-
-        of_rows = RowCosts(costs.table, index, weight, codes.astype(np.int32), costs.unit, costs.least)
+            training, validating = split_rows(of_rows.label.astype(np.int64), self.validation_fraction, self._seed)
+        binner = self._fit_binner(X, training, None if sample_weight is None else of_rows.weight, workers)
 
         def rows_of(part: IntArray | None, trainable: bool) -> LocalRows:
             of_part = of_rows if part is None else of_rows.at(part)
@@ -174,6 +161,28 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
         rows = rows_of(training, True)
         return Prepared(binner, rows, None if validating is None else rows_of(validating, False), of_rows)
+
+    def _counted(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool
+    ) -> tuple[IntArray, RowCosts]:
+        """Numbers of the rows of some weight, and their costs: the others are left out, also of what is drawn.
+
+        Sets the classes, decisions, costs and the seed of the fit.
+        """
+        from minrisk.rows.base import RowCosts
+
+        weight = self._weights(sample_weight, X)
+        codes, labels = self._encode(y, weight, goes_on)
+        before = vars(self).copy()
+        costs = self._resolve_cost(cost, codes, labels, weight)
+        if goes_on:
+            for name, attribute in (("decisions", "decisions_"), ("costs", "cost_")):
+                check_the_same(name, before[attribute], getattr(self, attribute))
+        else:
+            self._seed = self._draw_seed()
+        rows = np.flatnonzero(weight > 0.0)
+        label = codes[rows].astype(np.int32)
+        return rows, RowCosts(costs.table, costs.row[rows], weight[rows], label, costs.unit, costs.least)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""

@@ -15,7 +15,7 @@ w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._ke
 g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.local.directed`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
-Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.ensemble.selection`
+Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.decisions`
 Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
 ===============================  =================================  ============================
 
@@ -278,7 +278,7 @@ class MCBoostClassifier(BoostedClassifier):
         """Expected costs, Eq. (3), of the decision "bayes"; else None, and the largest score decides."""
         if self.decision == "argmax":
             return None
-        from minrisk.ensemble.selection import expected_costs
+        from minrisk.model.decisions import expected_costs
 
         assert self.cost_ is not None
         assert self.model_.link is not None

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minrisk
-from minrisk.algorithms.min_risk import COST_TRAINED, POSTERIOR
 from minrisk.costs.units import LARGEST
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.io.arrays import Allowance
 from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, short_repr
+from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
@@ -143,7 +143,7 @@ CATEGORY = Fields({
     "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST_ADDED),
     "values": Fields({"dtype": Dtype(), "values": Listed(Value())}),
 })  # fmt: skip
-TRIED = Fields({  # a line of `minrisk.ensemble.pool.report`
+TRIED = Fields({  # a line of `minrisk.ensemble.average.report`
     "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "variant": Text(MOST_LETTERS), "share": Number(float, 0, 1),
     "n_rounds": ROUNDS, "temperature": TEMPERATURE, "risk": Maybe(FINITE),
     "pooled_risk": Maybe(FINITE),

@@ -11,11 +11,11 @@ import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category
-from minrisk.data.linear_features import Projection
 from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.labels import name_in, restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
+from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.smooth import SmoothScores

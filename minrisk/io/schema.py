@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk.algorithms.min_risk import POSTERIOR
 from minrisk.costs.units import LARGEST
 from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, Unpacked
 from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
+from minrisk.losses.surrogates import POSTERIOR
 from minrisk.model.rounded_vectors import EXPONENTS
 from minrisk.model.trees import MAX_DEPTH
 
