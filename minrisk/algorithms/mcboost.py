@@ -36,7 +36,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.estimator import BoostedClassifier
+from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Choice, Depth, Rule, n_drawn
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Regressor(NamedTuple):
         return "a scikit-learn regressor or None"
 
 
-class MCBoostClassifier(BoostedClassifier):
+class MCBoostClassifier(RecipeClassifier):
     """Boosting of class scores along the coordinates of a simplex, with a loss that is averse to guessing.
 
     S(x) = sum_t sum_r alpha_tr g_tr(x) (1/2 y^r): a round visits each of the K - 1 coordinates r, fits a regressor g to
@@ -153,7 +153,7 @@ class MCBoostClassifier(BoostedClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **BoostedClassifier._rules,
+        **RecipeClassifier._rules,
         "loss": Choice(("gll", "gel", "mc", "ls", "lt")),
         "decision": Choice(("argmax", "bayes")),
         "descent": Choice(("coordinate", "gradient")),

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from minrisk._typing import FloatArray, Labels
 from minrisk._workers import Workers
@@ -223,10 +222,6 @@ class MinRiskClassifier(BoostedClassifier):
         self.train_loss_ = mean_losses(found.pool)
         self.validation_loss_ = np.array(found.pool.fits[0].judged, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
-
-    def _draw_seed(self) -> int:
-        """Seed of folds, sketches, features and rows."""
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.surrogate_ in POSTERIOR else self.decisions_)

@@ -31,7 +31,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.estimator import BoostedClassifier
+from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class TargetLoss(NamedTuple):
         return f"a number above 0, {ONE_ERROR!r} or None"
 
 
-class REBELClassifier(BoostedClassifier):
+class REBELClassifier(RecipeClassifier):
     """Boosting of shared binary trees that estimates the decision of least expected cost directly.
 
     H(x) = a_0 + sum_t f_t(x) a_t with f_t(x) in {-1, +1} and a_t in R^D; the decision is the largest entry of H. Each
@@ -209,7 +209,7 @@ class REBELClassifier(BoostedClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **BoostedClassifier._rules,
+        **RecipeClassifier._rules,
         "weak_learner": Choice(("stump", "tree", "similarity")),
         "max_depth": Depth(),
         "loss": Choice(("exponential", "logistic", "squared")),
