@@ -38,7 +38,7 @@ N = 60
 MODELS = {
     "minrisk": MinRiskClassifier(n_estimators=10, random_state=0),
     "rebel": REBELClassifier(n_estimators=5),
-    "similarity": LocalizedSimilaritiesClassifier(n_estimators=5, random_state=0),
+    "similarities": LocalizedSimilaritiesClassifier(n_estimators=5, random_state=0),
     "mcboost": MCBoostClassifier(n_estimators=5),
 }
 DAYS = pd.date_range("2024-01-01", periods=N)
