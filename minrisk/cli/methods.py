@@ -86,7 +86,7 @@ OPTIONS = (
                  help="Time for --surrogate auto to try several; the model then depends on the machine."),
     click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "linear"]),
                  defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump", "mcboost": "linear"},
-                 help="What is boosted: trees, stumps, with mcboost lines in one feature."),
+                 help="What is boosted: trees, stumps, or with mcboost lines in one feature."),
     click.option("--loss", cls=MethodOption,
                  type=click.Choice(["exponential", "logistic", "squared", "gll", "gel", "mc", "ls", "lt"]),
                  defaults={"rebel": "exponential", "similarities": "exponential", "stagewise": "exponential",
