@@ -33,6 +33,9 @@ MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written
 FORMER = {"n_folds": "cv"}  # names of parameters in older files
+GONE = {  # parameters in older files that trees never read
+    "REBELClassifier": ("response", "two_point", "n_candidates", "n_neighbors", "scaling", "cache_size"),
+}
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -154,7 +157,10 @@ FACTS = {
     }),
     **{
         name: Fields({"log_scale": FINITE})
-        for name in ("REBELClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier")
+        for name in (
+            "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
+            "MultiBoostClassifier",
+        )
     },
 }  # fmt: skip
 HEADER = Fields(
@@ -232,9 +238,8 @@ def check(rule: Any, value: Any, name: str) -> None:
 def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
     """The constructor's parameters, by today's names; what is a matter of the machine is left out."""
     algorithm = header["algorithm"]
-    given = {
-        FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in RUN_PARAMETERS
-    }
+    unread = (*RUN_PARAMETERS, *GONE.get(algorithm, ()))
+    given = {FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in unread}
     kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[algorithm]
     rules: Mapping[str, Rule] = kind._rules
     for accepted in (dict.fromkeys(rules, Maybe(Value(SETTING, math.inf))), rules):

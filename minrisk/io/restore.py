@@ -42,9 +42,6 @@ def restore(contents: Contents) -> Any:
     estimator.n_features_in_ = estimator._categories.n_features
     _restore_names(estimator, header)
     estimator._began_with = estimator._lasting_parameters()
-    similar = "similarities" in contents.groups
-    if similar != (estimator._began_with.get("weak_learner") == "similarity"):  # a parameter set after the fit
-        estimator._began_with["weak_learner"] = "similarity" if similar else "tree"
     if "target" in header:
         estimator.target_name_ = header["target"]
     estimator.n_iter_ = contents.sizes["rounds"]
