@@ -15,7 +15,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from minrisk import REBELClassifier
+from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
 from minrisk.inspection import explain
 
 COLOURS = ["#D55E00", "#009E73", "#0072B2"]  # Okabe and Ito's, for colour-blind readers too
@@ -54,7 +54,7 @@ mislabelled[some] = (y[some] + rng.integers(1, 3, len(some))) % 3
 
 models = {
     "stumps": REBELClassifier(weak_learner="stump", n_estimators=ROUNDS),
-    "similarities": REBELClassifier(weak_learner="similarity", n_estimators=ROUNDS),
+    "similarities": LocalizedSimilaritiesClassifier(n_estimators=ROUNDS),
 }
 regions, axes = plt.subplots(2, 2, figsize=(8.4, 8.8), layout="constrained")
 for row, (title, labels) in zip(axes, {"as they are": y, "10 % mislabelled": mislabelled}.items(), strict=True):

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
+    from minrisk.algorithms import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
     from minrisk.algorithms import MCBoostClassifier as MCBoostClassifier
     from minrisk.algorithms import MinRiskClassifier as MinRiskClassifier
     from minrisk.algorithms import MultiBoostClassifier as MultiBoostClassifier
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # public name -> module: imported on first use, so that `import minrisk` costs next to nothing
 _PUBLIC = {
     "ALGORITHMS": "minrisk.algorithms",
+    "LocalizedSimilaritiesClassifier": "minrisk.algorithms",
     "MCBoostClassifier": "minrisk.algorithms",
     "MinRiskClassifier": "minrisk.algorithms",
     "MultiBoostClassifier": "minrisk.algorithms",

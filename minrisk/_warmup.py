@@ -72,7 +72,7 @@ def _stumps_and_shared_trees() -> None:
 
 def _vector_trees() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
-    from minrisk.model.smooth import fit_basis
+    from minrisk.ensemble.landmarks import fit_basis
     from minrisk.rows.local.growth import LARGE
     from minrisk.rows.local.whole_round import compiled_at_once
 
@@ -111,14 +111,14 @@ def _directions() -> None:
 
 
 def _similarities() -> None:
-    from minrisk.algorithms.rebel import REBELClassifier
+    from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
 
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     for X in (rng.integers(0, 9, (60, 2)).astype(np.float64), rng.normal(size=(60, 2))):  # whole and real distances
         X[:2] = X[3]  # coincident
         for response in ("real", "sign"):
-            model = REBELClassifier(weak_learner="similarity", response=response, n_estimators=2).fit(X, y)
+            model = LocalizedSimilaritiesClassifier(response=response, n_estimators=2).fit(X, y)
             for dtype in (np.float64, np.float32):
                 model.predict((X + 0.5).astype(dtype))
                 model.predict(X.astype(dtype))

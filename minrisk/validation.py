@@ -17,6 +17,7 @@ from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 
 LARGEST_SEED = 2**32 - 1
 MAX_DEPTH = 64  # as in minrisk.model.trees, which this does without: it takes time to import
+ONE_MISTAKE = "1/n"
 MOST_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 
 
@@ -182,6 +183,28 @@ def share_of(max_features: float, n_features: int) -> float:
 def n_drawn(max_features: float, n_features: int) -> int:
     """The number of features that a share of them, or a number, asks for: one at least, all at most."""
     return min(max(1, round(share_of(max_features, n_features) * n_features)), n_features)
+
+
+class TargetLoss(NamedTuple):
+    """Where the training loss is low enough."""
+
+    def accepts(self, value: Any) -> bool:
+        return Number(float, 0, open_low=True, optional=True).accepts(value) or (
+            isinstance(value, str) and value == ONE_MISTAKE
+        )
+
+    def plain(self, value: Any) -> Any:
+        return str(value) if isinstance(value, str) else None if value is None else float(value)
+
+    def __str__(self) -> str:
+        return f"a number above 0, {ONE_MISTAKE!r} or None"
+
+
+def loss_to_reach(target_loss: float | str | None, of_one_mistake: float) -> float:
+    """The loss that a number or "1/n" asks for; None: one that is never reached."""
+    if target_loss is None:
+        return -math.inf
+    return float(of_one_mistake if target_loss == ONE_MISTAKE else target_loss)
 
 
 class Rule(Protocol):

@@ -20,8 +20,8 @@ def data_folder():
 @pytest.fixture
 def as_published(monkeypatch):
     """Algorithms without the frame's answer where they have learnt nothing: slow twins do not have it."""
+    from minrisk.algorithms.base import RecipeClassifier
     from minrisk.algorithms.mcboost import MCBoostClassifier
-    from minrisk.estimator import BoostedClassifier
 
-    for cls in (BoostedClassifier, MCBoostClassifier):
+    for cls in (RecipeClassifier, MCBoostClassifier):
         monkeypatch.setattr(cls, "_learnt_nothing", lambda self, unborn, risk, costs: False)

@@ -77,6 +77,7 @@ def seeds():
     from sklearn.datasets import load_iris
 
     import minrisk
+    from minrisk import LocalizedSimilaritiesClassifier as Similarities
     from minrisk import MCBoostClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier
     from minrisk import StagewiseMCBoostClassifier as Stagewise
 
@@ -97,13 +98,13 @@ def seeds():
         "rebel_squared": REBELClassifier(loss="squared", max_depth=2, **few).fit(X, y.astype(np.float32)),
         "rebel_rows": REBELClassifier(**few).fit(X, y, cost=own),
         "rebel_table": REBELClassifier(table, n_estimators=3).fit(bird, names[y].astype(object)),
-        "similarity": REBELClassifier(weak_learner="similarity", scaling="standard", **few).fit(X, y),
-        "similarity_sign": REBELClassifier(table, weak_learner="similarity", response="sign", two_point=False, **few).fit(X, y),
+        "similarities": Similarities(scaling="standard", **few).fit(X, y),
+        "similarities_sign": Similarities(table, response="sign", two_point=False, **few).fit(X, y),
         "lines": MCBoostClassifier(table, n_estimators=3).fit(X, y),
         "bayes": MCBoostClassifier(table, loss="mc", decision="bayes", weak_learner="tree", n_estimators=3).fit(X, y),
         "stagewise": Stagewise(n_estimators=12).fit(X, y),
         "multiboost": MultiBoostClassifier(table, n_estimators=4, loss="exponential").fit(X, y > 0, cost=table[:2, :2]),
-        "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=1).fit(X, names[y]),
+        "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
         "coupled": MinRiskClassifier(surrogate="coupled", cv=1, **few).fit(X, y, cost=own),
@@ -141,11 +142,12 @@ INTEGERS = (0, 1, -1, 2, 3, 255, 256, 2**31 - 1, -(2**31), 2**32, 2**53, 2**62, 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e-30, 1e30, 1e150, 1e300, 1.7976931348623157e308, -1e308, np.nan, np.inf, -np.inf)
 JUNK = (
     None, True, False, 0, 1, -1, 2, 3, 7, 10**6, 300_000_000, 1 << 22, 2**31, 2**63, 10**30, 10**400, float("nan"), float("inf"), 0.5, -0.5, 1e300, 1e-320, "", "softmax",
-    "softmax2", "sigmoid", "sigmoid2", "linear", "gll", "gel", "coupled", "exponential", "tree", "similarity", "bayes", "mc", "argmax",
+    "softmax2", "sigmoid", "sigmoid2", "linear", "gll", "gel", "coupled", "exponential", "tree", "stump", "bayes", "mc", "argmax",
     "/etc/passwd", "\ud800", "\x1b[2J", "=HYPERLINK(1)", "x" * 5000, "<U100000000", "<M8[ns]", "O8", "object", "<i8", "<U1", "|b1", "<f2",
     [], [[]], [0], ["a"], [None], [1, 1], list(range(500)), {}, {"a": 1}, {"dtype": "<i8", "values": []}, {"tuple": []}, {"time": "noon"},
     {"dtype": "<U100000000", "values": ["a", "b", "c"]}, {"dtype": "object", "values": ["a", True, 1.5]},
-    "MinRiskClassifier", "REBELClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier",
+    "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
+    "MultiBoostClassifier",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

@@ -14,6 +14,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
 from minrisk import (
+    LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
     ModelFileError,
@@ -30,7 +31,7 @@ from tests.forging import changed
 MODELS = {
     "minrisk": MinRiskClassifier(n_estimators=30, random_state=0),
     "rebel": REBELClassifier(n_estimators=20),
-    "similarity": REBELClassifier(weak_learner="similarity", n_estimators=100, random_state=0),
+    "similarities": LocalizedSimilaritiesClassifier(n_estimators=100, random_state=0),
     "stopping": REBELClassifier(n_estimators=20, early_stopping=True, random_state=0),
     "mcboost": MCBoostClassifier(n_estimators=20),
     "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
@@ -142,9 +143,9 @@ def test_many_classes_have_ten_columns_of_shares():
 def test_every_algorithm_learns_from_categories(name, tmp_path):
     X, y = birds()
     model = clone(MODELS[name]).fit(X[:200], y[:200])
-    assert model.score(X[200:], y[200:]) > (0.6 if name == "similarity" else 0.85)
+    assert model.score(X[200:], y[200:]) > (0.6 if name == "similarities" else 0.85)
     assert model.n_features_in_ == 5 and model.feature_importances_.shape == (5,)
-    if name != "similarity":
+    if name != "similarities":
         assert model.feature_importances_[:2].sum() > 0.5
     save(model, tmp_path / "m")
     again = load(tmp_path / "m")

@@ -98,6 +98,8 @@ def test_help_and_version():
       "--early-stopping"],
      minrisk.REBELClassifier(max_depth=2, learning_rate=0.5, loss="logistic", offset="tight", early_stopping=True)),
     (["--method", "rebel"], minrisk.REBELClassifier()),
+    (["--method", "similarities", "--scaling", "robust", "--response", "sign", "--n-candidates", 9, "--n-neighbors", 20],
+     minrisk.LocalizedSimilaritiesClassifier(scaling="robust", response="sign", n_candidates=9, n_neighbors=20)),
     (["--method", "minrisk", "--max-depth", 2, "--learning-rate", 0.5, "--surrogate", "coupled", "--time-budget", 9],
      minrisk.MinRiskClassifier(max_depth=2, learning_rate=0.5, surrogate="coupled", time_budget=9.0)),
     ([], minrisk.MinRiskClassifier()),
@@ -141,22 +143,22 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     options = [option for option in fit.params if isinstance(option, MethodOption)]
     assert {option.name for option in options} == {
         "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget",
-        "weak_learner", "decision", "descent"}
+        "weak_learner", "decision", "descent", "response", "scaling", "n_candidates", "n_neighbors"}
     for option in options:
         assert option.default is None  # what is not given is left to the estimator
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
     assert {option.name: option.default for option in fit.params}["n_jobs"] == -1  # all cores; no part of the model
     words = " ".join(run("fit", "--help").split())
-    for told in ("[default: minrisk] --n", "[default: minrisk 200, rebel 200, stagewise 500, multiboost 100, mcboost 100; x>=1]",
+    for told in ("[default: minrisk] --n", "[default: minrisk 200, rebel 200, similarities 200, stagewise 500, multiboost 100, mcboost 100; x>=1]",
                  "[default: minrisk none, rebel 4, stagewise 3, multiboost 3, mcboost 3; 1<=x<=64]",
-                 "[default: minrisk 0.5, rebel 1.0, stagewise 0.5, mcboost 1.0; x>0]", "Only with --method minrisk. [default: auto]",
-                 "Only with --method rebel or stagewise or multiboost or mcboost. [default: rebel exponential,"):
+                 "[default: minrisk 0.5, rebel 1.0, similarities 1.0, stagewise 0.5, mcboost 1.0; x>0]", "Only with --method minrisk. [default: auto]",
+                 "Only with --method rebel or similarities or stagewise or multiboost or mcboost. [default: rebel exponential,"):
         assert told in words
 
 
 def test_choices_are_those_of_the_estimators():
     rules = {method: getattr(minrisk, name)._rules for method, name in METHODS.items()}
-    for name in ("surrogate", "loss", "offset", "weak_learner", "decision", "descent"):
+    for name in ("surrogate", "loss", "offset", "weak_learner", "decision", "descent", "response", "scaling"):
         option = next(option for option in fit.params if option.name == name)
         assert set(option.type.choices) == {choice for method in option.defaults for choice in rules[method][name].options}
 
@@ -499,8 +501,9 @@ REFUSED = {
     "loss": (fit_with("--loss", "hinge"), "'hinge' is not one of"),
     "method": (fit_with("--method", "forest"), "'forest' is not one of 'minrisk', 'rebel'"),
     "loss of minrisk": (fit_with("--loss", "logistic"),
-                        "--loss applies to --method rebel or stagewise or multiboost or mcboost only: leave it out, or train with"),
-    "offset of minrisk": (fit_with("--offset", "paper"), "--offset applies to --method rebel only"),
+                        "--loss applies to --method rebel or similarities or stagewise or multiboost or mcboost only: leave it out, or train"),
+    "offset of minrisk": (fit_with("--offset", "paper"), "--offset applies to --method rebel or similarities only"),
+    "neighbours of rebel": (fit_with("--n-neighbors", "9", "--method", "rebel"), "--n-neighbors applies to --method similarities only"),
     "stopping of minrisk": (fit_with("--method", "minrisk", "--early-stopping"), "--early-stopping applies to --method rebel"),
     "surrogate of rebel": (fit_with("--surrogate", "gll", "--method", "rebel"),
                            "--surrogate applies to --method minrisk only: leave it out, or train with --method minrisk"),

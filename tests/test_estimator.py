@@ -66,7 +66,7 @@ SPANS = {
     "one outweighs all": lambda rng, y: np.where(np.arange(len(y)) == 7, 1e300, 1e-5), "by class": lambda rng, y: np.array([1e-200, 1.0, 1e200])[y],
 }  # fmt: skip
 KINDS = [
-    *(algorithm(n_estimators=5) for algorithm in ALGORITHMS), minrisk.MinRiskClassifier(n_estimators=5, cv=1), REBELClassifier(n_estimators=5, weak_learner="similarity", random_state=0),
+    *(algorithm(n_estimators=5) for algorithm in ALGORITHMS), minrisk.MinRiskClassifier(n_estimators=5, cv=1),
     *(minrisk.MinRiskClassifier(n_estimators=5, surrogate=surrogate, random_state=0) for surrogate in ("exponential", "coupled", "gll", "gel")),
 ]  # fmt: skip
 
@@ -263,7 +263,8 @@ def test_probabilities_where_there_is_a_link(wine):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_stacking_finds_the_method_that_there_is(wine, algorithm, cost):
     X, y = wine
-    base = algorithm(cost, n_estimators=5)
+    scaled = {"scaling": "standard"} if algorithm is minrisk.LocalizedSimilaritiesClassifier else {}
+    base = algorithm(cost, n_estimators=5, **scaled)
     stack = StackingClassifier([("boosted", base)], final_estimator=GaussianNB(), cv=3).fit(X, y)
     method = "predict_proba" if hasattr(base, "predict_proba") else "decision_function"
     assert stack.stack_method_ == [method]
@@ -380,7 +381,7 @@ def test_verbose_draws_on_stderr_only(wine, capsys):
         ({"n_estimators": 0}, "n_estimators must be a whole number at least 1, got 0"),
         ({"n_estimators": 2.5}, "n_estimators must be a whole number"),
         ({"learning_rate": 0}, "learning_rate must be a number above 0, got 0"),
-        ({"weak_learner": "forest"}, "weak_learner must be one of 'stump', 'tree', 'similarity', got 'forest'"),
+        ({"weak_learner": "forest"}, "weak_learner must be one of 'stump', 'tree', got 'forest'"),
         ({"loss": "hinge"}, "loss must be one of 'exponential', 'logistic', 'squared'"),
         ({"offset": None}, "offset must be one of"),
         ({"max_bins": 257}, "max_bins must be a whole number at least 2 and at most 256, or None, got 257"),

@@ -82,7 +82,7 @@ def test_a_crash_a_hang_and_too_much_memory_are_noticed(monkeypatch):
     assert counts.total() == 6
 
 
-@pytest.mark.parametrize("name", ["rebel", "softmax", "birds", "lines", "similarity", "cost_rows", "gll"])
+@pytest.mark.parametrize("name", ["rebel", "softmax", "birds", "lines", "similarities", "cost_rows", "gll"])
 def test_the_seeds_answer(files, name, tmp_path):
     model = loaded(files[name], tmp_path)
     check_answers(model, rows_for(np.random.default_rng(0), model, 30), tmp_path)
@@ -365,17 +365,35 @@ def test_importances_where_trees_do_not_use_the_last_linear_feature(parts, tmp_p
 
 
 def test_similarities_of_one_point_with_itself(parts, tmp_path):
-    header, arrays = parts["similarity"]
+    header, arrays = parts["similarities"]
     model = loaded(put_together(header, {**arrays, "far": np.where(arrays["far"] >= 0, arrays["near"], -1).astype(np.int32)}), tmp_path)
     check_answers(model, rows_for(np.random.default_rng(0), model, 40), tmp_path)
 
 
-@pytest.mark.parametrize(("name", "said"), [("similarity", "tree"), ("rebel_rows", "similarity")])
-def test_a_warm_start_goes_on_with_the_learners_that_there_are(files, name, said, tmp_path):
-    model = loaded(changed(files[name], lambda arrays, header: header["parameters"].update(weak_learner=said)), tmp_path)
-    X = np.random.default_rng(0).normal(size=(40, model.n_features_in_))
-    with pytest.raises(ValueError, match=f"same weak_learner: expected .*, got '{said}'"):
-        model.set_params(warm_start=True, n_estimators=9).fit(X, np.arange(40) % 3)
+@pytest.mark.parametrize(("name", "algorithm", "said"), [
+    ("rebel_rows", "LocalizedSimilaritiesClassifier", "it is of LocalizedSimilaritiesClassifier, which has no values."),
+    ("similarities", "REBELClassifier", "it is of REBELClassifier, which has no similarities."),
+])  # fmt: skip
+def test_learners_of_another_algorithm_are_refused(parts, name, algorithm, said, tmp_path):
+    header, arrays = parts[name]
+    assert said in refused(put_together({**header, "algorithm": algorithm, "parameters": {}}, arrays), tmp_path)
+
+
+def test_trees_in_place_of_similarities_are_refused(parts, tmp_path):
+    header, arrays = parts["rebel_rows"]
+    arrays = {name: array for name, array in arrays.items() if name != "value"}
+    forged = put_together({**header, "algorithm": "LocalizedSimilaritiesClassifier", "parameters": {}}, arrays)
+    assert "whose rounds must be of similarities" in refused(forged, tmp_path)
+
+
+def test_similarities_of_older_files_are_refused_in_a_sentence(files, tmp_path):
+    """They were a weak learner of another estimator."""
+
+    def older(arrays, header):
+        header["algorithm"] = "REBELClassifier"
+        header["parameters"].update(weak_learner="similarity")
+
+    assert "['weak_learner'] must be one of 'stump', 'tree', got 'similarity'" in refused(changed(files["similarities"], older), tmp_path)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -503,7 +521,7 @@ def test_brackets_in_texts_of_the_header_are_no_levels():
 def test_importances_of_many_pairs_of_points_take_a_second():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), np.arange(300) % 3
-    packed = minrisk.REBELClassifier(n_estimators=3, weak_learner="similarity").fit(X, y).model_.packed
+    packed = minrisk.LocalizedSimilaritiesClassifier(n_estimators=3).fit(X, y).model_.packed
     m, T = 300, 60_000
     many = replace(
         packed, anchors=rng.normal(size=(m, 3)), anchor_row=np.arange(m), near=(np.arange(T) // m).astype(np.int32),

@@ -15,7 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier, costs, load, metrics, save
+from minrisk import (
+    LocalizedSimilaritiesClassifier,
+    MCBoostClassifier,
+    MinRiskClassifier,
+    REBELClassifier,
+    costs,
+    load,
+    metrics,
+    save,
+)
 from minrisk.data.categories import Categories
 from minrisk.data.frames import Column, Frame, is_missing, of_cells
 
@@ -29,7 +38,7 @@ N = 60
 MODELS = {
     "minrisk": MinRiskClassifier(n_estimators=10, random_state=0),
     "rebel": REBELClassifier(n_estimators=5),
-    "similarity": REBELClassifier(n_estimators=5, weak_learner="similarity", random_state=0),
+    "similarities": LocalizedSimilaritiesClassifier(n_estimators=5, random_state=0),
     "mcboost": MCBoostClassifier(n_estimators=5),
 }
 DAYS = pd.date_range("2024-01-01", periods=N)

@@ -16,6 +16,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from minrisk import (
     CostMatrix,
+    LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
     MultiBoostClassifier,
@@ -31,7 +32,7 @@ FEW = {"n_estimators": 4}
 MAKERS = {
     "rebel": lambda **k: REBELClassifier(**FEW, max_depth=2, **k),
     "rebel stump": lambda **k: REBELClassifier(**FEW, weak_learner="stump", fit_intercept="each round", **k),
-    "rebel similarity": lambda **k: REBELClassifier(**FEW, weak_learner="similarity", **k),
+    "similarities": lambda **k: LocalizedSimilaritiesClassifier(**FEW, **k),
     "rebel logistic": lambda **k: REBELClassifier(**FEW, loss="logistic", offset="paper", max_depth=2, **k),
     "rebel squared": lambda **k: REBELClassifier(**FEW, loss="squared", fit_intercept=False, max_depth=1, **k),
     "mcboost gll": lambda **k: MCBoostClassifier(**FEW, **k),
@@ -394,8 +395,8 @@ def test_nor_where_rows_differ_by_weight_and_costs_only(name, seed):
 def test_nor_where_points_coincide(seed):
     rng, X, y, _ = problem(seed)
     X, weight, order = np.round(X[:, :2]), rng.integers(1, 4, len(y)).astype(float), rng.permutation(len(y))
-    one = fit("rebel similarity", X, y, weight=weight)
-    other = fit("rebel similarity", X[order], y[order], weight=weight[order])
+    one = fit("similarities", X, y, weight=weight)
+    other = fit("similarities", X[order], y[order], weight=weight[order])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
 
 
@@ -453,7 +454,7 @@ def test_the_order_of_the_classes_changes_no_decision(name, seed):
     assert np.mean(one.predict(X) == order[other.predict(X)]) == 1.0
 
 
-@law([name for name in NAMES if name not in DRAWN and name != "rebel similarity"])
+@law([name for name in NAMES if name not in DRAWN and name != "similarities"])
 def test_the_order_of_the_columns_changes_no_decision(name, seed):
     """But for ties of learners, which go to the first column, or, of similarities, along a direction through them.
 

@@ -11,9 +11,8 @@ from sklearn.model_selection import GroupKFold, train_test_split
 import minrisk
 from minrisk import MinRiskClassifier
 from minrisk.costs import uniform, with_reject
-from minrisk.ensemble.folds import fold_numbers
-from minrisk.ensemble.selection import (
-    CHECKPOINTS,
+from minrisk.ensemble.defaults import (
+    CHECKPOINT_RATIO,
     FIRST_CHECKPOINT,
     FIRST_FALL,
     LAST_ROUNDS,
@@ -21,6 +20,7 @@ from minrisk.ensemble.selection import (
     LEAST_FALL,
     SLOW_START,
 )
+from minrisk.ensemble.folds import fold_numbers
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
@@ -194,12 +194,12 @@ def test_rounds_are_chosen_on_left_out_rows():
 @pytest.mark.parametrize(("caution", "most"), [(0.0, 1.0), (0.5, 1.001)])
 def test_what_left_out_rows_say_is_not_lost(caution, most, monkeypatch):
     """Little noise: the rows that a member has not seen are a quarter of what there is to know."""
-    monkeypatch.setattr("minrisk.ensemble.selection.CAUTION", caution)
-    monkeypatch.setattr("minrisk.ensemble.smooth_members.MOST_ROWS", 0)  # trees alone
+    monkeypatch.setattr("minrisk.ensemble.defaults.CAUTION", caution)
+    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)  # trees alone
     X, y = load_digits(return_X_y=True)
     losses = []
     for n_rows in (LAST_ROUNDS_FROM, len(X)):
-        monkeypatch.setattr("minrisk.ensemble.selection.LAST_ROUNDS_FROM", n_rows)
+        monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS_FROM", n_rows)
         losses.append([])
         for seed in range(3):
             parts = train_test_split(X, y, train_size=500, random_state=seed, stratify=y)
@@ -265,7 +265,7 @@ def test_features_that_say_nothing_are_given_up():
     X, y = rng.normal(size=(400, 5)), rng.integers(0, 3, 400)
     model = MinRiskClassifier(random_state=0).fit(X, y)
     rounds = model.validation_loss_[:, 0]
-    assert model.selection_[0]["n_rounds"] == 0 and SLOW_START < rounds[-1] <= CHECKPOINTS * SLOW_START + 1
+    assert model.selection_[0]["n_rounds"] == 0 and SLOW_START < rounds[-1] <= CHECKPOINT_RATIO * SLOW_START + 1
 
 
 @pytest.mark.parametrize("pool", [True, False])

@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from minrisk import (
     ALGORITHMS,
+    LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
     MultiBoostClassifier,
@@ -34,8 +35,6 @@ from minrisk.validation import Depth, Features, Flag, Folds, Number, Seed, Threa
 WARM = [algorithm for algorithm in ALGORITHMS if algorithm is not MinRiskClassifier]
 NO_LIMIT = [2**31 - 1, sys.maxsize, np.uint64(2**64 - 1), 10**400]
 NEEDS = {  # what a parameter needs to matter
-    "n_candidates": {"weak_learner": "similarity"},
-    "n_neighbors": {"weak_learner": "similarity"},
     "n_iter_no_change": {"early_stopping": True},
 }
 
@@ -298,7 +297,7 @@ def test_an_interrupted_fit_changes_nothing(wine, algorithm, error, monkeypatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(algorithm, "_recipe", interrupted, raising=False)
-        patch.setattr(algorithm, "_make_recipe", interrupted, raising=False)
+        patch.setattr("minrisk.ensemble.kinds.plain.recipe_of", interrupted)
         with pytest.raises(error):
             model.set_params(n_estimators=9).fit(X, y)
     assert state(model).keys() == before.keys() and all(state(model)[name] is before[name] for name in before)
@@ -363,9 +362,11 @@ OTHER = {"binning": "uniform", "max_bins": 17}
 
 
 @pytest.mark.parametrize(("algorithm", "changed"), [
-    *[(algorithm, {name: value}) for algorithm in WARM for name, value in OTHER.items()],
+    *[(algorithm, {name: value}) for algorithm in WARM for name, value in OTHER.items() if name in algorithm._rules],
     *[(algorithm, {"early_stopping": True}) for algorithm in WARM if algorithm is not MultiBoostClassifier],
-    (REBELClassifier, {"loss": "logistic"}), (REBELClassifier, {"weak_learner": "similarity"}),
+    (REBELClassifier, {"loss": "logistic"}), (LocalizedSimilaritiesClassifier, {"loss": "logistic"}),
+    (LocalizedSimilaritiesClassifier, {"response": "sign"}), (LocalizedSimilaritiesClassifier, {"scaling": "robust"}),
+    (LocalizedSimilaritiesClassifier, {"offset": "paper"}), (LocalizedSimilaritiesClassifier, {"fit_intercept": False}),
     (REBELClassifier, {"weak_learner": "stump"}), (REBELClassifier, {"offset": "paper"}),
     (REBELClassifier, {"fit_intercept": False}), (MCBoostClassifier, {"loss": "gel"}),
     (MCBoostClassifier, {"descent": "gradient"}), (MCBoostClassifier, {"estimator": Ridge()}),

@@ -10,27 +10,20 @@ from minrisk import MinRiskClassifier
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.data.binning import fit_binner
-from minrisk.data.linear_features import PRINCIPAL, Projection
-from minrisk.ensemble import pool as module
-from minrisk.ensemble.columns import MOST_FEATURES, Columns, linear_columns
+from minrisk.ensemble.average import mean_losses, pooled_model, report
+from minrisk.ensemble.blending import Judge, Pool, blend, validated_risk
+from minrisk.ensemble.calibration import fit_temperature, log_loss
+from minrisk.ensemble.columns import Columns, linear_columns
+from minrisk.ensemble.cross_fitting import CrossFit
+from minrisk.ensemble.defaults import LAST_ROUNDS_FROM, LEAST_GAIN, LINEAR_FEATURES, PRINCIPAL, SHARES
 from minrisk.ensemble.folds import fold_numbers
-from minrisk.ensemble.pool import (
-    LEAST_GAIN,
-    SHARES,
-    Judge,
-    Pool,
-    blend,
-    fit_pool,
-    mean_losses,
-    pooled_model,
-    report,
-    validated_risk,
-)
-from minrisk.ensemble.selection import LAST_ROUNDS_FROM, Candidate, CrossFit, fit_temperature, log_loss
+from minrisk.ensemble.kinds import Kind, Table, Task
+from minrisk.ensemble.training import train_pool
 from minrisk.model.links import log_probabilities
+from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT, Tree
 from tests.helpers import check_packed, make_costs, random_costs
-from tests.test_selection import added, example
+from tests.test_selection import USUAL, added, example
 
 LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
 
@@ -73,7 +66,7 @@ def test_a_copy_gets_no_share(link):
 @pytest.mark.parametrize(("caution", "least"), [(0.0, 1.0), (0.5, 0.875)])
 def test_a_challenger_that_knows_the_truth_takes_all(link, K, caution, least, monkeypatch):
     """But for what half a row of other classes may ask of scores that are less sure."""
-    monkeypatch.setattr("minrisk.ensemble.selection.CAUTION", caution)
+    monkeypatch.setattr("minrisk.ensemble.defaults.CAUTION", caution)
     rng = np.random.default_rng(2)
     scores, codes, weight = example(rng, link, 300, K, spread=1.0)
     share, temperature = blend(link, scores, truth(codes, K), codes, weight)
@@ -150,27 +143,30 @@ def test_a_blend_never_raises_the_log_loss(link, n, K, spread, other_spread, kno
 
 
 # -- pooling -------------------------------------------------------------------------------------------------------------
-class Told:
-    """Trainer whose members give these scores to the rows they leave out."""
+class Told(Kind):
+    """Kind whose members give these scores to the rows they leave out."""
 
-    def __init__(self, variant, scores, codes, link="softmax", workers=None, rival=""):
-        n, K = scores.shape
+    name = place = "told"
+
+    def __init__(self, name, scores, codes, folds, link="softmax", workers=None, rival=""):
+        (n, K), self.scores, self.calls = scores.shape, scores, []
+        self.name, self.place, self.workers = name, rival or name, workers or Workers()
+        table = Table(np.zeros((n, 1)), np.arange(n), folds, None, None, None)
         costs = make_costs(1 - np.eye(K), codes, np.ones(n))
-        self.candidate = Candidate("softmax", variant, costs, link, None, None, rival)
-        self.workers, self.scores, self.calls = workers or Workers(), scores, []
+        super().__init__(Task(table, "softmax", costs, link, USUAL, 0, self.workers))
 
-    def fold(self, fold, folds, seed):
-        self.calls.append((fold, seed))
-        return ToldMember(self.scores[folds == fold])
+    def member(self, fold):
+        self.calls.append(fold)
+        return ToldMember(self.scores[self.task.table.folds == fold])
 
-    def finish(self, fit, most, seed):
+    def finish(self, fit, most):
         return fit
 
-    def alone(self, n_rounds, seed):
-        self.calls.append(("alone", n_rounds, seed))
+    def alone(self, n_rounds):
+        self.calls.append(("alone", n_rounds))
         none = np.empty((0, self.scores.shape[1]))
         made = Progress(intercept=np.zeros(self.scores.shape[1]))
-        return CrossFit(self.candidate, [made], 0, 1.0, np.arange(0), none[:, 0], none, [], 1.0)
+        return CrossFit(self, [made], 0, 1.0, np.arange(0), none[:, 0], none, [], 1.0)
 
 
 def judge_of(costs):
@@ -178,9 +174,9 @@ def judge_of(costs):
     return Judge(costs, costs.table)
 
 
-def pool_of(told, folds, n_rounds, seed, stated=None):
-    """`fit_pool`, judged by 0/1 costs unless others are stated."""
-    return fit_pool(told, folds, n_rounds, seed, judge_of(stated or told[0].candidate.costs))
+def pool_of(told, n_rounds, stated=None):
+    """`train_pool`, judged by 0/1 costs unless others are stated."""
+    return train_pool(told[0], told[1:], n_rounds, judge_of(stated or told[0].task.costs))
 
 
 class ToldMember:
@@ -206,21 +202,21 @@ def task(seed, n=300, K=3, n_folds=3):
     """Classes, folds, and scores that know a little."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, K, n)
-    return rng, codes, np.arange(n) % n_folds, truth(codes, K, 2.0) + rng.normal(size=(n, K))
+    return rng, codes, np.arange(n) * n_folds // n, truth(codes, K, 2.0) + rng.normal(size=(n, K))
 
 
 def test_challengers_are_tried_on_the_first_fold():
     """Three folds that are alike."""
     _, codes, _, scores = task(6, n=100)
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
-    plain = Told("plain", scores, codes)
+    plain = Told("plain", scores, codes, folds)
     rng = np.random.default_rng(7)
-    useless, wise = Told("small", -scores, codes), Told("linear", truth(codes, 3) + rng.normal(size=(300, 3)), codes)
-    found = pool_of([plain, useless, wise], folds, 5, 100)  # no more rounds: the seconds are those told
-    assert sorted(plain.calls) == sorted(wise.calls) == [(0, 100), (1, 101), (2, 102)]
-    assert useless.calls == [(0, 100)]
-    assert [fit.candidate.variant for fit in found.fits] == ["plain", "linear"] and found.shares[1] > 0.5
-    assert [fit.candidate.variant for fit in found.dropped] == ["small"]
+    useless, wise = Told("small", -scores, codes, folds), Told("linear", truth(codes, 3) + rng.normal(size=(300, 3)), codes, folds)
+    found = pool_of([plain, useless, wise], 5)  # no more rounds: the seconds are those told
+    assert sorted(plain.calls) == sorted(wise.calls) == [0, 1, 2]
+    assert useless.calls == [0]
+    assert [fit.kind.name for fit in found.fits] == ["plain", "linear"] and found.shares[1] > 0.5
+    assert [fit.kind.name for fit in found.dropped] == ["small"]
     assert len(found.dropped[0].members) == 1 and set(folds[found.dropped[0].seen]) == {0}
     assert all(len(fit.members) == 3 and len(fit.seen) == 300 for fit in found.fits)
     assert found.seconds == 7.0 and found.link == "softmax"
@@ -229,13 +225,14 @@ def test_challengers_are_tried_on_the_first_fold():
 @pytest.mark.parametrize(("knowledge", "wins"), [(0.0, False), (0.3, False), (3.0, True)])
 def test_what_does_not_beat_the_class_frequencies_gives_way_to_them(knowledge, wins, monkeypatch):
     """Scores that know nothing, less than the frequencies do, more than these."""
-    codes, folds = np.repeat([0, 1, 2], [270, 20, 10]), np.arange(300) % 3
+    folds = np.arange(300) // 100
+    codes = np.tile(np.repeat([0, 1, 2], [90, 7, 3]), 3)
     log_p = np.log(np.array([0.9, 0.07, 0.03]))
     monkeypatch.setattr(ToldMember, "constant", lambda self: Progress(intercept=log_p), raising=True)
     noise = np.random.default_rng(0).normal(size=(300, 3))
-    plain = Told("plain", knowledge * truth(codes, 3) + noise, codes)
-    found = pool_of([plain, Told("small", -noise, codes)], folds, 7, 100)
-    assert [fit.candidate.variant for fit in (*found.fits, *found.dropped)] == ["plain", "small"]
+    plain = Told("plain", knowledge * truth(codes, 3) + noise, codes, folds)
+    found = pool_of([plain, Told("small", -noise, codes, folds)], 7)
+    assert [fit.kind.name for fit in (*found.fits, *found.dropped)] == ["plain", "small"]
     assert (found.fits[0].n_rounds > 0) == wins
     if not wins:
         np.testing.assert_array_equal(found.scores, np.tile(log_p.astype(np.float32), (300, 1)))
@@ -246,8 +243,8 @@ def test_what_does_not_beat_the_class_frequencies_gives_way_to_them(knowledge, w
 def test_a_challenger_that_shines_on_the_first_fold_only_is_dropped():
     rng, codes, folds, scores = task(7)
     lucky = np.where((folds == 0)[:, None], truth(codes, 3), -truth(codes, 3))
-    other = Told("small", lucky, codes)
-    found = pool_of([Told("plain", scores, codes), other], folds, 5, 0)
+    other = Told("small", lucky, codes, folds)
+    found = pool_of([Told("plain", scores, codes, folds), other], 5)
     assert len(other.calls) == 3 and found.shares == [1.0]
     assert [len(fit.members) for fit in found.dropped] == [3] and found.seconds == 6.0
 
@@ -262,25 +259,25 @@ def test_of_rivals_the_first_fold_chooses_one(first, threads):
     chosen, beaten = ("small", "tiny") if first == "better" else ("tiny", "small")
     with Workers(threads) as workers:
         told = {
-            name: Told(name, own.get(name, scores), codes, workers=workers, rival="small" if name == "tiny" else "")
+            name: Told(name, own.get(name, scores), codes, folds, workers=workers, rival="small" if name == "tiny" else "")
             for name in ("plain", "small", "tiny")
         }
-        found = pool_of(list(told.values()), folds, 7, 0)
-        alone = pool_of([Told("plain", scores, codes), Told(chosen, better, codes)], folds, 7, 0)
-        other = pool_of([Told("plain", scores, codes), Told(beaten, worse, codes)], folds, 7, 0)
-    assert len(told[chosen].calls) == 3 and told[beaten].calls == [(0, 0)]
-    assert [fit.candidate.variant for fit in found.fits] == ["plain", chosen]
-    assert [(fit.candidate.variant, len(fit.members)) for fit in found.dropped] == [(beaten, 1)]
+        found = pool_of(list(told.values()), 7)
+        alone = pool_of([Told("plain", scores, codes, folds), Told(chosen, better, codes, folds)], 7)
+        other = pool_of([Told("plain", scores, codes, folds), Told(beaten, worse, codes, folds)], 7)
+    assert len(told[chosen].calls) == 3 and told[beaten].calls == [0]
+    assert [fit.kind.name for fit in found.fits] == ["plain", chosen]
+    assert [(fit.kind.name, len(fit.members)) for fit in found.dropped] == [(beaten, 1)]
     assert found.shares == alone.shares and 0 < other.shares[1] < found.shares[1]
     np.testing.assert_array_equal(found.scores, alone.scores)
 
 
 def test_rivals_that_bring_nothing_are_all_dropped():
     _, codes, folds, scores = task(15)
-    small, tiny = Told("small", -scores, codes), Told("tiny", -2 * scores, codes, rival="small")
-    found = pool_of([Told("plain", scores, codes), small, tiny], folds, 7, 0)
-    assert small.calls == tiny.calls == [(0, 0)] and found.shares == [1.0]
-    assert [fit.candidate.variant for fit in found.dropped] == ["small", "tiny"]
+    small, tiny = Told("small", -scores, codes, folds), Told("tiny", -2 * scores, codes, folds, rival="small")
+    found = pool_of([Told("plain", scores, codes, folds), small, tiny], 7)
+    assert small.calls == tiny.calls == [0] and found.shares == [1.0]
+    assert [fit.kind.name for fit in found.dropped] == ["small", "tiny"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -290,8 +287,8 @@ def test_shares_and_scores_are_those_of_the_blends(seed):
     weight, spreads = np.ones(600), (4.0, 0.5, 9.0)
     told = [s * (truth(codes, 3, 2.0) + rng.normal(size=scores.shape)) for s in spreads]
     names = ("plain", "linear", "small")
-    found = pool_of([Told(v, t, codes) for v, t in zip(names, told, strict=True)], folds, 9, 0)
-    assert [fit.candidate.variant for fit in found.fits] == list(names) and found.dropped == []
+    found = pool_of([Told(v, t, codes, folds) for v, t in zip(names, told, strict=True)], 9)
+    assert [fit.kind.name for fit in found.fits] == list(names) and found.dropped == []
     assert sum(found.shares) == pytest.approx(1) and min(found.shares) > 0
     np.testing.assert_allclose(found.scores, sum(s * t for s, t in zip(found.shares, told, strict=True)), atol=1e-5)
     assert len({fit.temperature for fit in found.fits}) == 3
@@ -314,7 +311,7 @@ def test_threads_do_not_change_a_pool():
     pools = []
     for n in (1, 3):
         with Workers(n) as workers:
-            pools.append(pool_of([Told(str(i), t, codes, workers=workers) for i, t in enumerate(told)], folds, 9, 0))
+            pools.append(pool_of([Told(str(i), t, codes, folds, workers=workers) for i, t in enumerate(told)], 9))
     one, other = pools
     assert one.shares == other.shares and one.temperature == other.temperature
     np.testing.assert_array_equal(one.scores, other.scores)
@@ -322,17 +319,17 @@ def test_threads_do_not_change_a_pool():
 
 def test_without_probabilities_there_is_one_candidate():
     _, codes, folds, scores = task(9)
-    other = Told("small", truth(codes, 3), codes, None)
-    found = pool_of([Told("plain", scores, codes, None), other], folds, 7, 0)
-    assert other.calls == [] and found.shares == [1.0] and found.dropped == [] and found.temperature == 1.0
+    found = pool_of([Told("plain", scores, codes, folds, None)], 7)
+    assert found.shares == [1.0] and found.dropped == [] and found.temperature == 1.0
     np.testing.assert_array_equal(found.scores, scores.astype(np.float32))
 
 
 def test_one_fold_is_one_member_of_all_rows():
     _, codes, _, scores = task(10)
-    plain, other = Told("plain", scores, codes), Told("small", truth(codes, 3), codes)
-    found = pool_of([plain, other], np.zeros(300, dtype=int), 7, 5)
-    assert plain.calls == [("alone", 7, 5)] and other.calls == []
+    folds = np.zeros(300, dtype=int)
+    plain, other = Told("plain", scores, codes, folds), Told("small", truth(codes, 3), codes, folds)
+    found = pool_of([plain, other], 7)
+    assert plain.calls == [("alone", 7)] and other.calls == []
     assert found.shares == [1.0] and found.temperature == 1.0 and found.scores.shape == (0, 3)
 
 
@@ -347,10 +344,10 @@ def test_a_line_for_every_candidate():
     rng, codes, folds, scores = task(11)
     other = 3 * (truth(codes, 3, 2.0) + rng.normal(size=scores.shape))
     lucky = np.where((folds == 0)[:, None], truth(codes, 3), -truth(codes, 3))
-    told = [Told("plain", scores, codes), Told("small", lucky, codes), Told("linear", other, codes)]
+    told = [Told("plain", scores, codes, folds), Told("small", lucky, codes, folds), Told("linear", other, codes, folds)]
     table, weight = random_costs(rng, 3), rng.uniform(0.5, 2, 300)
     stated = make_costs(table, codes, weight)
-    pool = pool_of(told, folds, 7, 0, stated)
+    pool = pool_of(told, 7, stated)
     lines = report(pool, validated_risk(pool, judge_of(stated)), stated)
     assert [line["variant"] for line in lines] == ["plain", "linear", "small"]
     one, two = (own / fit.temperature for own, fit in zip((scores, other), pool.fits, strict=True))
@@ -371,7 +368,7 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
     weight, table = np.random.default_rng(0).uniform(0.5, 2, 300), 1 - np.eye(3)
     stated = make_costs(table, codes, weight)
-    pool = pool_of([Told("plain", scores, codes), Told("small", 0.1 * scores - 5, codes)], folds, 7, 0, stated)
+    pool = pool_of([Told("plain", scores, codes, folds), Told("small", 0.1 * scores - 5, codes, folds)], 7, stated)
     _, line = report(pool, validated_risk(pool, judge_of(stated)), stated)
     (dropped,) = pool.dropped
     expected = mean_cost(0.1 * scores[:100] - 5, dropped.temperature, codes[:100], weight[:100], table)
@@ -380,7 +377,7 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
 
 def test_one_member_of_all_rows_has_no_risk():
     _, codes, _, scores = task(13)
-    pool = pool_of([Told("plain", scores, codes)], np.zeros(300, dtype=int), 7, 0)
+    pool = pool_of([Told("plain", scores, codes, np.zeros(300, dtype=int))], 7)
     stated = make_costs(1 - np.eye(3), codes, np.ones(300))
     assert validated_risk(pool, judge_of(stated)) == np.inf
     (line,) = report(pool, validated_risk(pool, judge_of(stated)), stated)
@@ -484,7 +481,7 @@ def test_linear_columns_are_binned_like_features(binning, max_bins):
 
 
 def test_threads_do_not_change_columns(monkeypatch):
-    monkeypatch.setattr("minrisk.data.linear_features.BLOCK_VALUES", 64 * 5)
+    monkeypatch.setattr("minrisk.model.projection.BLOCK_VALUES", 64 * 5)
     X, y = clouds(4)
     one, projection, _ = columns_of(X, y)
     with Workers(3) as workers:
@@ -496,7 +493,7 @@ def test_threads_do_not_change_columns(monkeypatch):
 def test_too_many_or_too_few_features_have_no_linear_ones():
     rng = np.random.default_rng(11)
     y = np.arange(12) % 2
-    assert columns_of(rng.normal(size=(12, MOST_FEATURES + 1)), y)[1:] == (None, None)
+    assert columns_of(rng.normal(size=(12, LINEAR_FEATURES + 1)), y)[1:] == (None, None)
     x = rng.normal(size=12)
     for beside_x in (np.empty((12, 0)), np.full((12, 2), 3.0), np.full((12, 1), np.nan), 1 - 2 * x[:, None]):
         assert columns_of(np.c_[x, beside_x], y)[1:] == (None, None)
@@ -537,9 +534,9 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
             trees = [random_tree(rng, n_columns, int(rng.integers(1, 6))) for _ in range(rng.integers(0, 9))]
             vectors = [rng.normal(size=(tree.n_vectors, D)) for tree in trees]
             members.append(Progress(trees, vectors, rng.normal(size=D)))
-        candidate = Candidate("softmax", "plain", None, "softmax", None, None)
+        kind = Told("plain", np.zeros((1, D)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
         none = np.empty((0, D))
-        fits.append(CrossFit(candidate, members, int(rng.integers(0, 9)), 1.0, none, none, none, [], 0.0))
+        fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, none, none, none, [], 0.0))
     return Pool(fits, shares.tolist(), 2.0, np.empty((0, D)), [])
 
 
@@ -628,8 +625,8 @@ def test_features_beside_linear_ones_keep_their_precision():
     other.feature[0], other.threshold[0] = 1, 5.0
     none, vectors = np.empty((0, 2)), [np.eye(2), np.zeros((2, 2))]
     member = Progress([tree, other], vectors, np.zeros(2))
-    candidate = Candidate("softmax", "linear", None, "softmax", None, None)
-    pool = Pool([CrossFit(candidate, [member], 2, 1.0, none, none, none, [], 0.0)], [1.0], 1.0, none, [])
+    kind = Told("linear", np.zeros((1, 2)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
+    pool = Pool([CrossFit(kind, [member], 2, 1.0, none, none, none, [], 0.0)], [1.0], 1.0, none, [])
     model = pooled_model(pool, 1, projection)
     assert model.projection is not None
     X = 1 + 1e-12 * np.array([[1.0], [3.0], [2.0], [4.0]])
@@ -654,7 +651,7 @@ def pooled_fit(X, y, monkeypatch, **options):
         kept.append((pool, projection))
         return pooled_model(pool, n_features, projection)
 
-    monkeypatch.setattr(module, "pooled_model", keep)
+    monkeypatch.setattr("minrisk.ensemble.average.pooled_model", keep)
     model = MinRiskClassifier(random_state=0, **{"n_estimators": 25, **options}).fit(X, y)
     return model, *kept[0]
 
@@ -664,10 +661,10 @@ def pooled_fit(X, y, monkeypatch, **options):
 def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     X, y = oblique(0, 240, 3, K, missing=0.05)
     y = (y + (X[:, 0] > 0.3)) % K  # an edge for plain members, too
-    monkeypatch.setattr("minrisk.ensemble.selection.LAST_ROUNDS_FROM", 241)  # left-out rows are in none of the trees
-    monkeypatch.setattr("minrisk.ensemble.smooth_members.MOST_ROWS", 0)
+    monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS_FROM", 241)  # left-out rows are in none of the trees
+    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)
     model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
-    assert len(pool.fits) > 1 and "linear" in {fit.candidate.variant for fit in pool.fits if fit.n_rounds}
+    assert len(pool.fits) > 1 and "linear" in {fit.kind.name for fit in pool.fits if fit.n_rounds}
     wide = beside(X, projection)
     expected = averaged(pool, wide, rounded=in_16_bits)
     np.testing.assert_allclose(model.model_.scores(X), expected, rtol=1e-9, atol=1e-11)
@@ -682,7 +679,7 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
         np.testing.assert_allclose(pool.scores[rows], averaged(pool, wide[rows], members=b), rtol=1e-4, atol=1e-5)
         for fit in pool.fits:
             names = {j for tree in fit.members[b].trees for j in tree.feature.tolist()}
-            assert names <= (set(own[b]) if fit.candidate.variant == "linear" else {0, 1, 2})
+            assert names <= (set(own[b]) if fit.kind.name == "linear" else {0, 1, 2})
     used = model.model_.packed.feature
     assert set(used[used >= 3] - 3) == set(range(model.model_.projection.n_columns))
     assert model.model_.projection.n_columns <= projection.n_columns
@@ -692,8 +689,8 @@ def test_a_pool_is_no_worse_than_plain_members_on_left_out_rows(monkeypatch):
     for seed in range(3):
         X, y = oblique(seed, LAST_ROUNDS_FROM - 1, 3, 3)
         _, pool, _ = pooled_fit(X, y, monkeypatch)
-        plain = next(fit for fit in (*pool.fits, *pool.dropped) if fit.candidate.variant == "plain")
-        y = plain.candidate.costs.label  # in the members' order
+        plain = next(fit for fit in (*pool.fits, *pool.dropped) if fit.kind.name == "plain")
+        y = plain.kind.task.costs.label  # in the members' order
         alone = len(y) * dict(plain.judged)[plain.n_rounds]
         assert log_loss("softmax", pool.scores, y, np.ones(len(y)), pool.temperature) < (1 - LEAST_GAIN) * alone
 
@@ -764,7 +761,7 @@ def test_a_feature_that_says_nothing_is_not_important(monkeypatch):
     X, y = oblique(6, 300, 2)
     X = np.c_[X, np.random.default_rng(0).normal(size=300), np.full(300, 3.0)]
     for n_rows, most in ((301, 0.1), (LAST_ROUNDS_FROM, 0.15)):
-        monkeypatch.setattr("minrisk.ensemble.selection.LAST_ROUNDS_FROM", n_rows)
+        monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS_FROM", n_rows)
         model = MinRiskClassifier(random_state=0, n_estimators=20).fit(X, y)
         assert model.model_.projection is not None
         one, two, noise, constant = model.feature_importances_
@@ -785,7 +782,7 @@ def losses(X, y, X_test, y_test, **options):
 @pytest.mark.parametrize(("d", "K"), [(2, 2), (3, 2), (4, 2), (5, 2), (4, 3)])
 def test_planes_across_the_axes_are_found(d, K, monkeypatch):
     """By linear members, where there are no smooth ones."""
-    monkeypatch.setattr("minrisk.ensemble.smooth_members.MOST_ROWS", 0)
+    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)
     (X, y), (X_test, y_test) = oblique(7, 300, d, K), oblique(8, 2000, d, K)
     pooled, plain, shares = losses(X, y, X_test, y_test)
     assert pooled < 0.7 * plain and shares["linear"] > 0.3

@@ -9,8 +9,9 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from minrisk._workers import Workers
-from minrisk.data import linear_features as module
-from minrisk.data.linear_features import DISCRIMINANT, FISHER, PRINCIPAL, Projection, fit_moments, shrunk_covariance
+from minrisk.ensemble.defaults import DISCRIMINANT, FISHER, PRINCIPAL
+from minrisk.ensemble.directions import fit_moments, shrunk_covariance
+from minrisk.model.projection import Projection
 
 
 def some_projection(rng, d, m):
@@ -75,7 +76,7 @@ def test_a_row_has_the_same_bits_wherever_it_stands(monkeypatch):
     for i in range(300):
         np.testing.assert_array_equal(linear.columns(X[i : i + 1]), whole[i : i + 1])
     for rows in (1, 7, 299, 300, 301):
-        monkeypatch.setattr(module, "BLOCK_VALUES", 6 * rows)
+        monkeypatch.setattr("minrisk.model.projection.BLOCK_VALUES", 6 * rows)
         np.testing.assert_array_equal(linear.columns(X), whole)
         with Workers(3) as workers:
             np.testing.assert_array_equal(linear.columns(X, workers), whole)
@@ -228,7 +229,7 @@ def test_copies_and_sums_of_features_add_no_axes():
 def test_many_rows_are_sampled_evenly(monkeypatch):
     rng = np.random.default_rng(13)
     X = rng.normal(size=(100, 3))
-    monkeypatch.setattr(module, "SAMPLE", 10)
+    monkeypatch.setattr("minrisk.ensemble.directions.MOMENT_ROWS", 10)
     among = np.arange(1, 100, 2)
     found = fit_moments(X, np.ones(100), among)
     assert len(found.rows) == 10 and set(found.rows) <= set(among) and found.rows[0] == 1 and found.rows[-1] == 99

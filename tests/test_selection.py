@@ -19,40 +19,35 @@ from sklearn.model_selection import (
 from minrisk._kernels.links import log_loss as log_loss_kernel
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost
-from minrisk.ensemble import selection
+from minrisk.ensemble import defaults
+from minrisk.ensemble.calibration import fit_temperature, log_loss
 from minrisk.ensemble.columns import Columns, usual_bins
-from minrisk.ensemble.folds import fold_numbers, folds_of
-from minrisk.ensemble.selection import (
-    CHECKPOINTS,
+from minrisk.ensemble.cross_fitting import checkpoints, cross_fit, first_rounds, last_rounds
+from minrisk.ensemble.defaults import (
+    CHECKPOINT_RATIO,
     FIRST_CHECKPOINT,
-    FLOOR,
     GRACE,
     LAST_ROUNDS,
     LAST_ROUNDS_FROM,
-    LINK_KERNELS,
+    LEAST_PROBABILITY,
     PATIENCE,
     TEMPERATURE_STEP,
     TEMPERATURES,
-    Candidate,
-    Trainer,
-    checkpoints,
-    cross_fit,
-    first_rounds,
-    fit_temperature,
-    last_rounds,
-    least_cost,
-    log_loss,
-    usual_leaves,
-    usual_share,
-    usual_variants,
 )
+from minrisk.ensemble.folds import fold_numbers, folds_of
+from minrisk.ensemble.kinds import CHALLENGERS, Kind, Plain, Settings, Table, Task
+from minrisk.ensemble.kinds.plain import usual_leaves, usual_share
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
+from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import log_probabilities
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import n_drawn, share_of
 from tests.helpers import make_costs, make_data, make_rows, random_costs
+
+FLOOR = float(np.log(LEAST_PROBABILITY))
+USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults of `MinRiskClassifier`
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
@@ -309,39 +304,49 @@ def test_checkpoints(n_rounds):
     assert rounds[-1] == n_rounds and all(isinstance(r, int) for r in rounds)
     assert np.all(np.diff(rounds) > 0)
     assert rounds[0] == min(n_rounds, FIRST_CHECKPOINT)
-    assert all(b <= a * CHECKPOINTS + 1 for a, b in pairwise(rounds))
-    assert len(rounds) <= 6 + np.log(n_rounds) / np.log(CHECKPOINTS)
+    assert all(b <= a * CHECKPOINT_RATIO + 1 for a, b in pairwise(rounds))
+    assert len(rounds) <= 6 + np.log(n_rounds) / np.log(CHECKPOINT_RATIO)
     assert rounds[:-1] == [r for r in checkpoints(10**6) if r < n_rounds]
 
 
 # -- members -------------------------------------------------------------------------------------------------------------
-def trainer(surrogate, rows, binner, workers=None, features=None, watching=()):
-    """With a recipe of the surrogate's kind, and its link."""
-    exponential = surrogate in ("exponential", "coupled")
-    solver = LeafClosedForm() if exponential else LeafNewton(1e-2)
+class Tried(Plain):
+    """With a recipe of the surrogate's kind."""
 
-    def recipe(part, thresholds, seen):
-        loss = coupled_loss(part.costs, "exponential", "tight") if exponential else GuessAverseLoss("gll")
-        return Recipe(loss, VectorTrees(6, thresholds), solver, 1e-3, 0.5, exponential, features=seen)
+    features = None
 
-    def seen_by(fold):
-        return np.arange(rows.n_features) if features is None else np.asarray(features[fold])
+    def seen(self, fold):
+        return super().seen(fold) if self.features is None else np.asarray(self.features[fold])
 
+    def recipe(self, rows, seen):
+        exponential = self.task.surrogate in ("exponential", "coupled")
+        solver = LeafClosedForm() if exponential else LeafNewton(1e-2)
+        loss = coupled_loss(rows.costs, "exponential", "tight") if exponential else GuessAverseLoss("gll")
+        trees = VectorTrees(6, self.columns.thresholds)
+        return Recipe(loss, trees, solver, 1e-3, 0.5, exponential, features=seen)
+
+
+def kind_of(surrogate, rows, binner, folds, seed=0, workers=None, features=None, watching=()):
+    """Plain members on these rows, which stand fold after fold."""
     link = {"exponential": "sigmoid2", "softmax": "softmax"}.get(surrogate)
-    candidate = Candidate(surrogate, "plain", rows.costs, link, recipe, seen_by)
     columns = Columns(rows.X_binned, binner.n_bins, binner.thresholds)
-    return Trainer(candidate, columns, workers or Workers(), watching)
+    n, d = rows.n_samples, rows.n_features
+    table = Table(np.zeros((n, d)), np.arange(n), folds, columns, columns, None)
+    made = Tried(Task(table, surrogate, rows.costs, link, USUAL, seed, workers or Workers(), watching))
+    made.features = features
+    return made
 
 
-def crossed(trainer, folds, n_rounds, seed, n=None):
+def crossed(kind, n_rounds, n=None):
     """The members of all folds, or of the first n, and what they say together."""
-    members = [trainer.fold(fold, folds, seed + fold) for fold in range(n or int(folds.max()) + 1)]
-    return cross_fit(trainer.candidate, members, folds, n_rounds, trainer.workers), members
+    table = kind.task.table
+    members = kind.members(0, n or table.n_folds)
+    return cross_fit(kind, members, table.folds, n_rounds, kind.workers), members
 
 
-def trained(trainer, fold, folds, n_rounds, seed):
+def trained(kind, fold, n_rounds):
     """A member, trained from checkpoint to checkpoint."""
-    member = trainer.fold(fold, folds, seed)
+    member = kind.member(fold)
     for rounds in (0, *checkpoints(n_rounds)):
         member.train([rounds])
     return member
@@ -377,7 +382,7 @@ def test_left_out_scores_are_those_of_the_member_that_did_not_see_them(surrogate
     rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
     folds = np.arange(len(y)) * 3 // len(y)
     for fold in range(3):
-        member = trained(trainer(surrogate, rows, binner), fold, folds, 12, 7)
+        member = trained(kind_of(surrogate, rows, binner, folds, 7), fold, 12)
         left_out, made = folds == fold, member.progress
         np.testing.assert_array_equal(member.weight, rows.costs.weight[left_out])
         scores = np.tile(made.intercept, (left_out.sum(), 1))
@@ -402,7 +407,7 @@ def test_a_class_that_a_member_did_not_see_does_not_judge_it():
     y[0] = 2
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds = np.arange(len(y)) * 3 // len(y)
-    fit, members = crossed(trainer("softmax", rows, binner), folds, 6, 0)
+    fit, members = crossed(kind_of("softmax", rows, binner, folds), 6)
     for fold, member in enumerate(members):
         np.testing.assert_array_equal(member.weight, y[folds == fold] != 2)
     np.testing.assert_array_equal(fit.weight, y != 2)
@@ -416,8 +421,8 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
     folds, fits = np.arange(len(y)) * 3 // len(y), []
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
-            found, _ = crossed(trainer(surrogate, rows, binner, workers), folds, 12, 7)
-            fits.append((found, trainer(surrogate, rows, binner, workers).alone(12, 7)))
+            kind = kind_of(surrogate, rows, binner, folds, 7, workers)
+            fits.append((crossed(kind, 12)[0], kind.alone(12)))
     (one, alone), (other, alone_too) = fits
     assert one.n_rounds == other.n_rounds > 0 and one.temperature == other.temperature and one.judged == other.judged
     np.testing.assert_array_equal(one.scores, other.scores)
@@ -433,11 +438,11 @@ def test_members_that_forget_their_scores_and_take_turns_are_the_same(surrogate,
     X, y = make_data(rng, 240, 4, 3)
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds = np.arange(len(y)) * 3 // len(y)
-    usual, _ = crossed(trainer(surrogate, rows, binner), folds, 30, 7)
-    for name in ("RESTING", "FORGETTING", "TOGETHER", "SHARED"):
-        monkeypatch.setattr(selection, name, 0)
+    usual, _ = crossed(kind_of(surrogate, rows, binner, folds, 7), 30)
+    for name in ("RESTING_SCORES", "FORGETTING_SCORES", "TOGETHER_SCORES", "SHARED_VALUES"):
+        monkeypatch.setattr(defaults, name, 0)
     with Workers(n_threads) as workers:
-        thrifty, members = crossed(trainer(surrogate, rows, binner, workers), folds, 30, 7)
+        thrifty, members = crossed(kind_of(surrogate, rows, binner, folds, 7, workers), 30)
     assert all(len(member.rows.scores) == 0 and not member._scores for member in members)
     assert (usual.n_rounds, usual.temperature, usual.judged) == (thrifty.n_rounds, thrifty.temperature, thrifty.judged)
     np.testing.assert_array_equal(usual.scores, thrifty.scores)
@@ -449,9 +454,9 @@ def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
     rng = np.random.default_rng(9)
     X, y = make_data(rng, 150, 4, 3)
     rows, binner = make_rows(X, 1 - np.eye(3), y, rng.uniform(0.5, 2, 150))
-    one = trainer("softmax", rows, binner)
-    fit = one.alone(9, 3)
-    identical(fit.members[0], boost(rows, one.candidate.recipe(rows, binner.thresholds, np.arange(4)), 9, 3))
+    one = kind_of("softmax", rows, binner, np.zeros(150, dtype=int), 3)
+    fit = one.alone(9)
+    identical(fit.members[0], boost(rows, one.recipe(rows, np.arange(4)), 9, 3))
     assert len(fit.members) == 1
     assert (fit.n_rounds, fit.temperature, fit.judged) == (9, 1.0, [])
     assert fit.scores.shape == (0, 3) and len(fit.seen) == len(fit.weight) == 0
@@ -465,9 +470,9 @@ def test_a_member_that_sees_some_columns_names_them_among_all():
     folds = np.arange(len(y)) * 2 // len(y)
     own = [[1, 2, 5], [0, 4]]
     for fold, features in enumerate(own):
-        member = trained(trainer("softmax", rows, binner, features=own), fold, folds, 8, 1)
+        member = trained(kind_of("softmax", rows, binner, folds, 1, features=own), fold, 8)
         few, few_binner = make_rows(X[:, features], 1 - np.eye(3), y)
-        expected = trained(trainer("softmax", few, few_binner), fold, folds, 8, 1)
+        expected = trained(kind_of("softmax", few, few_binner, folds, 1), fold, 8)
         made, plain = member.result(8), expected.result(8)
         inner = [tree.left != np.arange(len(tree.left)) for tree in made.trees]
         assert {j for tree, at in zip(made.trees, inner, strict=True) for j in tree.feature[at].tolist()} <= set(features)
@@ -500,14 +505,14 @@ def test_every_member_is_watched():
     rows, binner = make_rows(X, 1 - np.eye(2), y)
     folds = np.arange(len(y)) * 3 // len(y)
     seen = Counting()
-    one = trainer("softmax", rows, binner, watching=[seen])
-    members = [one.fold(fold, folds, 0) for fold in range(3)]
+    one = kind_of("softmax", rows, binner, folds, watching=[seen])
+    members = one.members(0, 3)
     for number, member in enumerate(members):
         assert (seen.begun, seen.rounds) == (number, 4 * number)
         member.train([4])
-    one.finished(0, members[0].result(4), 6, 0)
+    one._finished(0, members[0].result(4), 6)
     assert (seen.begun, seen.rounds) == (3, 12 + 2)  # rounds on all rows go on from those before
-    one.alone(5, 0)
+    one.alone(5)
     assert (seen.begun, seen.rounds) == (4, 14 + 5)
 
 
@@ -516,15 +521,15 @@ def test_every_member_is_watched():
 @pytest.mark.parametrize("n", [1, 3])
 def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surrogate, n, monkeypatch):
     """Of all folds, or of the first only."""
-    monkeypatch.setattr(selection, "GRACE", 1000)
+    monkeypatch.setattr(defaults, "GRACE", 1000)
     rng = np.random.default_rng(12)
     X, y = make_data(rng, 240, 4, 3)
     y = np.where(rng.random(240) < 0.3, rng.integers(0, 3, 240), y)
     table = 1 - np.eye(3) if surrogate in ("exponential", "softmax") else random_costs(rng, 3)
     rows, binner = make_rows(X, table, y, rng.uniform(0.5, 2, 240))
     folds = np.arange(len(y)) * 3 // len(y)
-    one = trainer(surrogate, rows, binner)
-    fit, members = crossed(one, folds, 18, 0, n)
+    one = kind_of(surrogate, rows, binner, folds)
+    fit, members = crossed(one, 18, n)
     for made, member in zip(fit.members, members, strict=True):
         identical(made, member.result(fit.n_rounds))
     assert fit.seconds == sum(m.seconds for m in members)
@@ -532,14 +537,14 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
     np.testing.assert_array_equal(fit.seen, seen)
     np.testing.assert_array_equal(fit.weight, rows.costs.weight[seen])
     stages, total = [], fit.weight.sum()
-    again = [trained(one, fold, folds, 18, fold) for fold in range(n)]
+    again = [trained(one, fold, 18) for fold in range(n)]
     for rounds in (0, *checkpoints(18)):
         pooled = np.empty((240, 3))
         for fold, member in enumerate(again):
             pooled[folds == fold] = member.scores(rounds)
         stages.append(pooled[seen])
     assert [t for t, _ in fit.judged] == [0, *checkpoints(18)]
-    link, losses = one.candidate.link, [loss for _, loss in fit.judged]
+    link, losses = one.task.link, [loss for _, loss in fit.judged]
     grid = np.geomspace(*TEMPERATURES, 200)
     for scores, loss in zip(stages, losses, strict=True):
         if link is None:
@@ -578,13 +583,24 @@ class Told:
         return Progress(trees=[n_rounds])
 
 
+class ToldKind(Kind):
+    """Knows the costs and no more."""
+
+    name = place = "told"
+    member = finish = None
+
+    def __init__(self, y, folds):
+        table = Table(np.zeros((len(y), 1)), np.arange(len(y)), folds, None, None, None)
+        super().__init__(Task(table, "gll", make_costs(1 - np.eye(2), y, np.ones(len(y))), None, USUAL, 0, Workers()))
+
+
 def test_members_go_on_together_until_the_best_round_is_long_past():
     y, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    candidate = Candidate("gll", "plain", make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
+    kind = ToldKind(y, folds)
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
     stages, rounds = [wrong, wrong, right], [0, *checkpoints(100)]
     members = [Told(stages), Told([wrong, right])]
-    fit = cross_fit(candidate, members, folds, 100, Workers())
+    fit = cross_fit(kind, members, folds, 100, Workers())
     last = next(r for r in rounds if r > PATIENCE * 6 + GRACE)
     assert fit.n_rounds == 6 and fit.judged[:4] == [(0, 1.0), (5, 0.5), (6, 0.0), (7, 0.0)]
     assert [r for r, _ in fit.judged] == members[0].trained == members[1].trained == [r for r in rounds if r <= last]
@@ -592,18 +608,18 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
     assert [made.trees for made in fit.members] == [[6], [6]] and fit.seconds == 2.0
     assert members[0].stretches == members[1].stretches == [[0, 5, 6], [7, 9, 12, last]]  # 5 + 5/4 of 0, and of 6
     with Workers(2) as workers:
-        assert cross_fit(candidate, [Told(stages), Told([wrong, right])], folds, 100, workers).seconds == 1.0
+        assert cross_fit(kind, [Told(stages), Told([wrong, right])], folds, 100, workers).seconds == 1.0
 
 
 def test_a_member_that_was_tried_before_is_not_trained_again():
     y, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    candidate = Candidate("gll", "plain", make_costs(1 - np.eye(2), y, np.ones(4)), None, None, None)
+    kind = ToldKind(y, folds)
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
     first, second = Told([wrong, right]), Told([wrong] * 4 + [right])
-    alone = cross_fit(candidate, [first], folds, 100, Workers())
+    alone = cross_fit(kind, [first], folds, 100, Workers())
     before = list(first.trained)
     assert alone.n_rounds == 5 and set(alone.seen) == {0, 1}
-    fit = cross_fit(candidate, [first, second], folds, 100, Workers())
+    fit = cross_fit(kind, [first, second], folds, 100, Workers())
     assert fit.n_rounds == checkpoints(100)[3] and first.trained[: len(before)] == before
     assert first.trained == second.trained[: len(first.trained)] and len(set(first.trained)) == len(first.trained)
 
@@ -614,8 +630,8 @@ def test_training_in_parts_is_training():
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds = np.arange(len(y)) * 3 // len(y)
     for surrogate in ("softmax", "exponential"):
-        one = trainer(surrogate, rows, binner)
-        whole, parts, stretch = (one.fold(0, folds, 4) for _ in range(3))
+        one = kind_of(surrogate, rows, binner, folds, 4)
+        whole, parts, stretch = (one.member(0) for _ in range(3))
         whole.train([9])
         stretch.train([0, 1, 5, 9])
         for rounds in (0, 1, 5, 9):
@@ -656,24 +672,24 @@ def test_last_rounds_are_rounds_on_all_rows(surrogate):
     X, y = make_data(rng, 150, 4, 3)
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds = np.arange(len(y)) * 3 // len(y)
-    one = trainer(surrogate, rows, binner)
-    first = trained(one, 1, folds, 8, 4).result(8)
+    one = kind_of(surrogate, rows, binner, folds, 3)
+    first = trained(one, 1, 8).result(8)
     told = Progress(list(first.trees), list(first.vectors), first.intercept, first.log_scale, list(first.losses))
     everyone, _ = make_rows(X, 1 - np.eye(3), y)
     everyone.start_at(told.trees, told.vectors, told.intercept)
-    recipe = one.candidate.recipe(everyone, binner.thresholds, one.candidate.features(1))
+    recipe = one.recipe(everyone, one.seen(1))
     told = boost(everyone, recipe, 11, 4, start=told)
-    found = one.finished(1, first, 11, 4)
+    found = one._finished(1, first, 11)
     identical(found, told)
     assert len(found.trees) == 11 and len(first.trees) == len(first.vectors) == 8
     assert found.whole is first.whole is None  # else they would hold the rows
     others = y.copy()
     others[folds == 1] = (y[folds == 1] + 1) % 3  # the rows that the member had left out
-    two = trainer(surrogate, make_rows(X, 1 - np.eye(3), others)[0], binner)
-    again = trained(two, 1, folds, 8, 4).result(8)
+    two = kind_of(surrogate, make_rows(X, 1 - np.eye(3), others)[0], binner, folds, 3)
+    again = trained(two, 1, 8).result(8)
     for vectors, same in zip(again.vectors, found.vectors[:8], strict=True):
         np.testing.assert_array_equal(vectors, same)
-    again = two.finished(1, again, 11, 4)
+    again = two._finished(1, again, 11)
     assert not any(np.array_equal(u, v) for u, v in zip(again.vectors[8:], found.vectors[8:], strict=True))
 
 
@@ -692,9 +708,14 @@ def test_columns_index_their_rows_as_they_stand():
 )
 @pytest.mark.parametrize("linear", [True, False])
 def test_tiny_trees_are_for_few_values_classes_and_rows(n, K, bins, tiny, linear):
-    kinds = ["plain", "linear", "small", "tiny"]
-    expected = [kind for kind in kinds if (linear or kind != "linear") and (tiny or kind != "tiny")]
-    assert usual_variants(n, K, np.array(bins), linear) == expected
+    y = np.arange(n, dtype=np.int32) % K
+    columns = Columns(np.zeros((2, 1), dtype=np.uint8), np.array(bins), ())
+    table = Table(np.zeros((n, 2)), np.arange(n), np.zeros(n, dtype=int), columns, columns, [] if linear else None)
+    blind = make_costs(1 - np.eye(K), y, np.ones(n))
+    task = Task(table, "softmax", blind, "softmax", USUAL, 0, Workers())
+    tried = [kind.name for cls in CHALLENGERS if cls.name != "smooth" and (kind := cls.of(task)) is not None]
+    expected = ["linear", "small", "tiny"]
+    assert tried == [name for name in expected if (linear or name != "linear") and (tiny or name != "tiny")]
 
 
 @pytest.mark.parametrize(

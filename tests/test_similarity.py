@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minrisk
-from minrisk import REBELClassifier
+from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
 from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.distances import Points, Units
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("as_published")
 
 
 def similar(response="real", **options):
-    return REBELClassifier(weak_learner="similarity", response=response, **options)
+    return LocalizedSimilaritiesClassifier(response=response, **options)
 
 
 def problem(seed, whole=False):
@@ -337,7 +337,7 @@ def test_parameters_are_checked():
     for parameters, message in (
         ({"response": "soft"}, "response must be one of 'real', 'sign'"), ({"target_loss": "none"}, "target_loss must be"),
         ({"n_candidates": 0}, "n_candidates must be"), ({"n_neighbors": 0}, "n_neighbors must be"), ({"scaling": "max"}, "scaling must be"),
-        ({"max_features": 0.5}, "measures distances in all features"), ({"fit_intercept": "each round"}, "fit_intercept=True"),
+        ({"fit_intercept": "each round"}, "fit_intercept must be True or False"), ({"cache_size": -1}, "cache_size must be"),
     ):
         with pytest.raises(ValueError, match=message):
             similar(**parameters).fit(X, y)
@@ -385,5 +385,17 @@ def test_explanations_add_up():
         for reason in each.reasons:
             assert reason.like is not None and (reason.unlike is None or reason.unlike != reason.like)
     assert len(minrisk.inspection.explain(model, X[:1], n_reasons=3)[0].reasons) == 3
-    with pytest.raises(TypeError, match="weak_learner='similarity'"):
+    with pytest.raises(TypeError, match="expected one, got REBELClassifier"):
         minrisk.inspection.explain(REBELClassifier(n_estimators=2).fit(X, y), X)
+
+
+def test_without_rounds_a_constant_is_the_explanation(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = similar(target_loss=1e9).fit(X, y)
+    minrisk.save(model, tmp_path / "m")
+    for each in (model, minrisk.load(tmp_path / "m")):
+        (why,) = minrisk.inspection.explain(each, X[:1])
+        assert each.n_iter_ == 0 and why.decision == each.predict(X[:1])[0]
+        assert why.lead == why.constant >= 0.0 and why.reasons == []
+    again = minrisk.load(tmp_path / "m").set_params(warm_start=True, n_estimators=3, target_loss=None).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), similar(n_estimators=3).fit(X, y).decision_function(X))

@@ -13,13 +13,16 @@ import minrisk
 from minrisk import MinRiskClassifier
 from minrisk._kernels.smooth import residuals
 from minrisk._workers import Workers
-from minrisk.ensemble import smooth_members
-from minrisk.ensemble.pool import pooled_model
-from minrisk.ensemble.selection import Candidate
-from minrisk.ensemble.smooth_members import BEND, MOST_ROWS, PENALTY, SmoothMember, smooth_trainers
+from minrisk.ensemble import defaults
+from minrisk.ensemble.average import pooled_model
+from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS
+from minrisk.ensemble.kinds import Table, Task
+from minrisk.ensemble.kinds.smooth import Smooth, SmoothMember
+from minrisk.ensemble.landmarks import fit_basis
 from minrisk.model import smooth as module
-from minrisk.model.smooth import LANDMARKS, SmoothScores, fit_basis
+from minrisk.model.smooth import SmoothScores
 from minrisk.rows.base import RowCosts
+from tests.test_selection import USUAL
 
 
 def some_scores(rng, d, m, D):
@@ -84,7 +87,7 @@ def test_where_every_row_is_a_landmark_coordinates_give_the_kernels():
     expected = rbf_kernel(Z, gamma=basis.kernels.width)
     np.testing.assert_allclose(basis.coordinates @ basis.coordinates.T, expected, atol=1e-3)
     distances = np.sum((Z[:, None] - Z) ** 2, axis=2)[np.triu_indices(80, 1)]
-    assert basis.kernels.width == pytest.approx(0.5 / (module.REACH * np.median(distances)))
+    assert basis.kernels.width == pytest.approx(0.5 / (REACH * np.median(distances)))
 
 
 @pytest.mark.parametrize("n", [50, 400])
@@ -118,10 +121,15 @@ def test_rows_that_do_not_differ_have_no_landmarks(X):
 
 
 # -- one member ----------------------------------------------------------------------------------------------------------
+def smooth_kind(X, costs):
+    table = Table(X, np.arange(len(X)), np.zeros(len(X), dtype=int), None, None, None)
+    return Smooth.of(Task(table, "softmax", costs, "softmax", USUAL, 0, Workers()))
+
+
 def member_of(X, y, weight, left_out, K):
     costs = RowCosts(1.0 - np.eye(K), y.astype(np.int32), weight, y.astype(np.int32))
-    (trainer,) = smooth_trainers(Candidate("softmax", "plain", costs, "softmax"), X, np.arange(len(X)), 0, Workers())
-    return trainer, trainer._member(*left_out)
+    kind = smooth_kind(X, costs)
+    return kind, kind._member(*left_out)
 
 
 def told(basis, y, weight, rows, K, rounds):
@@ -144,16 +152,17 @@ def test_steps_are_ridge_regressions_on_the_gradient(K):
     rng = np.random.default_rng(5)
     X, y = rings(5, 150, 3, K)
     weight = rng.uniform(0.5, 2, 150)
-    trainer, member = member_of(X, y, weight, (40, 90), K)
+    kind, member = member_of(X, y, weight, (40, 90), K)
     rows = np.ones(150, dtype=bool)
     rows[40:90] = False
-    expected = told(trainer.basis, y, weight, rows, K, 30)
+    expected = told(kind.basis, y, weight, rows, K, 30)
     member.train([0, 1, 3])
     member.train([30])
     for checkpoint in (1, 3, 30):
         np.testing.assert_allclose(member.scores(checkpoint), expected[checkpoint - 1][40:90], rtol=1e-5, atol=1e-5)
-    last, scores = member.last(), np.tile(member.last().intercept, (150, 1))
-    last.smooth.add_scores(X, scores)
+    last = member.result(30)
+    scores = np.tile(last.intercept, (150, 1))
+    member.smooth().add_scores(X, scores)
     np.testing.assert_allclose(scores, expected[-1], rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(member.scores(0), np.tile(last.intercept, (50, 1)).astype(np.float32))
 
@@ -163,11 +172,11 @@ def test_steps_are_ridge_regressions_on_the_gradient(K):
 def test_every_step_lowers_the_log_loss(n, d, K, spread, seed):
     rng = np.random.default_rng(seed)
     X, y, weight = rng.normal(size=(n, d)), rng.integers(0, K, n), rng.uniform(0.1, 1, n) ** spread
-    trainer, _ = member_of(X, y, weight, (0, 0), K)
-    member, losses = trainer._member(0, 0), []
+    kind, _ = member_of(X, y, weight, (0, 0), K)
+    member, losses = kind._member(0, 0), []
     for t in range(41):
         member.train([t])
-        H = member._intercept + trainer.basis.coordinates @ member._weights
+        H = member._intercept + kind.basis.coordinates @ member._weights
         losses.append(weight @ (np.log(np.exp(H).sum(axis=1)) - H[np.arange(n), y]))
     assert np.all(np.diff(losses) <= 1e-9 * weight.sum())
 
@@ -222,7 +231,7 @@ def fitted():
 def test_smooth_boundaries_are_found(seed, monkeypatch):
     (X, y), (X_test, y_test) = smooth_data(seed), smooth_data(seed + 10, 3000)
     found = MinRiskClassifier(random_state=0).fit(X, y)
-    monkeypatch.setattr(smooth_members, "MOST_ROWS", 0)
+    monkeypatch.setattr(defaults, "SMOOTH_ROWS", 0)
     trees = MinRiskClassifier(random_state=0).fit(X, y)
     assert trees.model_.smooth is None and {line["variant"] for line in trees.selection_} == {"plain", "linear", "small"}
     with_smooth, without = (log_loss(y_test, model.predict_proba(X_test)) for model in (found, trees))
@@ -231,25 +240,25 @@ def test_smooth_boundaries_are_found(seed, monkeypatch):
 
 def test_the_model_has_one_member_of_all_rows(fitted, monkeypatch):
     kept = []
-    monkeypatch.setattr("minrisk.ensemble.pool.pooled_model", lambda *a: kept.append(a) or pooled_model(*a))
+    monkeypatch.setattr("minrisk.ensemble.average.pooled_model", lambda *a: kept.append(a) or pooled_model(*a))
     X, y = smooth_data()
     model = MinRiskClassifier(random_state=0, n_estimators=30).fit(X, y)
     pool = kept[0][0]
-    fit, share = next((f, s) for f, s in zip(pool.fits, pool.shares, strict=True) if f.candidate.variant == "smooth")
+    fit, share = next((f, s) for f, s in zip(pool.fits, pool.shares, strict=True) if f.kind.name == "smooth")
     (member,), basis = fit.members, fit_basis(X, np.ones(300), model._seed)
     expected = told(basis, y, np.ones(300), np.ones(300, dtype=bool), 3, fit.n_rounds)[-1]
     scores = np.tile(share * member.intercept, (300, 1))
     model.model_.smooth.add_scores(X, scores)
     np.testing.assert_allclose(scores, share * expected, rtol=1e-6, atol=1e-6)
-    trees = [f for f in pool.fits if f.candidate.variant != "smooth"]
+    trees = [f for f in pool.fits if f.kind.name != "smooth"]
     assert trees and model.model_.trees_per_round == 4 * len(trees)
     assert len(model.model_) == max(f.n_rounds for f in trees) == model.n_iter_ == len(model.train_loss_) - 1
 
 
 def test_an_eighth_is_left_to_trees(monkeypatch):
-    monkeypatch.setattr("minrisk.ensemble.smooth_members.LEAST_GAINS", (-1e9, -1e9))
+    monkeypatch.setattr(defaults, "SMOOTH_GAIN", -1e9)
     X, y = smooth_data(3)
-    monkeypatch.setattr("minrisk.ensemble.selection.PATIENCE", 0.0)  # trees that have learnt little
+    monkeypatch.setattr(defaults, "PATIENCE", 0.0)  # trees that have learnt little
     model = MinRiskClassifier(random_state=0, learning_rate=1e-3).fit(X, y)
     shares = [line["share"] for line in model.selection_ if line["variant"] != "smooth"]
     assert sum(shares) > 0 and model.n_iter_ > 0
@@ -262,13 +271,12 @@ def test_only_the_softmax_has_smooth_members(surrogate):
 
 
 @pytest.mark.parametrize(("n", "d", "K", "some"), [
-    (MOST_ROWS, 2, 3, True), (MOST_ROWS + 1, 2, 3, False), (1500, 2, 80, True), (1500, 2, 100, False),
+    (SMOOTH_ROWS, 2, 3, True), (SMOOTH_ROWS + 1, 2, 3, False), (1500, 2, 80, True), (1500, 2, 100, False),
     (600, 1700, 3, True), (700, 1700, 3, False), (30, 2001, 3, False),
 ])  # fmt: skip
 def test_members_are_smooth_on_few_rows(n, d, K, some):
     X, y = np.random.default_rng(0).normal(size=(n, d)), np.arange(n, dtype=np.int32) % K
-    plain = Candidate("softmax", "plain", RowCosts(1.0 - np.eye(K), y, np.ones(n), y), "softmax")
-    assert len(smooth_trainers(plain, X, np.arange(n), 0, Workers())) == some
+    assert (smooth_kind(X, RowCosts(1.0 - np.eye(K), y, np.ones(n), y)) is not None) == some
 
 
 def test_few_rows_are_judged_by_all_folds_at_once(monkeypatch):
@@ -338,7 +346,7 @@ def test_values_of_any_size_are_answered(fitted):
 def test_iris_gains(monkeypatch):
     X, y = load_iris(return_X_y=True)
     losses = []
-    for rows in (MOST_ROWS, 0):
-        monkeypatch.setattr(smooth_members, "MOST_ROWS", rows)
+    for rows in (SMOOTH_ROWS, 0):
+        monkeypatch.setattr(defaults, "SMOOTH_ROWS", rows)
         losses.append(log_loss(y, cross_val_predict(MinRiskClassifier(random_state=0), X, y, method="predict_proba")))
     assert losses[0] < 0.9 * losses[1]

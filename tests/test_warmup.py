@@ -32,6 +32,7 @@ import minrisk
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
+from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
 from minrisk.algorithms.stagewise import MultiBoostClassifier, StagewiseMCBoostClassifier
 
 rng = np.random.default_rng(0)
@@ -67,7 +68,7 @@ for loss in ("exponential", "logistic", "squared"):
 whole = np.rint(4 + X).clip(0, 9)
 for response in ("real", "sign"):
     for base in ("exponential", "logistic"):
-        model = REBELClassifier(cost, weak_learner="similarity", response=response, loss=base, n_estimators=3)
+        model = LocalizedSimilaritiesClassifier(cost, response=response, loss=base, n_estimators=3)
         for part in (X[:500], whole[:500], X[:500].astype(np.float32)):
             model.fit(part, y[:500], sample_weight=weight).predict(part[:300])
             list(model.staged_predict(X[:5]))
@@ -111,14 +112,14 @@ with tempfile.TemporaryDirectory() as folder:
         "flagship": lambda: MinRiskClassifier(cost, n_estimators=5, random_state=0),
         "rebel": lambda: REBELClassifier(cost, n_estimators=3),
         "stumps": lambda: REBELClassifier(cost, n_estimators=3, weak_learner="stump"),
-        "similarity": lambda: REBELClassifier(cost, n_estimators=2, weak_learner="similarity"),
+        "similarities": lambda: LocalizedSimilaritiesClassifier(cost, n_estimators=2),
         "mcboost": lambda: MCBoostClassifier(cost, n_estimators=2),
         "stagewise": lambda: StagewiseMCBoostClassifier(cost, n_estimators=2),
         "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
     }
     for name, new in made.items():
         for kind, rows in kinds.items():
-            if kind == "mixed" and name == "similarity":
+            if kind == "mixed" and name == "similarities":
                 continue
             model = new().fit(rows, y_small)
             model.predict(rows)
@@ -127,7 +128,7 @@ with tempfile.TemporaryDirectory() as folder:
         for weight_ in (np.ones(300, dtype=np.float32), y_small + 1, (y_small + 1).tolist()):
             new().fit(small, y_small, sample_weight=weight_)
         new().fit(small, y_small.astype(np.uint8))
-        if name not in ("similarity",):
+        if name not in ("similarities",):
             for form in (each[:300], np.asfortranarray(each[:300]), each[:300].astype(np.float32)):
                 new().set_params(cost=None).fit(small, y_small, cost=form)
         model = new().fit(small, y_small)

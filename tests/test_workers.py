@@ -128,7 +128,7 @@ def test_a_fork_in_the_middle_of_a_block_has_its_own_blocks_only(inside):
 
 ESTIMATORS = [
     lambda: minrisk.MinRiskClassifier(n_estimators=3, random_state=0),
-    lambda: minrisk.REBELClassifier(n_estimators=3, weak_learner="similarity", n_neighbors=3),
+    lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_neighbors=3),
     lambda: minrisk.MultiBoostClassifier(n_estimators=3),
 ]
 

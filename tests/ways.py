@@ -9,7 +9,7 @@ import minrisk
 MADE = {
     "flagship": lambda: minrisk.MinRiskClassifier(n_estimators=5, random_state=0),
     "rebel": lambda: minrisk.REBELClassifier(n_estimators=4, max_depth=2),
-    "similarity": lambda: minrisk.REBELClassifier(n_estimators=2, weak_learner="similarity", n_neighbors=5),
+    "similarities": lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=2, n_neighbors=5),
     "mcboost": lambda: minrisk.MCBoostClassifier(n_estimators=3),
     "stagewise": lambda: minrisk.StagewiseMCBoostClassifier(n_estimators=4),
     "multiboost": lambda: minrisk.MultiBoostClassifier(n_estimators=3),

@@ -1,4 +1,4 @@
-"""Figures 2 to 9 of the localized-similarities paper: test error of REBEL on similarities, beside the paper's.
+"""Figures 2 to 9 of the localized-similarities paper: test errors of the paper's classifier, beside the paper's.
 
 ``--figure spiral`` (2 to 5: 500 points in three arms, fewer training points, mislabelled ones), ``curves`` (6, 7: error
 and loss per round), ``8`` (five random splits 50/25/25, beside stumps, trees and one-point similarities) and ``9`` (the
@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks.common import is_quick, keep, kept, load, parser, save, show
-from minrisk import REBELClassifier
+from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
 
 TRIALS = "localized_similarities_trials"
 SUMMARY = "localized_similarities"
@@ -57,11 +57,11 @@ def spiral(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([along * np.cos(angle), along * np.sin(angle)]), y
 
 
-def similarity(**options: Any) -> REBELClassifier:
+def similarity(**options: Any) -> LocalizedSimilaritiesClassifier:
     """The paper's classifier: no constant term, a loss that bounds the error; few rounds of it in a quick run."""
     if is_quick():
         options["n_estimators"] = min(options["n_estimators"], QUICK_ROUNDS)
-    return REBELClassifier(**{"weak_learner": "similarity", "fit_intercept": False, "offset": "paper", **options})
+    return LocalizedSimilaritiesClassifier(**{"fit_intercept": False, "offset": "paper", **options})
 
 
 def measured(model: Any, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def measured(model: Any, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_tes
     fitted = time.perf_counter()
     error = 100 * float(np.mean(model.predict(X_test) != y_test))
     row = {"error": error, "seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
-    if isinstance(model, REBELClassifier):
+    if isinstance(model, REBELClassifier | LocalizedSimilaritiesClassifier):
         row |= {"rounds": model.n_iter_, "log10_loss": float(np.log10(max(model.train_loss_[-1], LEAST))),
                 "train_error": 100 * float(model.train_risk_[-1])}  # fmt: skip
     return row
@@ -107,7 +107,7 @@ def spirals(options: dict[str, Any], seeds: range) -> Iterator[Trial]:
             yield "spiral", name, "similarity", seed, trial
 
 
-def rise(model: REBELClassifier, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, float]:
+def rise(model: LocalizedSimilaritiesClassifier, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, float]:
     """Least test error of any round, largest after the training error is 0, and how straight log loss falls."""
     errors = np.array([100 * np.mean(decided != y_test) for decided in model.staged_predict(X_test)])
     done = int(np.argmax(model.train_risk_[1:] == 0)) if np.any(model.train_risk_[1:] == 0) else len(errors) - 1
@@ -172,7 +172,7 @@ def chosen(options: dict[str, Any], X: np.ndarray, y: np.ndarray, *test: np.ndar
     part, y_part = np.concatenate([part, X[single]]), np.concatenate([y_part, y[single]])
     names, codes = np.unique(y_part, return_inverse=True)  # a class may be held out altogether
 
-    def made(response: str, scaling: str) -> REBELClassifier:
+    def made(response: str, scaling: str) -> LocalizedSimilaritiesClassifier:
         return similarity(n_estimators=MOST_ROUNDS, target_loss="1/n", response=response, scaling=scaling, **options)
 
     mistakes = {}

@@ -3,9 +3,11 @@
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
+from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
 from minrisk.algorithms.stagewise import MultiBoostClassifier as MultiBoostClassifier
 from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
 
 ALGORITHMS = (
-    MinRiskClassifier, REBELClassifier, MCBoostClassifier, StagewiseMCBoostClassifier, MultiBoostClassifier
+    MinRiskClassifier, REBELClassifier, LocalizedSimilaritiesClassifier, MCBoostClassifier, StagewiseMCBoostClassifier,
+    MultiBoostClassifier,
 )  # fmt: skip

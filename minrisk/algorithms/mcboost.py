@@ -15,7 +15,7 @@ w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._ke
 g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.base`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
-Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.ensemble.selection`
+Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.decisions`
 Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
 ===============================  =================================  ============================
 
@@ -36,7 +36,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.estimator import BoostedClassifier
+from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Choice, Depth, Rule, n_drawn
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Regressor(NamedTuple):
         return "a scikit-learn regressor or None"
 
 
-class MCBoostClassifier(BoostedClassifier):
+class MCBoostClassifier(RecipeClassifier):
     """Boosting of class scores along the coordinates of a simplex, with a loss that is averse to guessing.
 
     S(x) = sum_t sum_r alpha_tr g_tr(x) (1/2 y^r): a round visits each of the K - 1 coordinates r, fits a regressor g to
@@ -152,7 +152,7 @@ class MCBoostClassifier(BoostedClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **BoostedClassifier._rules,
+        **RecipeClassifier._rules,
         "loss": Choice(("gll", "gel", "mc", "ls", "lt")),
         "decision": Choice(("argmax", "bayes")),
         "descent": Choice(("coordinate", "gradient")),
@@ -276,7 +276,7 @@ class MCBoostClassifier(BoostedClassifier):
         """Expected costs, Eq. (3), of the decision "bayes"; else None, and the largest score decides."""
         if self.decision == "argmax":
             return None
-        from minrisk.ensemble.selection import expected_costs
+        from minrisk.model.decisions import expected_costs
 
         assert self.cost_ is not None
         assert self.model_.link is not None

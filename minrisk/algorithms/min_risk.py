@@ -7,15 +7,12 @@ with that one for calibration, is what scikit-learn's ``CalibratedClassifierCV(e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._typing import FloatArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.labels import as_labels, match_labels
@@ -23,29 +20,11 @@ from minrisk.costs.reading import among, row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import of_one_fit
-from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule, label_array, share_of
+from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
+from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule, label_array
 
 if TYPE_CHECKING:
-    from minrisk.boosting.loop import Recipe
     from minrisk.boosting.monitors import ProgressBar
-    from minrisk.data.linear_features import Projection
-    from minrisk.ensemble.columns import Columns
-    from minrisk.ensemble.cost_regression import CostRegression
-    from minrisk.ensemble.pool import Pool
-    from minrisk.ensemble.selection import Candidate
-    from minrisk.losses.base import Loss
-    from minrisk.losses.coupled import CoupledLoss
-    from minrisk.rows.base import RowCosts
-    from minrisk.rows.local.rows import LocalRows
-
-POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
-COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
-
-SMALL_LEAVES = {"small": 8, "tiny": 4}  # of trees for rules without noise
-SMALL_FEATURES = 20  # looked at in a split of theirs, at least
-LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble their number
-NEWTON_SMOOTHING = 10.0  # times `smoothing`: a Newton step needs more of it than a closed form
-
 
 class MinRiskClassifier(BoostedClassifier):
     """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
@@ -225,158 +204,24 @@ class MinRiskClassifier(BoostedClassifier):
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
     ) -> None:
-        """Cross-fit the candidates and keep the one of least validated risk."""
-        from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
-        from minrisk.ensemble.cost_regression import mean_costs
-        from minrisk.ensemble.folds import folds_of
-        from minrisk.ensemble.pool import Judge, fit_pool, report, validated_risk
-        from minrisk.ensemble.selection import Trainer
-        from minrisk.ensemble.smooth_members import smooth_trainers
-        from minrisk.rows.base import RowCosts
+        """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
+        from minrisk.ensemble.average import mean_losses, pooled_model
+        from minrisk.ensemble.kinds import Settings
+        from minrisk.ensemble.training import Plan, train
 
-        begun = time.perf_counter()
-        weight = self._weights(sample_weight, X)
-        codes, labels = self._encode(y, weight, False)
-        table, index, unit, unavoidable = self._resolve_cost(cost, codes, labels, weight)
-        self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        counted = np.flatnonzero(weight > 0)
-        usual, fine = usual_bins(self.binning, self.max_bins, round(float(weight.sum())), X.shape[1])
-        binned = partial(bin_columns, X, counted, weight, self.binning, workers)
-        columns = binned(usual)
-        label = codes[counted].astype(np.int32)
-        stated = RowCosts(table, index[counted], weight[counted], label, unit, unavoidable)
-        per_row = self.cost_ is None
-        more = stated.weight, *(table[stated.row].T if per_row else ())
-        folds = folds_of(self.cv, X, y, counted, columns.binned, label, self._seed, more)
-        rows, finer, projection, own = counted, {}, None, None
-        if pooled := self.pool and folds.max() > 0:
-            finer = dict.fromkeys(SMALL_LEAVES, binned(fine)) if fine != usual else {}
-            columns, projection, own = linear_columns(
-                X, counted, label, stated.weight, folds, columns, self.binning, usual, workers
-            )
-        if folds.max() > 0:  # a fold's rows side by side: members leave them out without a copy of the others
-            order = np.argsort(folds, kind="stable")
-            for part in {columns, *finer.values()}:
-                part.reorder(order)
-            folds, rows = folds[order], counted[order]
-            stated = RowCosts(table, index[rows], weight[rows], label[order], unit, unavoidable)
-        judge = Judge(stated, mean_costs(stated, len(self.classes_)) if per_row else table)
-        unsure = folds.max() == 0 and self.cv != 1
-        self.selection_: list[dict[str, Any]] = []
-        best, least, names = None, np.inf, self._surrogates()
-        for name in names:
-            if best and time.perf_counter() - begun + best.seconds > (self.time_budget or 0.0):
-                break
-            bar.part(name, len(names) if self.time_budget else 1)
-            tried = self._candidates(name, stated, columns.n_bins[: X.shape[1]], own)
-            trainers = [Trainer(c, finer.get(c.variant, columns), workers, bar.watching) for c in tried]
-            smooth = smooth_trainers(tried[0], X, rows, self._seed, workers) if pooled else []
-            found = fit_pool([*trainers, *smooth], folds, self.n_estimators, self._seed, judge, unsure, bar)
-            risk = validated_risk(found, judge)
-            self.selection_ += report(found, risk, stated)
-            if risk < least or best is None:
-                best, least = found, risk
-        assert best is not None
-        self._keep(best, projection)
-        self.cost_regression_ = None
-        if per_row and best.link is not None:
-            self.cost_regression_ = self._regress_costs(columns, *judge, folds, X.shape[1], workers)
-
-    def _surrogates(self) -> tuple[str, ...]:
-        """Surrogates to be tried, the most promising first."""
-        return POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
-
-    def _candidates(
-        self, surrogate: str, stated: RowCosts, n_bins: IntArray, linear: list[IntArray] | None
-    ) -> list[Candidate]:
-        """Plain members, and those that may join them."""
-        from minrisk.ensemble.selection import Candidate, usual_variants
-        from minrisk.losses.guess_averse import log_ratio
-        from minrisk.losses.surrogates import surrogate_loss
-        from minrisk.rows.base import RowCosts
-
-        posterior = surrogate in POSTERIOR
-        blind = RowCosts(1.0 - np.eye(len(self.classes_)), stated.label, stated.weight, stated.label)
-        costs = blind if posterior else stated
-        link = surrogate_loss(surrogate, costs).link(costs) if posterior else None
-        wait = 0.0 if posterior else log_ratio(costs) / self.learning_rate  # a round leaves e^-rate of a loss, about
-
-        def candidate(variant: str) -> Candidate:
-            def recipe(rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray) -> Recipe:
-                return self._make_recipe(surrogate_loss(surrogate, rows.costs), variant, rows, thresholds, seen)
-
-            def features(fold: int) -> IntArray:
-                return linear[fold] if variant == "linear" and linear is not None else np.arange(len(n_bins))
-
-            rival = "small" if variant == "tiny" else ""
-            return Candidate(surrogate, variant, costs, link, recipe, features, rival, wait)
-
-        variants = usual_variants(stated.n_rows, len(self.classes_), n_bins, linear is not None)
-        return [candidate(variant) for variant in (variants if self.pool and posterior else variants[:1])]
-
-    def _make_recipe(
-        self, loss: Loss, variant: str, rows: LocalRows, thresholds: tuple[FloatArray, ...], seen: IntArray
-    ) -> Recipe:
-        """One member's parts."""
-        from minrisk.boosting.loop import Recipe
-        from minrisk.ensemble.selection import usual_leaves, usual_share
-        from minrisk.learners.vector_tree import VectorTrees
-        from minrisk.losses.base import EXPONENTIAL
-        from minrisk.losses.guess_averse import GuessAverseLoss
-        from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
-
-        exponential = EXPONENTIAL in loss.traits
-        share = share_of(self.max_features or usual_share(len(seen)), len(seen))
-        leaves = self.max_leaf_nodes or usual_leaves(rows.costs.n_rows, rows.n_outputs, len(seen))
-        if variant in SMALL_LEAVES:
-            leaves, share = SMALL_LEAVES[variant], max(share, SMALL_FEATURES / len(seen))
-        elif variant == "linear":
-            share *= LINEAR_SHARE
-        family = VectorTrees(
-            max_leaf_nodes=leaves,
-            thresholds=thresholds,
-            max_depth=self.max_depth or 64,
-            min_samples_leaf=self.min_samples_leaf,
-            max_features=min(1.0, share),
-            sketch=None if variant == "tiny" or (self.sketch or 0) > 2 * rows.n_outputs else self.sketch,
-            search_rows=self.search_rows,
-        )
-        return Recipe(
-            loss=loss,
-            family=family,
-            solver=LeafClosedForm() if exponential else LeafNewton(NEWTON_SMOOTHING * self.smoothing),
-            smoothing=self.smoothing,
-            learning_rate=self.learning_rate,
-            fit_intercept=exponential,
-            start=loss.start(rows.costs) if isinstance(loss, GuessAverseLoss) else None,
-            subsample=self.subsample,
-            features=seen,
-        )
-
-    def _regress_costs(
-        self, columns: Columns, costs: RowCosts, means: FloatArray, folds: IntArray, d: int, workers: Workers
-    ) -> CostRegression:
-        """What decisions cost rows of each class, by the first d columns."""
-        from minrisk.ensemble.columns import Columns
-        from minrisk.ensemble.cost_regression import LEARNING_RATE, fit_cost_regression
-
-        seen = Columns(columns.binned[:d], columns.n_bins[:d], columns.thresholds[:d])
-
-        def recipe(rows: LocalRows, loss: CoupledLoss) -> Recipe:
-            parts = self._make_recipe(loss, "plain", rows, seen.thresholds, np.arange(d))
-            return parts._replace(learning_rate=LEARNING_RATE * self.learning_rate)
-
-        return fit_cost_regression(seen, costs, means, folds, recipe, self.n_estimators, self._seed, workers)
-
-    def _keep(self, pool: Pool, projection: Projection | None) -> None:
-        """The average of the members as one model."""
-        from minrisk.ensemble.pool import mean_losses, pooled_model
-
-        self.model_ = pooled_model(pool, len(self._categories.source), projection)
-        self.surrogate_ = pool.fits[0].candidate.surrogate
+        rows, costs = self._counted(X, y, sample_weight, cost, False)
+        settings = Settings._make(getattr(self, name) for name in Settings._fields)
+        surrogates = POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
+        plan = Plan._make([surrogates, *(getattr(self, name) for name in Plan._fields[1:-1]), self._seed])
+        matrix = None if self.cost_ is None else costs.table
+        found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, bar)
+        self.model_ = pooled_model(found.pool, len(self._categories.source), found.projection)
+        self.surrogate_ = found.pool.fits[0].kind.task.surrogate
+        self.selection_: list[dict[str, Any]] = found.tried
         self.n_iter_ = len(self.model_)
-        self.train_loss_ = mean_losses(pool)
-        self.validation_loss_ = np.array(pool.fits[0].judged, dtype=np.float64).reshape(-1, 2)
+        self.train_loss_ = mean_losses(found.pool)
+        self.validation_loss_ = np.array(found.pool.fits[0].judged, dtype=np.float64).reshape(-1, 2)
+        self.cost_regression_ = found.costs
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.surrogate_ in POSTERIOR else self.decisions_)
@@ -391,7 +236,7 @@ class MinRiskClassifier(BoostedClassifier):
     # -- prediction ------------------------------------------------------------------------------------------------
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
         """Expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
-        from minrisk.ensemble.selection import expected_costs
+        from minrisk.model.decisions import expected_costs
 
         if self.model_.link is None:
             return None
@@ -431,7 +276,7 @@ class MinRiskClassifier(BoostedClassifier):
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
                 "surrogate='softmax' or 'exponential' to decide under costs given to predict, or fit again."
             )
-        from minrisk.ensemble.selection import expected_costs
+        from minrisk.model.decisions import expected_costs
 
         if np.ndim(cost) == 3:
             costs, decisions = self._costs_of_each(cost, len(scores))

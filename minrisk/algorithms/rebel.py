@@ -15,9 +15,6 @@ growing, Sec. 4 steps 1-3   ``GreedyTrees``              `minrisk.learners.greed
 a_0, Eq. (3)                ``fit_intercept``            `minrisk.boosting.loop`
 ==========================  ===========================  ======================================
 
-With ``weak_learner="similarity"`` it is the framework of R. Appel and P. Perona, "A Simple Multi-Class Boosting
-Framework with Theoretical Guarantees and Empirical Proficiency", ICML 2017; see `minrisk.learners.similarity`.
-
 Deviations: a* is smoothed (the paper divides by zero on separable data); a_0 is fitted by default (the paper leaves it
 0); `offset="tight"` by default; thresholds at quantiles by default; a constant leaf stays a leaf.
 """
@@ -27,22 +24,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
-from minrisk._typing import FloatArray, IntArray
-from minrisk._workers import Workers
-from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
+from minrisk._typing import FloatArray
+from minrisk.algorithms.base import RecipeClassifier
+from minrisk.validation import Choice, Depth, Flag, Number, Rule, TargetLoss, loss_to_reach, n_drawn
 
 if TYPE_CHECKING:
-    from minrisk.data.binning import Binner
     from minrisk.learners.base import LearnerFamily
-    from minrisk.rows.base import RowCosts, Rows
     from minrisk.steps.base import StepSolver
 
 EACH_ROUND = "each round"
-ONE_ERROR = "1/n"
-SMOOTHING, LOCAL_SMOOTHING = 1e-3, 1e-8  # the second for learners that are near 0 for most rows
+SMOOTHING = 1e-3
 
 
 class Constant(NamedTuple):
@@ -60,24 +51,7 @@ class Constant(NamedTuple):
         return f"True, False or {EACH_ROUND!r}"
 
 
-class TargetLoss(NamedTuple):
-    """Where the training loss is low enough."""
-
-    def accepts(self, value: Any) -> bool:
-        """Whether it is a positive number, the name of the paper's rule, or nothing."""
-        return Number(float, 0, open_low=True, optional=True).accepts(value) or (
-            isinstance(value, str) and value == ONE_ERROR
-        )
-
-    def plain(self, value: Any) -> Any:
-        """A number, the name or nothing."""
-        return str(value) if isinstance(value, str) else None if value is None else float(value)
-
-    def __str__(self) -> str:
-        return f"a number above 0, {ONE_ERROR!r} or None"
-
-
-class REBELClassifier(BoostedClassifier):
+class REBELClassifier(RecipeClassifier):
     """Boosting of shared binary trees that estimates the decision of least expected cost directly.
 
     H(x) = a_0 + sum_t f_t(x) a_t with f_t(x) in {-1, +1} and a_t in R^D; the decision is the largest entry of H. Each
@@ -98,11 +72,8 @@ class REBELClassifier(BoostedClassifier):
         Largest number of rounds.
     learning_rate : float, default=1.0
         Factor on every a_t; 1 is the paper's, smaller values need more rounds.
-    weak_learner : {"tree", "stump", "similarity"}, default="tree"
-        Greedily grown trees of `max_depth`, trees of depth 1, or localized similarities [2]_: f_t compares x with one
-        training point x_i, (tau - |x - x_i|^2) / (tau + |x - x_i|^2), or with two,
-        <d, x - m> / (4 |d|^4 + |x - m|^4) over its largest value, d and m being half of x_i's difference to x_j and
-        their midpoint. `minrisk.inspection.explain` names the training points that a decision rests on.
+    weak_learner : {"tree", "stump"}, default="tree"
+        Greedily grown trees of `max_depth`, or trees of depth 1.
     max_depth : int, default=4
         Depth of the trees; the paper uses up to 4.
     loss : {"exponential", "logistic", "squared"}, default="exponential"
@@ -117,10 +88,8 @@ class REBELClassifier(BoostedClassifier):
         2 to 256; default 256 for "quantile", 201 for "uniform".
     smoothing : float, optional
         Weight of two phantom rows per decision that no learner can tell apart, as a share of what can still be lost in
-        that decision. Without it a_t is infinite where a tree separates a class perfectly. Default: 0.001, of trees and
-        stumps (values from 0 to 0.1 were found to differ by less than chance), and 1e-8 of real-valued similarities:
-        they are near 0 for most rows, and the others weigh less than phantoms of a thousandth do (pendigits: 628
-        rounds to a loss below 1/n without smoothing, with 0.001 1143). None at all leaves steps to rounding.
+        that decision. Without it a_t is infinite where a tree separates a class perfectly. Default: 0.001; values from
+        0 to 0.1 were found to differ by less than chance. None at all leaves steps to rounding.
     fit_intercept : bool or "each round", default=True
         Start from the best constant a_0, or from 0. "each round" fits a_0 anew together with every a_t, which gives
         either side of a stump a vector of its own; with exponential loss and stumps only. The paper has an a_0 and does
@@ -129,25 +98,9 @@ class REBELClassifier(BoostedClassifier):
         Share of the rows drawn, without replacement, for each round.
     max_features : float or int, default=1.0
         Share or number of the features drawn for each round.
-    response : {"real", "sign"}, default="real"
-        Of similarities: as above with a_t exact, or their signs with a_t in closed form, for which the paper proves its
-        rate. Real ones erred less (vowel 30 % against 37 %, pendigits 2.3 % against 2.6 %) and needed fewer rounds.
-    two_point : bool, default=True
-        Whether similarities may compare with two points, or with one only.
-    n_candidates : int, optional
-        Largest number of points x_j that a round of similarities tries; default: all that the paper's Sec. 5.2 does.
-        With a limit the time of a round is linear in n.
-    n_neighbors : int, optional
-        Look for the points x_j among about so many nearest neighbours of x_i, found once before the first round
-        (nearest in the first 50 principal components); where none of them is of the other side, among all. Default:
-        among all.
-    scaling : {"none", "standard", "robust"}, default="none"
-        Units of distances: features as they are, over their deviation, or over their interquartile range. Missing
-        values count as the mean (median) of the feature.
     target_loss : float or "1/n", optional
-        Stop when the training loss is below; "1/n" is the paper's rule for similarities (Sec. 7.1).
-    cache_size : float, default=500
-        Megabytes for distances between training points, n numbers for each point that was compared with.
+        Stop when the training loss, in the unit of the costs, is below; "1/n" is the loss of one mistake, below which
+        0/1 costs leave no training row that is decided wrongly. Default: make all rounds.
     early_stopping : bool, default=False
         Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
     validation_fraction : float, default=0.1
@@ -187,12 +140,14 @@ class REBELClassifier(BoostedClassifier):
     feature_names_in_ : ndarray of shape (d,)
         Their names, if X had names that are all strings.
 
+    See Also
+    --------
+    LocalizedSimilaritiesClassifier : The same loss, lowered by learners that compare with training points.
+
     References
     ----------
     .. [1] R. Appel, X. Burgos-Artizzu and P. Perona, "Improved Multi-Class Cost-Sensitive Boosting via Estimation of
        the Minimum-Risk Class", NIPS 2016.
-    .. [2] R. Appel and P. Perona, "A Simple Multi-Class Boosting Framework with Theoretical Guarantees and Empirical
-       Proficiency", ICML 2017.
 
     Examples
     --------
@@ -208,20 +163,14 @@ class REBELClassifier(BoostedClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **BoostedClassifier._rules,
-        "weak_learner": Choice(("stump", "tree", "similarity")),
+        **RecipeClassifier._rules,
+        "weak_learner": Choice(("stump", "tree")),
         "max_depth": Depth(),
         "loss": Choice(("exponential", "logistic", "squared")),
         "offset": Choice(("paper", "tight")),
         "smoothing": Number(float, 0, optional=True),
         "fit_intercept": Constant(),
-        "response": Choice(("real", "sign")),
-        "two_point": Flag(),
-        "n_candidates": Number(int, 1, optional=True),
-        "n_neighbors": Number(int, 1, optional=True),
-        "scaling": Choice(("none", "standard", "robust")),
         "target_loss": TargetLoss(),
-        "cache_size": Number(float, 0),
     }
 
     def __init__(
@@ -240,13 +189,7 @@ class REBELClassifier(BoostedClassifier):
         fit_intercept: bool | str = True,
         subsample: float = 1.0,
         max_features: float = 1.0,
-        response: str = "real",
-        two_point: bool = True,
-        n_candidates: int | None = None,
-        n_neighbors: int | None = None,
-        scaling: str = "none",
         target_loss: float | str | None = None,
-        cache_size: float = 500,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
@@ -268,13 +211,7 @@ class REBELClassifier(BoostedClassifier):
         self.fit_intercept = fit_intercept
         self.subsample = subsample
         self.max_features = max_features
-        self.response = response
-        self.two_point = two_point
-        self.n_candidates = n_candidates
-        self.n_neighbors = n_neighbors
-        self.scaling = scaling
         self.target_loss = target_loss
-        self.cache_size = cache_size
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -284,79 +221,37 @@ class REBELClassifier(BoostedClassifier):
         self.verbose = verbose
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
-        if self.weak_learner != "similarity":
-            return super()._fit_binner(X, *training)
-        from minrisk.data.binning import Binner
-
-        return Binner((np.empty(0),) * X.shape[1])  # similarities have no use for bins
-
-    def _make_rows(
-        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> Rows:
-        if self.weak_learner != "similarity":
-            return super()._make_rows(X, part, binner, costs, workers, trainable)
-        from minrisk.data.distances import Units
-        from minrisk.model.similarities import PackedSimilarities
-        from minrisk.rows.factory import make_rows
-
-        if trainable:
-            packed: Any = self.model_.packed if self.warm_start and hasattr(self, "model_") else None
-            goes_on = isinstance(packed, PackedSimilarities)  # in the units of the rounds so far
-            values = X if part is None else X[part]
-            self._units = packed.units if goes_on else Units.of(values, self.scaling, costs.weight)
-        return make_rows(
-            "similar", X, part, binner, costs, workers, trainable, units=self._units,
-            cache_bytes=self.cache_size * 1e6, n_neighbors=self.n_neighbors,
-        )
-
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
         from minrisk.losses.coupled import coupled_loss
 
-        local = self.weak_learner == "similarity" and self.response == "real"
         return Recipe(
             loss=coupled_loss(costs, self.loss, self.offset),
             family=self._family(thresholds),
             solver=self._solver(),
-            smoothing=(LOCAL_SMOOTHING if local else SMOOTHING) if self.smoothing is None else self.smoothing,
+            smoothing=SMOOTHING if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,
             max_features=n_drawn(self.max_features, len(thresholds)),
-            target_loss=self._target_loss(costs),
+            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
         )
-
-    def _target_loss(self, costs: Any) -> float:
-        """Where the training rows are fitted well enough, in stated costs."""
-        if self.target_loss is None:
-            return -np.inf
-        return float(costs.stated(1.0 / max(1, costs.n_rows)) if self.target_loss == ONE_ERROR else self.target_loss)
 
     def _family(self, thresholds: tuple[FloatArray, ...]) -> LearnerFamily:
         from minrisk.learners.greedy_tree import GreedyTrees
-        from minrisk.learners.similarity import Similarities
 
-        if self.weak_learner != "similarity":
-            return GreedyTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)
-        if n_drawn(self.max_features, len(thresholds)) < len(thresholds):
-            raise ValueError(
-                f"weak_learner='similarity' measures distances in all features: use max_features=1.0 instead of "
-                f"{self.max_features!r}."
-            )
-        return Similarities(self.response == "real", bool(self.two_point), self.n_candidates)
+        return GreedyTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)
 
     def _solver(self) -> StepSolver:
         from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
         from minrisk.steps.newton import NewtonStep
 
         if self.fit_intercept == EACH_ROUND:
-            stumps = self.weak_learner == "stump" or (self.weak_learner == "tree" and self.max_depth == 1)
+            stumps = self.weak_learner == "stump" or self.max_depth == 1
             if self.loss != "exponential" or not stumps:
                 raise ValueError(
                     f"fit_intercept={EACH_ROUND!r} needs loss='exponential' and weak_learner='stump', got "
                     f"loss={self.loss!r} and weak_learner={self.weak_learner!r}: use fit_intercept=True for others."
                 )
             return TwoSidedStep()
-        real = self.weak_learner == "similarity" and self.response == "real"
-        return NewtonStep() if real or self.loss != "exponential" else ClosedFormStep()
+        return NewtonStep() if self.loss != "exponential" else ClosedFormStep()

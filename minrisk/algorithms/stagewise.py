@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.estimator import BoostedClassifier
+from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _RULES: Mapping[str, Rule] = {
 }
 
 
-class StagewiseMCBoostClassifier(BoostedClassifier):
+class StagewiseMCBoostClassifier(RecipeClassifier):
     """Boosting of the margin between the true class's score and each other's, one vector w_t >= 0 per learner.
 
     S(x) = sum_t h_t(x) w_t with h_t(x) in {-1, +1}; the decision is the largest entry. Each round takes the learner and
@@ -135,7 +135,7 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **BoostedClassifier._rules,
+        **RecipeClassifier._rules,
         **_RULES,
         "cap": Number(float, 0, open_low=True, optional=True),
         "step_size": Number(float, 0, open_low=True, optional=True),
@@ -207,7 +207,7 @@ class StagewiseMCBoostClassifier(BoostedClassifier):
         return _recipe(self, thresholds, step, self.nu)._replace(subsample=self.subsample)
 
 
-class MultiBoostClassifier(BoostedClassifier):
+class MultiBoostClassifier(RecipeClassifier):
     """Totally corrective boosting of multi-class margins: all coefficients W >= 0 are optimised anew in every round.
 
     S(x) = sum_t h_t(x) w_t with h_t(x) in {-1, +1}; the decision is the largest entry. Each round adds the learner
@@ -293,7 +293,7 @@ class MultiBoostClassifier(BoostedClassifier):
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **{
-            name: BoostedClassifier._rules[name]
+            name: RecipeClassifier._rules[name]
             for name in (
                 "n_estimators", "binning", "max_bins", "max_features", "warm_start", "n_jobs", "random_state", "verbose"
             )

@@ -18,7 +18,6 @@ from minrisk.costs.units import LARGEST
 from minrisk.learners.base import Found, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
-from minrisk.model.smooth import SmoothScores
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
@@ -70,7 +69,6 @@ class Progress:
     log_scales: list[float] = field(default_factory=list)  # likewise; of rounds before `start` only that of the last
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
     whole: WholeRounds | None = None  # the compiled round on these rows
-    smooth: SmoothScores | None = None  # of a member that has these in place of trees
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
 
     @classmethod

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from click.types import OptionHelpExtra
 
 METHODS = {  # the first is the default
-    "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "stagewise": "StagewiseMCBoostClassifier",
-    "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
+    "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "similarities": "LocalizedSimilaritiesClassifier",
+    "stagewise": "StagewiseMCBoostClassifier", "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
 }  # fmt: skip
 
 
@@ -64,16 +64,18 @@ OPTIONS = (
     click.option("--method", type=click.Choice(list(METHODS)), default=next(iter(METHODS)), show_default=True,
                  is_eager=True,
                  help="What is trained: minrisk, the project's own MinRiskClassifier; rebel, the REBELClassifier of "
-                      "Appel et al.; stagewise or multiboost, large-margin boosting by Paisitkriangkrai et al.; "
-                      "mcboost, guess-averse boosting by Beijbom et al."),
+                      "Appel et al.; similarities, comparisons with training points by Appel and Perona; stagewise or "
+                      "multiboost, large-margin boosting by Paisitkriangkrai et al.; mcboost, guess-averse boosting by "
+                      "Beijbom et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
-                 defaults={"minrisk": 200, "rebel": 200, "stagewise": 500, "multiboost": 100, "mcboost": 100},
+                 defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
+                           "mcboost": 100},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
                  defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
-                 defaults={"minrisk": 0.5, "rebel": 1.0, "stagewise": 0.5, "mcboost": 1.0},
+                 defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0},
                  help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
@@ -82,25 +84,36 @@ OPTIONS = (
     click.option("--time-budget", cls=MethodOption, type=click.FloatRange(0), metavar="SECONDS",
                  defaults={"minrisk": None},
                  help="Time for --surrogate auto to try several; the model then depends on the machine."),
-    click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "similarity", "linear"]),
+    click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "linear"]),
                  defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump", "mcboost": "linear"},
-                 help="What is boosted: trees, stumps, with rebel similarities to training points, with mcboost lines "
-                      "in one feature."),
+                 help="What is boosted: trees, stumps, or with mcboost lines in one feature."),
     click.option("--loss", cls=MethodOption,
                  type=click.Choice(["exponential", "logistic", "squared", "gll", "gel", "mc", "ls", "lt"]),
-                 defaults={"rebel": "exponential", "stagewise": "exponential", "multiboost": "logistic",
-                           "mcboost": "gll"},
-                 help="Loss that is lowered; squared with rebel only, the last five with mcboost only."),
+                 defaults={"rebel": "exponential", "similarities": "exponential", "stagewise": "exponential",
+                           "multiboost": "logistic", "mcboost": "gll"},
+                 help="Loss that is lowered; squared with rebel or similarities only, the last five with mcboost."),
     click.option("--decision", cls=MethodOption, type=click.Choice(["argmax", "bayes"]),
                  defaults={"mcboost": "argmax"},
                  help="Decide for the largest score, or for the least expected cost of the probabilities."),
     click.option("--descent", cls=MethodOption, type=click.Choice(["coordinate", "gradient"]),
                  defaults={"mcboost": "coordinate"},
                  help="One coordinate after the other, each with a step of its own, or all at once: faster."),
-    click.option("--offset", cls=MethodOption, type=click.Choice(["tight", "paper"]), defaults={"rebel": "tight"},
+    click.option("--offset", cls=MethodOption, type=click.Choice(["tight", "paper"]),
+                 defaults={"rebel": "tight", "similarities": "tight"},
                  help="What is subtracted from each row of costs: its minimum, or the paper's offset."),
+    click.option("--response", cls=MethodOption, type=click.Choice(["real", "sign"]), defaults={"similarities": "real"},
+                 help="What a comparison answers: a number from -1 to 1, or its sign."),
+    click.option("--scaling", cls=MethodOption, type=click.Choice(["none", "standard", "robust"]),
+                 defaults={"similarities": "none"},
+                 help="Units of distances: columns as they are, over their standard deviation, or over their "
+                      "interquartile range."),
+    click.option("--n-candidates", cls=MethodOption, type=click.IntRange(1), defaults={"similarities": None},
+                 help="Largest number of pairs of training points that a round tries; without it a round may take time "
+                      "by the square of the rows."),
+    click.option("--n-neighbors", cls=MethodOption, type=click.IntRange(1), defaults={"similarities": None},
+                 help="Compare a training point with about so many of the nearest others, in place of all."),
     click.option("--early-stopping", cls=MethodOption, is_flag=True,
-                 defaults={"rebel": False, "stagewise": False, "mcboost": False},
+                 defaults={"rebel": False, "similarities": False, "stagewise": False, "mcboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

@@ -13,13 +13,10 @@ from minrisk._memory import give_back
 from minrisk._typing import Binned, Codes, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import fit_binner
-from minrisk.data.linear_features import Projection, fit_moments
+from minrisk.ensemble import defaults
+from minrisk.ensemble.directions import fit_moments
+from minrisk.model.projection import Projection
 from minrisk.rows.local.sparse_index import SparseIndex
-
-ALL_BINS = 512  # of all features together, up to which a 16th of the rows is enough for one
-FEW_ROWS = 1000  # fewer have the usual bins only: finer ones bring nothing there and take a tenth more time
-LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of them would be the peak of memory
-MOST_FEATURES = 2000  # of X for linear ones: principal axes take d^3 steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +53,11 @@ def usual_bins(binning: str, asked: int | None, n_rows: int, n_features: int) ->
     """
     if asked is not None or binning != "quantile":
         return asked, asked
-    usual = min(256, max(16, n_rows // 64, min(n_rows // 16, ALL_BINS // n_features)))
-    return usual, usual if n_rows < FEW_ROWS else max(usual, min(256, n_rows // 4))
+    of_few = min(n_rows // defaults.ROWS_OF_FINE_BIN, defaults.ALL_BINS // n_features)
+    usual = min(defaults.MOST_BINS, max(defaults.FEWEST_BINS, n_rows // defaults.ROWS_OF_BIN, of_few))
+    if n_rows < defaults.SMALL_BINS_FROM:
+        return usual, usual
+    return usual, max(usual, min(defaults.MOST_BINS, n_rows // defaults.ROWS_OF_SMALL_BIN))
 
 
 def bin_columns(
@@ -86,7 +86,7 @@ def linear_columns(
         Rows of X that `codes`, `weight`, `folds` and `axis` are about.
     """
     d = X.shape[1]
-    if d > MOST_FEATURES:
+    if d > defaults.LINEAR_FEATURES:
         return axis, None, None
     of_all = np.zeros(len(X))
     of_all[rows] = weight
@@ -100,7 +100,7 @@ def linear_columns(
         directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
     projection = moments.projection(np.concatenate(directions, axis=1))
     del moments
-    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, LINEAR_VALUES // len(X))
+    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, defaults.LINEAR_VALUES // len(X))
     axis.binned.resize((d + projection.n_columns, len(rows)), refcheck=False)  # in place: a copy would be the peak
     for left in range(0, projection.n_columns, width):
         Z = projection.columns(X, workers, slice(left, left + width))
@@ -112,6 +112,6 @@ def linear_columns(
     first = d + np.cumsum([0, *(kind.shape[1] for kind in directions)])
     shared = np.arange(first[1])
     own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
-    if axis.binned.size > LINEAR_VALUES:
+    if axis.binned.size > defaults.LINEAR_VALUES:
         give_back()  # the pieces that the axes were computed in
     return columns, projection, own

@@ -15,7 +15,7 @@ et al., NIPS 2016, Eq. 2): c (1 + h)^2 + (phi - c) (1 - h)^2 is phi (h - 1 + 2 c
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,24 +23,19 @@ import numpy as np
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.boosting.loop import Progress, Recipe
-from minrisk.ensemble.columns import Columns
-from minrisk.ensemble.selection import Member, checkpoints
+from minrisk.boosting.loop import Progress
+from minrisk.ensemble import defaults
+from minrisk.ensemble.cross_fitting import checkpoints
+from minrisk.ensemble.kinds.base import Settings, Table
+from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.packed import pack
 from minrisk.model.trees import PackedTrees
 from minrisk.rows.base import RowCosts
 from minrisk.rows.local.rows import LocalRows
 
-LEARNING_RATE = 0.2  # times that of the boosters: costs are smooth where classes are not
-LEAST_ROWS = 20  # of a class: fewer have mean costs only
-FIRST_FALL, LEAST_FALL = 0.02, 0.005  # shares of the squared error: the first checkpoint, later ones must be better by
-PATIENCE, GRACE = 2.0, 5  # stop when the round exceeds this many times the best one and five more
 ROUNDING = 1e-9  # of the largest cost: smaller differences within a class are none
 BLOCK = 4096  # rows that are predicted together
-
-MakeRecipe = Callable[[LocalRows, CoupledLoss], Recipe]
-
 
 @dataclass(frozen=True, eq=False)
 class CostRegression:
@@ -106,23 +101,18 @@ def mean_costs(costs: RowCosts, n_classes: int) -> FloatArray:
 
 
 def fit_cost_regression(
-    columns: Columns, costs: RowCosts, means: FloatArray, folds: IntArray, recipe: MakeRecipe, most: int, seed: int,
-    workers: Workers,
-) -> CostRegression:  # fmt: skip
+    table: Table, costs: RowCosts, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers
+) -> CostRegression:
     """Learn m_j for every class.
 
     Parameters
     ----------
-    columns : Columns
-        Bins of the features; rows stand fold after fold.
+    table : Table
     costs : RowCosts
-        Of these rows.
+        Of its rows.
     means : ndarray of shape (K, D)
         What `mean_costs` says of them.
-    folds : ndarray of int, (n,)
-        Ascending.
-    recipe : callable
-        The recipe for rows and the loss.
+    settings : Settings
     most : int
         Rounds, at most.
     seed : int
@@ -132,7 +122,7 @@ def fit_cost_regression(
 
     def fit(j: int) -> Progress:
         rows = np.flatnonzero((costs.label == j) & (costs.weight > 0))
-        return _fit_class(columns, costs, rows, means[j], folds[rows], recipe, most, seed + j)
+        return _fit_class(table, costs, rows, means[j], settings, most, seed + j)
 
     return packed_regression(costs.unit, means, workers.map(fit, range(len(means))))
 
@@ -149,23 +139,27 @@ def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) 
 
 
 def _fit_class(
-    columns: Columns, costs: RowCosts, rows: IntArray, mean: FloatArray, folds: IntArray, recipe: MakeRecipe,
-    most: int, seed: int,
-) -> Progress:  # fmt: skip
+    table: Table, costs: RowCosts, rows: IntArray, mean: FloatArray, settings: Settings, most: int, seed: int
+) -> Progress:
     """The learners of one class: members for the folds choose how many, the last member has all rows."""
-    own, weight = costs.table[costs.row[rows]], costs.weight[rows]
+    own, weight, folds = costs.table[costs.row[rows]], costs.weight[rows], table.folds[rows]
     top, alike = float(own.max(initial=0.0)), len(np.unique(folds)) < 2
-    if alike or round(float(weight.sum())) < LEAST_ROWS or np.all(np.abs(own - mean) <= ROUNDING * top):
+    if alike or round(float(weight.sum())) < defaults.COST_ROWS or np.all(np.abs(own - mean) <= ROUNDING * top):
         return Progress()
-    binned = np.ascontiguousarray(columns.binned[:, rows])
+    seen, columns = np.arange(table.n_features), table.columns
+    binned, n_bins = np.ascontiguousarray(columns.binned[seen][:, rows]), columns.n_bins[seen]
+    thresholds = columns.thresholds[: len(seen)]
+    settings = settings._replace(learning_rate=defaults.COST_LEARNING_RATE * settings.learning_rate)
     loss = CoupledLoss("squared", np.zeros(len(rows)), np.full(len(rows), top))
 
-    def member(left_out: tuple[int, int], seed: int) -> Member:
+    def member(left_out: tuple[int, int], seed: int) -> TreeMember:
         kept = weight.copy()
         kept[slice(*left_out)] = 0.0
         own_costs = RowCosts(own, np.arange(len(rows), dtype=np.int32), kept, costs.label[rows])
-        of = LocalRows(binned, columns.n_bins, own_costs, Workers(), left_out=left_out)
-        made = Member(of, weight[slice(*left_out)], recipe(of, loss), seed, [])
+        of = LocalRows(binned, n_bins, own_costs, Workers(), left_out=left_out)
+        trees = usual_trees(settings, own_costs.n_rows, of.n_outputs, thresholds, len(seen))
+        recipe = recipe_of(settings, loss, of.costs, trees, seen)
+        made = TreeMember(of, weight[slice(*left_out)], recipe, seed, [])
         intercept = 1.0 - 2.0 * np.average(own, axis=0, weights=kept) / top
         made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
         of.start_at([], [], intercept)
@@ -179,9 +173,9 @@ def _fit_class(
             made.train([n_rounds])
         scores = np.concatenate([made.scores(n_rounds) for made in members])
         error = float(weighted_sum(weight, ((0.5 * (1.0 - scores) - own / top) ** 2).sum(axis=1)))
-        if n_rounds == 0 or error < (1.0 - (LEAST_FALL if chosen else FIRST_FALL)) * best:
+        if n_rounds == 0 or error < (1.0 - (defaults.COST_LEAST_FALL if chosen else defaults.COST_FIRST_FALL)) * best:
             best, chosen = error, n_rounds
-        if n_rounds > PATIENCE * chosen + GRACE:
+        if n_rounds > defaults.COST_PATIENCE * chosen + defaults.GRACE:
             break
     if not chosen:
         return Progress()

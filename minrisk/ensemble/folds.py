@@ -10,8 +10,7 @@ import numpy as np
 
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
 from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
-
-USUAL_FOLDS = 4
+from minrisk.ensemble import defaults
 
 
 def folds_of(
@@ -29,7 +28,7 @@ def folds_of(
         return row_keys(columns, odd_numbers(np.random.default_rng([seed, 3]), len(columns)))
 
     if cv is None or isinstance(cv, Integral):
-        folds = fold_numbers(binned, codes, USUAL_FOLDS if cv is None else int(cv), seed, apart)
+        folds = fold_numbers(binned, codes, defaults.FOLDS if cv is None else int(cv), seed, apart)
     else:
         folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
     spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._typing import IntArray
+from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
 from minrisk.model.similarities import PackedSimilarities
-
-if TYPE_CHECKING:
-    from minrisk.estimator import BoostedClassifier
 
 
 class Reason(NamedTuple):
@@ -52,13 +51,13 @@ class Explanation(NamedTuple):
     reasons: list[Reason]
 
 
-def explain(estimator: BoostedClassifier, X: Any, n_reasons: int | None = 5) -> list[Explanation]:
+def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int | None = 5) -> list[Explanation]:
     """Name the training points that decisions rest on (Appel and Perona, ICML 2017, Sec. 5.1).
 
     Parameters
     ----------
-    estimator : REBELClassifier
-        Fitted with ``weak_learner="similarity"``. With early stopping, rows are those of the training part.
+    estimator : LocalizedSimilaritiesClassifier
+        Fitted. With early stopping, rows are those of the training part.
     X : array-like of shape (n, d)
     n_reasons : int, optional
         How many of the largest weights; None for all.
@@ -71,34 +70,49 @@ def explain(estimator: BoostedClassifier, X: Any, n_reasons: int | None = 5) -> 
     Raises
     ------
     TypeError
-        If the estimator has other weak learners.
+        If the estimator is another.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from minrisk import REBELClassifier
+    >>> from minrisk import LocalizedSimilaritiesClassifier
     >>> from minrisk.inspection import explain
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = REBELClassifier(weak_learner="similarity", n_estimators=20).fit(X, y)
+    >>> model = LocalizedSimilaritiesClassifier(n_estimators=20).fit(X, y)
     >>> why = explain(model, X[:1])[0]
     >>> bool(why.decision == y[0]), len(why.reasons)
     (True, 5)
     """
+    if not isinstance(estimator, LocalizedSimilaritiesClassifier):
+        raise TypeError(
+            "explain names training points, which only models of LocalizedSimilaritiesClassifier hold: expected one, "
+            f"got {type(estimator).__name__}."
+        )
     X = estimator._check_X(X)
-    packed: Any = estimator.model_.packed
-    if not isinstance(packed, PackedSimilarities):
-        raise TypeError("explain names training points, which only models with weak_learner='similarity' hold.")
-    scores = estimator.model_.scores(X)
+    scores, packed = estimator.model_.scores(X), estimator.model_.packed
+    if not isinstance(packed, PackedSimilarities):  # no round counts: a constant decides
+        leads = [_lead(estimator, row) for row in scores]
+        return [Explanation(*lead, constant=lead[-1], reasons=[]) for lead in leads]
     responses = packed.responses(X)
     return [_explained(estimator, packed, *row, n_reasons) for row in zip(scores, responses, strict=True)]
 
 
+def _lead(estimator: LocalizedSimilaritiesClassifier, scores: np.ndarray) -> tuple[Any, Any, float]:
+    """The decision, its rival, and by how much the one is ahead."""
+    first, second = _two_largest(scores)
+    return estimator.decisions_[first], estimator.decisions_[second], float(scores[first] - scores[second])
+
+
+def _two_largest(scores: np.ndarray) -> IntArray:
+    return np.argsort(-scores, kind="stable")[:2]
+
+
 def _explained(
-    estimator: BoostedClassifier, packed: PackedSimilarities, scores: np.ndarray, responses: np.ndarray,
+    estimator: LocalizedSimilaritiesClassifier, packed: PackedSimilarities, scores: np.ndarray, responses: np.ndarray,
     n_reasons: int | None,
 ) -> Explanation:
     """The explanation of one row from its scores (D,) and the learners' answers (T,)."""
-    first, second = np.argsort(-scores, kind="stable")[:2]
+    first, second = _two_largest(scores)
     model = estimator.model_
     vectors = np.asarray(model.vectors)
     weights = responses * (vectors[:, first] - vectors[:, second])
@@ -113,5 +127,4 @@ def _explained(
         Reason(int(row[near]), None if far < 0 else int(row[far]), weight)
         for (near, far), weight in ordered[:n_reasons]
     ]
-    labels = estimator.decisions_
-    return Explanation(labels[first], labels[second], float(scores[first] - scores[second]), constant, reasons)
+    return Explanation(*_lead(estimator, scores), constant, reasons)

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minrisk
-from minrisk.algorithms.min_risk import COST_TRAINED, POSTERIOR
 from minrisk.costs.units import LARGEST
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.io.arrays import Allowance
 from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, short_repr
+from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
@@ -33,6 +33,9 @@ MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written
 FORMER = {"n_folds": "cv"}  # names of parameters in older files
+GONE = {  # parameters in older files that trees never read
+    "REBELClassifier": ("response", "two_point", "n_candidates", "n_neighbors", "scaling", "cache_size"),
+}
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ CATEGORY = Fields({
     "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST_ADDED),
     "values": Fields({"dtype": Dtype(), "values": Listed(Value())}),
 })  # fmt: skip
-TRIED = Fields({  # a line of `minrisk.ensemble.pool.report`
+TRIED = Fields({  # a line of `minrisk.ensemble.average.report`
     "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "variant": Text(MOST_LETTERS), "share": Number(float, 0, 1),
     "n_rounds": ROUNDS, "temperature": TEMPERATURE, "risk": Maybe(FINITE),
     "pooled_risk": Maybe(FINITE),
@@ -154,7 +157,10 @@ FACTS = {
     }),
     **{
         name: Fields({"log_scale": FINITE})
-        for name in ("REBELClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier")
+        for name in (
+            "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
+            "MultiBoostClassifier",
+        )
     },
 }  # fmt: skip
 HEADER = Fields(
@@ -232,9 +238,8 @@ def check(rule: Any, value: Any, name: str) -> None:
 def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
     """The constructor's parameters, by today's names; what is a matter of the machine is left out."""
     algorithm = header["algorithm"]
-    given = {
-        FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in RUN_PARAMETERS
-    }
+    unread = (*RUN_PARAMETERS, *GONE.get(algorithm, ()))
+    given = {FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in unread}
     kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[algorithm]
     rules: Mapping[str, Rule] = kind._rules
     for accepted in (dict.fromkeys(rules, Maybe(Value(SETTING, math.inf))), rules):

@@ -11,11 +11,11 @@ import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category
-from minrisk.data.linear_features import Projection
 from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.labels import name_in, restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
+from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.smooth import SmoothScores
@@ -42,9 +42,6 @@ def restore(contents: Contents) -> Any:
     estimator.n_features_in_ = estimator._categories.n_features
     _restore_names(estimator, header)
     estimator._began_with = estimator._lasting_parameters()
-    similar = "similarities" in contents.groups
-    if similar != (estimator._began_with.get("weak_learner") == "similarity"):  # a parameter set after the fit
-        estimator._began_with["weak_learner"] = "similarity" if similar else "tree"
     if "target" in header:
         estimator.target_name_ = header["target"]
     estimator.n_iter_ = contents.sizes["rounds"]

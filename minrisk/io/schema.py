@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk.algorithms.min_risk import POSTERIOR
 from minrisk.costs.units import LARGEST
 from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, Unpacked
 from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
+from minrisk.losses.surrogates import POSTERIOR
 from minrisk.model.rounded_vectors import EXPONENTS
 from minrisk.model.trees import MAX_DEPTH
 
@@ -120,19 +120,21 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
-HELD = {"model", "trees", "values", "vectors", "costs", "stated costs", "categories"}  # groups that any model may have
+ANY = {"model", "vectors", "costs", "stated costs", "categories"}  # groups that any model may have
+HELD = ANY | {"trees", "values"}
 CURVES = {"training costs", "validated costs"}
 HELD_BY = {
     "MinRiskClassifier": HELD
     | {"rounded vectors", "linear features", "smooth scores", "regression of costs", "validated loss"},
-    "REBELClassifier": HELD | CURVES | {"similarities"},
+    "REBELClassifier": HELD | CURVES,
+    "LocalizedSimilaritiesClassifier": ANY | CURVES | {"similarities", "trees"},  # none of these, where no round counts
     "MCBoostClassifier": HELD | CURVES | {"lines"},
     "StagewiseMCBoostClassifier": HELD | CURVES,
     "MultiBoostClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
-    "REBELClassifier": ("sigmoid2", "sigmoid", "linear"),
+    **dict.fromkeys(("REBELClassifier", "LocalizedSimilaritiesClassifier"), ("sigmoid2", "sigmoid", "linear")),
     **dict.fromkeys(
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
@@ -349,6 +351,10 @@ LAWS = (
             "trees" in f.groups
             or (f.sizes["vectors"] == f.sizes["trees"] and f.groups.isdisjoint({"values", "rounded vectors"}))
         ),
+    ),
+    Law(
+        "it is of LocalizedSimilaritiesClassifier, whose rounds must be of similarities.",
+        lambda f: f.algorithm != "LocalizedSimilaritiesClassifier" or "trees" not in f.groups or f.sizes["trees"] == 0,
     ),
     Law(
         f"it has more than {MOST_LINEAR} linear features.",

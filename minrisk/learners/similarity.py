@@ -1,26 +1,6 @@
 """Localized similarities: "more like this point than like that one".
 
-R. Appel and P. Perona, "A Simple Multi-Class Boosting Framework with Theoretical Guarantees and Empirical
-Proficiency", ICML 2017.
-
-==============================  ================================  ===================================
-paper                           here                              where
-==============================  ================================  ===================================
-f_i(x), f_ij(x), Sec. 5.1       ``one_point``, ``two_point``      `minrisk._kernels.similarity`
-U U', Eq. (7)                   ``moments``                       `minrisk.rows.base`
-b_n = sign <v1, delta_n>        ``binarise``                      `minrisk.rows.base`
-L_f*, Eq. (5)                   T - ``drop``                      `minrisk._kernels.similarity`
-Sec. 5.2, steps 0 to 3          ``Similarities.fit``              here
-Sec. 5.2, steps 4 to 6          ``opposites``                     `minrisk.rows.base`
-==============================  ================================  ===================================
-
-With general costs u_n is edge / sqrt(mass), which for 0/1 costs is the paper's (w and y in one: edge = -w y).
-
-Deviations: f_ij is divided by its supremum over x, 0.2015 / |d|^2, which a* makes up for; real responses are chosen by
-Eq. (5) with sums over w (|f| -+ f y) / 2, the rest of the weights staying as it is (a bound of the loss, and Eq. (5)
-itself for signs; the paper's indicator sums do not fit real responses, and a vector found from them can raise the
-loss), and a* is exact; the search may end after `n_candidates` points x_j. Where the paper is
-silent: "optimal" f_i is the one of least loss when it isolates x_i; tau is half the squared distance to the next point.
+The names of the paper, and where this departs from it, are in `minrisk.algorithms.similarities`.
 """
 
 from __future__ import annotations

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from minrisk.losses.base import Loss
-from minrisk.losses.coupled import coupled_loss
-from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.rows.base import RowCosts
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from minrisk.losses.base import Loss
+    from minrisk.rows.base import RowCosts
+
+POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
+COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
 
 
 def surrogate_loss(surrogate: str, costs: RowCosts) -> Loss:
     """One for "exponential" and "coupled", another for "softmax" and "gll": they differ in the costs that they see."""
+    from minrisk.losses.coupled import coupled_loss
+    from minrisk.losses.guess_averse import GuessAverseLoss
+
     if surrogate in ("exponential", "coupled"):
         return coupled_loss(costs, "exponential", "tight")
     return GuessAverseLoss("gel" if surrogate == "gel" else "gll")

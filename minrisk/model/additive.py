@@ -12,9 +12,9 @@ from minrisk._cached import cached_property
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
-from minrisk.data.linear_features import Projection
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.links import Link, probabilities
+from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.smooth import SmoothScores
 from minrisk.model.step_tables import StepTables

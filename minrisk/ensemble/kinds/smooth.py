@@ -1,4 +1,4 @@
-"""Smooth members of a pool: softmax regression on Gaussian kernels, in steps whose ridge penalty falls.
+"""Smooth members: softmax regression on Gaussian kernels, in steps whose ridge penalty falls.
 
 Trees approximate a boundary across the features by stairs, which few rows cannot make fine. A step t fits the gradient
 of the log-loss by ridge regression in the kernels' space,
@@ -16,28 +16,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
 from minrisk._kernels.smooth import residuals
-from minrisk._typing import FloatArray, IntArray
-from minrisk._workers import Workers
+from minrisk._typing import FloatArray
 from minrisk.boosting.loop import Progress
-from minrisk.ensemble.columns import MOST_FEATURES
-from minrisk.ensemble.selection import SMOOTH, STARTS_AT_ZERO, Candidate, CrossFit, log_frequencies, without
-from minrisk.model.smooth import Basis, fit_basis
+from minrisk.ensemble import defaults
+from minrisk.ensemble.calibration import log_frequencies
+from minrisk.ensemble.cross_fitting import CrossFit, without
+from minrisk.ensemble.kinds.base import Kind, Task
+from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
+from minrisk.ensemble.landmarks import Basis, fit_basis
+from minrisk.model.smooth import SmoothScores
 from minrisk.rows.base import RowCosts
-
-PENALTY, BEND = 0.03, 8  # share of the rows' weight, and rounds in which it falls to a quarter
-MOST_ROWS = 1 << 12  # of more rows trees learn what is smooth: 1.00 of the risk (eleven sets of 1000 to 6000 rows)
-MOST_SCORES, MOST_VALUES = 1 << 17, 1 << 20  # rows times classes, and times features: a small part of a fit's time
-LEAST_GAINS, MANY_ROWS = (0.02, 0.04), 1000  # on fewer rows, and on so many
-LARGEST_SHARE = 7 / 8  # the rest is left to trees, so that the model has rounds
-ONE_FOLD_TELLS = 500  # rows: on fewer they cost little, and are judged by all folds at once
 
 
 class SmoothMember:
-    """One softmax regression in training; see `Member`."""
+    """One softmax regression in training; see `minrisk.ensemble.cross_fitting.Member`."""
 
     def __init__(self, basis: Basis, costs: RowCosts, left_out: tuple[int, int], judging: FloatArray) -> None:
         self.basis, self.weight, self.reached, self.seconds = basis, judging, -1, 0.0
@@ -51,14 +48,15 @@ class SmoothMember:
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints and keep the left-out rows' scores there."""
-        begun, bound, most = time.perf_counter(), 0.5 * self.basis.squares[:, None], PENALTY * float(self._mass.sum())
+        begun, bound = time.perf_counter(), 0.5 * self.basis.squares[:, None]
+        most, bend = defaults.PENALTY * float(self._mass.sum()), defaults.BEND
         self.reached, (scores, left, step) = max(0, self.reached), self._space
         for checkpoint in rounds:
             while self.reached < checkpoint:
                 np.dot(self._rows, self._weights, out=scores)
                 residuals(scores, self._intercept, self._label, self._mass, left)
                 np.dot(self._rows.T, left, out=step)
-                step /= bound + most / (1.0 + self.reached / BEND) ** 2
+                step /= bound + most / (1.0 + self.reached / bend) ** 2
                 self._weights += step
                 self.reached += 1
             self._scores[checkpoint] = (self._intercept + self._left_out @ self._weights).astype(np.float32)
@@ -72,55 +70,58 @@ class SmoothMember:
         """Before the first step: only what is trained on all rows is kept."""
         return Progress(intercept=self._intercept)
 
-    def last(self) -> Progress:
-        """Where it stands."""
-        return Progress(intercept=self._intercept, smooth=self.basis.scores(self._weights))
+    def smooth(self) -> SmoothScores:
+        """Where it stands, but for the intercept."""
+        return self.basis.scores(self._weights)
 
 
-class SmoothTrainer:
-    """Makes the members, on rows that stand fold after fold; see `Trainer`."""
+class Smooth(Kind):
+    """For boundaries that trees make of stairs, on few rows."""
 
-    def __init__(self, plain: Candidate, basis: Basis, workers: Workers) -> None:
-        n = plain.costs.n_rows
-        self.candidate = Candidate(
-            plain.surrogate, SMOOTH, plain.costs, plain.link, least_gain=LEAST_GAINS[n >= MANY_ROWS],
-            largest_share=LARGEST_SHARE, tried_on=1 if n >= ONE_FOLD_TELLS else n,
-        )  # fmt: skip
-        self.basis, self.workers = basis, workers
+    name = "smooth"
+    place = "smooth"
+    makes_rounds = False
+
+    def __init__(self, task: Task, basis: Basis) -> None:
+        super().__init__(task)
+        self.basis, self.workers = basis, task.workers
+        self.largest_share = defaults.SMOOTH_SHARE
+
+    @classmethod
+    def of(cls, task: Task) -> Self | None:
+        """Beside softmax, on few rows that differ."""
+        (n, d), K = (task.costs.n_rows, task.table.n_features), task.costs.table.shape[1]
+        few = n <= defaults.SMOOTH_ROWS and n * K <= defaults.SMOOTH_SCORES and n * d <= defaults.SMOOTH_VALUES
+        if task.link != STARTS_AT_ZERO or not few or d > defaults.LINEAR_FEATURES:
+            return None
+        X = np.asarray(task.table.X[task.table.rows], dtype=np.float64)
+        basis = fit_basis(X, task.costs.weight, task.seed)
+        return None if basis is None else cls(task, basis)
+
+    @property
+    def least_gain(self) -> float:
+        """More than trees have to bring."""
+        many = self.task.costs.n_rows >= defaults.MANY_ROWS
+        return defaults.SMOOTH_GAIN_OF_MANY if many else defaults.SMOOTH_GAIN
+
+    @property
+    def tried_on(self) -> int:
+        """One fold tells, or all do where rows are few."""
+        n = self.task.costs.n_rows
+        return 1 if n >= defaults.ONE_FOLD_TELLS else n
 
     def _member(self, first: int, last: int) -> SmoothMember:
-        costs, judging = without(self.candidate.costs, first, last)
+        costs, judging = without(self.task.costs, first, last)
         return SmoothMember(self.basis, costs, (first, last), judging)
 
-    def fold(self, fold: int, folds: IntArray, seed: int) -> SmoothMember:
+    def member(self, fold: int) -> SmoothMember:
         """A member to be trained on the other folds."""
-        first, last = np.searchsorted(folds, [fold, fold + 1]).tolist()
-        return self._member(first, last)
+        return self._member(*self.task.table.fold(fold))
 
-    def finish(self, fit: CrossFit, most: int, seed: int) -> CrossFit:
+    def finish(self, fit: CrossFit, most: int) -> CrossFit:
         """With one member of all rows, that goes as far, in place of those that left rows out."""
         member = self._member(0, 0)
         member.train([fit.n_rounds])
-        return fit._replace(members=[member.last()], seconds=fit.seconds + member.seconds)
-
-
-def smooth_trainers(
-    plain: Candidate, X: np.ndarray, rows: IntArray, seed: int, workers: Workers
-) -> list[SmoothTrainer]:
-    """One for members beside plain ones, or none where they do not suit.
-
-    Parameters
-    ----------
-    plain : Candidate
-    X : ndarray of shape (N, d)
-    rows : ndarray of int
-        Of X, that the candidate's costs are about.
-    seed : int
-    workers : Workers
-    """
-    n, K = plain.costs.n_rows, plain.costs.table.shape[1]
-    small = n <= MOST_ROWS and n * K <= MOST_SCORES and n * X.shape[1] <= MOST_VALUES and X.shape[1] <= MOST_FEATURES
-    if plain.link != STARTS_AT_ZERO or not small:
-        return []
-    basis = fit_basis(np.asarray(X[rows], dtype=np.float64), plain.costs.weight, seed)
-    return [] if basis is None else [SmoothTrainer(plain, basis, workers)]
+        return fit._replace(
+            members=[member.result(fit.n_rounds)], smooth=member.smooth(), seconds=fit.seconds + member.seconds
+        )

@@ -1,91 +1,28 @@
-"""Linear features: principal components, and directions that part the classes, as further columns for trees."""
+"""Directions of linear features: principal components, and those that part the classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from minrisk._cached import cached_property
-from minrisk._kernels.projection import project_rows
-from minrisk._memory import empty, points, read_only
+from minrisk._memory import empty
 from minrisk._sums import weighted_sum
-from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk._workers import Workers
+from minrisk._typing import Codes, FloatArray, IntArray
+from minrisk.ensemble.defaults import (
+    DISCRIMINANT,
+    DISCRIMINANT_SPACE,
+    FISHER,
+    MOMENT_ROWS,
+    MOMENT_VALUES,
+    PRINCIPAL,
+)  # fmt: skip
+from minrisk.model.projection import Projection
 
-SAMPLE, SAMPLE_VALUES = 20_000, 1 << 22  # rows that moments are computed from, evenly spaced, and values of them
-SLICE_VALUES = 1 << 19  # of which are looked at together
-SPACE = 100  # principal components that discriminant directions are sought in
-PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together
+SLICE_VALUES = 1 << 19  # of rows that are looked at together
 NULL = 1e-9  # an axis of less than this share of the largest variance is rounding
 SAME = 1e-6  # relative difference of entries of an axis that rounding may make
-MANY = 200  # classes, whose pairs are too many
-BLOCK_VALUES = 1 << 17  # converted at a time
-
-
-@dataclass(frozen=True)
-class Projection:
-    """Columns (x - center) @ weights, missing values counting as the center.
-
-    Attributes
-    ----------
-    center : ndarray of shape (d,)
-    scale : ndarray of shape (d,)
-        Standard deviations; 0 where a feature is constant, and left out.
-    weights : ndarray of shape (d, m)
-        Per unit of the feature, each a float32 number.
-    """
-
-    center: FloatArray
-    scale: FloatArray
-    weights: FloatArray
-
-    @property
-    def n_columns(self) -> int:
-        """Columns that it adds, m."""
-        return int(self.weights.shape[1])
-
-    @property
-    def loadings(self) -> FloatArray:
-        """Share of each feature in each column (d, m), by size of the standardised weights."""
-        size = np.abs(self.weights) * self.scale[:, None]
-        total = size.sum(axis=0)
-        return np.asarray(np.divide(size, total, out=np.zeros_like(size), where=total > 0))
-
-    def take(self, columns: IntArray) -> Projection:
-        """Some of the columns."""
-        return Projection(self.center, self.scale, np.ascontiguousarray(self.weights[:, columns]))
-
-    @cached_property
-    def _read(self) -> tuple[np.ndarray, np.ndarray]:
-        """As the kernel takes them: made once, since one row takes 20 microseconds."""
-        return read_only(self.center), read_only(self.weights)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name != "_read"}
-
-    def extend(self, X: np.ndarray) -> FloatArray:
-        """X and the columns beside it, (n, d + m) float64."""
-        wide = np.empty((len(X), X.shape[1] + self.n_columns))
-        wide[:, : X.shape[1]] = X
-        out = np.empty((len(X), self.n_columns), dtype=np.float32)
-        project_rows(read_only(wide), *self._read, out)
-        wide[:, X.shape[1] :] = out
-        return wide
-
-    def columns(self, X: np.ndarray, workers: Workers | None = None, part: slice = slice(None)) -> np.ndarray:
-        """The columns alone, or some of them, (n, m) float32."""
-        center, weights = read_only(self.center), read_only(np.ascontiguousarray(self.weights[:, part]))
-        out = empty((len(X), weights.shape[1]), np.float32)
-
-        height = max(1, BLOCK_VALUES // X.shape[1])
-
-        def fill(start: int) -> None:
-            project_rows(points(X[start : start + height]), center, weights, out[start : start + height])
-
-        (workers or Workers()).map(fill, range(0, len(X), height))
-        return out
+MOST_PAIRED = 200  # classes, whose pairs are looked at
 
 
 @dataclass(frozen=True)
@@ -121,7 +58,7 @@ class Moments:
         """Directions of the first principal components, (r, m)."""
         return np.eye(self.axes.shape[1])[:, :PRINCIPAL]
 
-    def discriminant(self, codes: IntArray | Int32Array, weight: FloatArray, part: IntArray) -> FloatArray:
+    def discriminant(self, codes: Codes, weight: FloatArray, part: IntArray) -> FloatArray:
         """Directions in which the classes of the rows numbered `part` in Z differ most, (r, m).
 
         Fisher's directions by the ratio of variances between and within classes, then for the pairs of classes that
@@ -146,7 +83,7 @@ class Moments:
         n_fisher = min(len(classes) - 1, FISHER, room)
         ratio, fisher = eigh((shifted * share[:, None]).T @ shifted, inside)
         fisher = _upward(fisher * (ratio > NULL * ratio[-1]))[:, ::-1][:, :n_fisher]
-        first, second = np.triu_indices(len(classes) if len(classes) <= MANY else 0, 1)
+        first, second = np.triu_indices(len(classes) if len(classes) <= MOST_PAIRED else 0, 1)
         apart = means[first] - means[second]
         parting = cho_solve(cho_factor(inside), apart.T)
         distance = np.einsum("ij,ji->i", apart, parting)
@@ -215,7 +152,7 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
         Of a weight above 0.
     """
     d = X.shape[1]
-    most = min(SAMPLE, SAMPLE_VALUES // d)
+    most = min(MOMENT_ROWS, MOMENT_VALUES // d)
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
     w, slices = weight[rows], _slices(len(rows), d)  # all rows at once are large
@@ -231,7 +168,7 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
         covariance += Z.T @ Z
     variance, axes = np.linalg.eigh(covariance / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
-    axes = axes[:, ::-1][:, : min(SPACE, kept)]
+    axes = axes[:, ::-1][:, : min(DISCRIMINANT_SPACE, kept)]
     axes = _upward(axes)
     return Moments(rows, np.concatenate([part_of(part) @ axes for part in slices]), axes, center, scale)
 

@@ -1,0 +1,183 @@
+"""The base of algorithms that are one run of the loop: a paper's file subclasses it and says its recipe."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._workers import Workers
+from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import check_the_same
+
+if TYPE_CHECKING:
+    from minrisk.boosting.loop import Recipe
+    from minrisk.boosting.monitors import ProgressBar
+    from minrisk.data.binning import Binner
+    from minrisk.model.links import Link
+    from minrisk.rows.base import RowCosts, Rows
+
+
+class Prepared(NamedTuple):
+    """Training data in the loop's terms."""
+
+    binner: Binner
+    rows: Rows
+    validation: Rows | None
+    costs: RowCosts  # of both
+
+
+def _as_stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> FloatArray:
+    """Earlier means of stated costs, and mean avoidable costs after them as such."""
+    return np.concatenate([earlier, costs.stated(np.array(risks[len(earlier) :], dtype=np.float64))])
+
+
+class RecipeClassifier(BoostedClassifier):
+    """A fit bins the features, makes rows, runs the loop by the subclass's recipe, and keeps the rounds."""
+
+    subsample: float
+    max_features: Any
+    binning: str
+    max_bins: int | None
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    warm_start: bool
+
+    train_risk_: FloatArray
+    validation_risk_: FloatArray | None
+    _log_scale: float
+
+    def _recipe(self, costs: RowCosts, thresholds: tuple[FloatArray, ...]) -> Recipe:
+        """The algorithm: the one method a subclass writes."""
+        raise TypeError(f"{type(self).__name__} has no recipe: use an algorithm such as REBELClassifier.")
+
+    def _train(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+    ) -> None:
+        """Fit to checked data."""
+        self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on, bar)
+
+    def _prepare(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
+    ) -> Prepared:
+        """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
+        from minrisk.boosting.monitors import split_rows
+
+        counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
+        if len(counted) < len(X):
+            X = X[counted]
+        training, validating = None, None
+        if self.early_stopping:
+            training, validating = split_rows(of_rows.label.astype(np.int64), self.validation_fraction, self._seed)
+        binner = self._fit_binner(X, training, None if sample_weight is None else of_rows.weight, workers)
+
+        def rows_of(part: IntArray | None, trainable: bool) -> Rows:
+            of_part = of_rows if part is None else of_rows.at(part)
+            return self._make_rows(X, part, binner, of_part, workers, trainable)
+
+        rows = rows_of(training, True)
+        return Prepared(binner, rows, None if validating is None else rows_of(validating, False), of_rows)
+
+    def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
+        """Thresholds from some rows of X, their weights, with workers."""
+        from minrisk.data.binning import fit_binner
+
+        return fit_binner(X, self.binning, self.max_bins, *training)
+
+    def _make_rows(
+        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
+    ) -> Rows:
+        """Rows of X, or of a part of it."""
+        from minrisk.rows.factory import make_rows
+
+        return make_rows("plain", X, part, binner, costs, workers, trainable)
+
+    def _draw_seed(self) -> int:
+        """Seed of everything that is drawn; 0 where nothing is, so that equal models are equal files."""
+        everything = self.max_features == 1 and not isinstance(self.max_features, Integral)
+        if self.subsample == 1 and everything and not self.early_stopping:
+            return 0
+        return super()._draw_seed()
+
+    def _boost(self, data: Prepared, goes_on: bool, bar: ProgressBar) -> None:
+        """Run the rounds and keep what they made, or a constant where they made nothing better."""
+        from minrisk.boosting.loop import Progress, boost, constant
+        from minrisk.boosting.monitors import EarlyStopping, RiskHistory
+        from minrisk.model.additive import AdditiveModel
+        from minrisk.model.packed import pack
+
+        rows, thresholds = data.rows, data.binner.thresholds
+        recipe = self._recipe(rows.costs, thresholds)
+        start = None
+        goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
+        if goes_on:
+            check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
+            start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_.tolist())
+            for part in (rows, data.validation):
+                if part is not None:
+                    part.start_at(start.trees, start.vectors, self.model_.intercept)
+        known = self.train_risk_ if goes_on else np.empty(0)
+        history = RiskHistory(rows.costs.avoidable(known).tolist())
+        monitors: list[Any] = [history]
+        stopping, validated = None, np.empty(0)
+        if data.validation is not None:
+            if goes_on and self.validation_risk_ is not None:
+                validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
+            stopping = EarlyStopping(
+                data.validation, self.n_iter_no_change, data.validation.costs.avoidable(validated).tolist()
+            )
+            monitors.append(stopping)
+        bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
+        progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
+        n = len(progress.trees) // per_round if stopping is None else stopping.best_round
+        unborn = n == 0 and (stopping is not None or not recipe.fit_intercept)
+        if self._learnt_nothing(unborn, history.risks[n], rows.costs):
+            n, known, validated = 0, np.empty(0), np.empty(0)
+            scores = self._constant(recipe.loss.link(rows.costs), data.costs)
+            progress = constant(rows, recipe, scores)
+            history.risks = [rows.risk()]
+            if stopping is not None:
+                stopping.rows.start_at((), (), scores)
+                stopping.risks = [stopping.rows.risk()]
+        assert progress.intercept is not None
+        vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
+        packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.costs)
+        self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
+        self.n_iter_ = n
+        self.train_loss_ = np.array(progress.losses[: n + 1])
+        self.train_risk_ = _as_stated(rows.costs, known, history.risks)[: n + 1]
+        self.validation_risk_ = None
+        if stopping is not None:
+            self.validation_risk_ = _as_stated(stopping.rows.costs, validated, stopping.risks)
+        self._log_scale = progress.log_scales[n]
+
+    def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
+        """Whether a constant is to answer: no round counts, or scores decide no better about the training rows."""
+        from minrisk.rows.base import constant_is_better
+
+        return unborn or constant_is_better(risk, costs)
+
+    def _constant(self, link: Link | None, costs: RowCosts) -> FloatArray:
+        """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""
+        from minrisk.model.links import constant_scores
+
+        if link is None:
+            return costs.constant_scores()
+        means = costs.of_decisions()
+        rows = np.bincount(costs.label, weights=costs.weight, minlength=len(means))
+        scores, best = constant_scores(link, rows / rows.sum()), int(np.argmin(means))
+        if scores[best] < scores.max():
+            scores[best] = np.nextafter(scores.max(), np.inf)
+        return scores
+
+    def _facts(self) -> dict[str, Any]:
+        """What a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
+        return {"log_scale": float(self._log_scale)}
+
+    def _restore_facts(self, facts: dict[str, Any]) -> None:
+        """Take back what `_facts` gave."""
+        self._log_scale = float(facts["log_scale"])
+        self.validation_risk_ = getattr(self, "validation_risk_", None)

@@ -1,0 +1,81 @@
+"""The average of a pool's members as one additive model, and what is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.boosting.loop import Progress
+from minrisk.costs.units import LARGEST
+from minrisk.ensemble.blending import Pool
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.packed import pack
+from minrisk.model.projection import Projection
+from minrisk.model.rounded_vectors import RoundedVectors
+from minrisk.model.trees import CONSTANT
+from minrisk.rows.base import RowCosts
+
+
+def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
+    """The average as one model, whose rounds hold a tree of every member; the projection only where it is used."""
+    longest, smooth = max(fit.n_rounds for fit in pool.boosted), None
+    intercept = np.zeros(pool.scores.shape[1])
+    members: list[tuple[Progress, int, float, float]] = []
+    for fit, share, weight in zip(pool.fits, pool.shares, pool.weights, strict=True):
+        for member in fit.members:
+            intercept += share / len(fit.members) * np.asarray(member.intercept)
+        if fit.smooth is not None:
+            smooth = fit.smooth.times(share)  # one member, of all rows
+        else:
+            n = len(fit.members)
+            members += [(member, fit.n_rounds, share / n, weight / n) for member in fit.members]
+    D = pool.scores.shape[1]
+    trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)))]
+    for t in range(longest):
+        vectors = []
+        for member, last, factor, weight in members:
+            grown = t < min(last, len(member.trees))  # a member that is done stands still
+            trees.append(member.trees[t] if grown else CONSTANT)
+            vectors.append(factor * member.vectors[t] if grown else np.zeros((1, D)))
+            weights.append(weight)
+        rounded.append(RoundedVectors.of(np.concatenate(vectors)))
+    packed = pack(trees)
+    gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))[packed.named]).astype(np.float32)
+    packed = replace(packed, gain=gain)  # which nothing but importances is computed from
+    if projection is not None:
+        used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
+        number = np.arange(n_features + projection.n_columns)
+        number[n_features + used] = n_features + np.arange(len(used))
+        packed.feature[:] = number[packed.feature]
+        projection = projection.take(used) if len(used) else None
+    return AdditiveModel(
+        packed, RoundedVectors.joined(rounded), intercept, n_features, pool.link, len(members), pool.temperature,
+        projection, smooth,
+    )  # fmt: skip
+
+
+def mean_losses(pool: Pool) -> FloatArray:
+    """Training loss before round 1 and after every round, averaged over all boosters; the last one goes on."""
+    n = 1 + max(fit.n_rounds for fit in pool.boosted)
+    curves = [member.losses[: fit.n_rounds + 1] for fit in pool.boosted for member in fit.members]
+    padded = np.array([curve + curve[-1:] * (n - len(curve)) for curve in curves])
+    with np.errstate(over="ignore"):  # of costs near the end of float64
+        means = padded.mean(axis=0)
+        bounded = np.minimum((padded / len(padded)).sum(axis=0), LARGEST)
+    return np.asarray(np.where(np.isfinite(means), means, bounded))
+
+
+def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:
+    """A line per kind: plain values, mean stated costs; `risk` is the pool's, as validated."""
+    lines, shares = [], [*pool.weights, *([0.0] * len(pool.dropped))]
+    for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
+        lines.append({
+            "surrogate": fit.kind.task.surrogate, "variant": fit.kind.name, "share": share,
+            "n_rounds": fit.n_rounds, "temperature": fit.temperature,
+            "risk": costs.at(fit.seen).stated(fit.risk) if np.isfinite(fit.risk) else None,
+            "pooled_risk": costs.stated(risk) if np.isfinite(risk) else None, "seconds": fit.seconds,
+        })  # fmt: skip
+    return lines

@@ -1,0 +1,83 @@
+"""Every number that `MinRiskClassifier` is made with, beside its parameters: what it measures, and why it is so.
+
+Where a comment says what a number brings, `benchmarks/NOTEBOOK.md` has the measurement. Numbers that only keep rounding
+from deciding stand where they are used.
+"""
+
+from __future__ import annotations
+
+# -- folds and rounds --------------------------------------------------------------------------------------------------
+FOLDS = 4  # members of a kind, unless `cv` says otherwise
+FIRST_CHECKPOINT = 5  # rounds before left-out rows are looked at for the first time
+CHECKPOINT_RATIO = 1.25  # of a checkpoint's round to that of the one before
+FIRST_FALL = 0.005  # share of the loss, by which the first checkpoint that counts must be better than no rounds
+LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later one must: half of the rounds
+PATIENCE, GRACE = 1.25, 5  # stop at a round above this many times the best one, and so many rounds more
+SLOW_START = 40  # rounds without any gain, after which the features say nothing
+LAST_ROUNDS = 5  # rounds without its fold, of a member, for which it has one on all rows
+LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
+
+# -- temperature -------------------------------------------------------------------------------------------------------
+TEMPERATURE_STEP = 1.15  # ratio of one temperature that is tried to the next
+TEMPERATURES = (0.2, 20.0)  # the range that is searched
+CAUTION = 0.5  # rows of another class than scores of left-out rows could know: Krichevsky and Trofimov's estimate
+LEAST_PROBABILITY = 1e-12  # of a row's class in a log-loss: one row must not decide
+
+# -- trees of plain members --------------------------------------------------------------------------------------------
+FEWEST_LEAVES = 24  # of a tree, or less on few rows:
+ROWS_OF_FEW_LEAVES = 20  # of the training rows, for each leaf up to the fewest
+FEWEST_ON_FEW_ROWS = 8  # leaves, however few the rows
+FEWEST_WITH_MANY_FEATURES = 16  # likewise, with more features than rows: weak signals take more splits to add up
+ROWS_OF_LEAF = 40  # of the training rows, for each leaf beyond the fewest
+MOST_LEAVES = 64  # or 8 for each class while
+LEAVES_OF_CLASS = 8
+MOST_LEAF_NUMBERS = 8192  # numbers in a tree's vectors, with more than 64 leaves
+FEATURE_SHARE = 0.4  # of the features, that a node looks at
+MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
+NEWTON_SMOOTHING = 10.0  # times `smoothing`: a Newton step needs more of it than a closed form
+FEWEST_BINS, MOST_BINS = 16, 256  # of a feature
+ROWS_OF_BIN = 64  # of the training rows, for each bin
+ROWS_OF_FINE_BIN = 16  # likewise where features are few, and each must tell its boundaries alone:
+ALL_BINS = 512  # bins of all features together, up to which they are few
+
+# -- challengers -------------------------------------------------------------------------------------------------------
+SHARES = 8  # a challenger's share is a multiple of 1/8
+LEAST_GAIN = 0.005  # share of the log-loss, that a challenger has to take off
+SMALLEST_LOSS = 1e-3  # mean log-loss below which gains count as if it were this: no mistakes, nothing to gain
+
+# "small" and "tiny": rules without noise
+SMALL_LEAVES, TINY_LEAVES = 8, 4  # of a tree
+SMALL_FEATURES = 20  # looked at in a split of theirs, at least
+ROWS_OF_SMALL_BIN = 4  # for each bin of theirs: rules are sharper than the usual bins
+SMALL_BINS_FROM = 1000  # rows: fewer have the usual bins; finer ones bring nothing there and take a tenth more time
+TINY_VALUES, TINY_CLASSES, TINY_ROWS = 10, 10, 1 << 15  # at most (values of a feature in the mean), for tiny trees
+
+# "linear": boundaries across the features
+LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble their number
+LINEAR_FEATURES = 2000  # of X, at most: principal axes take d^3 steps
+PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together
+DISCRIMINANT_SPACE = 100  # principal components that discriminant directions are sought in
+MOMENT_ROWS, MOMENT_VALUES = 20_000, 1 << 22  # that moments are computed from, at most
+
+# "smooth": boundaries that trees make of stairs
+LANDMARKS = 128  # at most; 400 bring nothing more on a few hundred rows
+REACH = 3.0  # variance of a kernel over the median squared distance of two landmarks: wide ones, for what trees lack
+PENALTY, BEND = 0.03, 8  # share of the rows' weight, and rounds in which it falls to a quarter
+SMOOTH_ROWS = 1 << 12  # at most: of more, trees learn what is smooth (1.00 of the risk on 1000 to 6000 rows)
+SMOOTH_SCORES, SMOOTH_VALUES = 1 << 17, 1 << 20  # rows times classes, and times features: a small part of a fit's time
+SMOOTH_GAIN, SMOOTH_GAIN_OF_MANY, MANY_ROWS = 0.02, 0.04, 1000  # as LEAST_GAIN, on fewer rows than these, and on more
+SMOOTH_SHARE = 7 / 8  # at most: the rest is left to trees, so that the model has rounds
+ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members cost little and are judged by all folds at once
+
+# -- costs that differ by row ------------------------------------------------------------------------------------------
+COST_LEARNING_RATE = 0.2  # times `learning_rate`: costs are smooth where classes are not
+COST_ROWS = 20  # of a class: fewer have mean costs only
+COST_FIRST_FALL, COST_LEAST_FALL = 0.02, 0.005  # shares of the squared error: the first checkpoint, and later ones
+COST_PATIENCE = 2.0  # stop at a round above this many times the best one, and GRACE more
+
+# -- threads and memory ------------------------------------------------------------------------------------------------
+SHARED_VALUES = 1 << 13  # binned values, below which threads cost more than they bring
+RESTING_SCORES = 1 << 17  # from which on members that wait for the others free what the next round fills anew,
+FORGETTING_SCORES = 1 << 19  # and their scores, which their trees bring back
+TOGETHER_SCORES = 1 << 21  # beyond which members train one after another, a checkpoint at a time: less memory
+LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of them would be the peak of memory

@@ -1,0 +1,261 @@
+"""Plain members: boosted trees with a vector in every leaf, on the features."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from minrisk._kernels import links
+from minrisk._memory import empty
+from minrisk._sums import weighted_sum
+from minrisk._typing import FloatArray, IntArray
+from minrisk._workers import Workers
+from minrisk.boosting.loop import Progress, Recipe, boost, constant
+from minrisk.boosting.monitors import Monitor
+from minrisk.ensemble import defaults
+from minrisk.ensemble.calibration import log_frequencies
+from minrisk.ensemble.columns import Columns
+from minrisk.ensemble.cross_fitting import CrossFit, last_rounds, without
+from minrisk.ensemble.kinds.base import Kind, Settings, Task
+from minrisk.learners.vector_tree import VectorTrees
+from minrisk.losses.base import EXPONENTIAL, Loss
+from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
+from minrisk.losses.surrogates import surrogate_loss
+from minrisk.model.decisions import LINK_KERNELS
+from minrisk.rows.base import RowCosts, constant_is_better
+from minrisk.rows.local.rows import LocalRows
+from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
+from minrisk.validation import share_of
+
+STARTS_AT_ZERO = "softmax"  # the link of boosters that do; others start from the best constant
+
+
+def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
+    """Of a tree that is grown on so many rows; weak signals in many features take more splits to add up."""
+    of_classes = min(defaults.LEAVES_OF_CLASS * n_outputs, defaults.MOST_LEAF_NUMBERS // n_outputs)
+    many = n_features > n_rows
+    least = defaults.FEWEST_WITH_MANY_FEATURES if many else defaults.FEWEST_ON_FEW_ROWS
+    fewest = min(defaults.FEWEST_LEAVES, max(least, n_rows // defaults.ROWS_OF_FEW_LEAVES))
+    return max(fewest, min(max(defaults.MOST_LEAVES, of_classes), n_rows // defaults.ROWS_OF_LEAF))
+
+
+def usual_share(n_features: int) -> float:
+    """Of the features, that a node looks at."""
+    return min(defaults.FEATURE_SHARE, defaults.MOST_LOOKED_AT / n_features)
+
+
+def usual_trees(
+    settings: Settings, n_rows: int, n_outputs: int, thresholds: tuple[FloatArray, ...], n_seen: int
+) -> VectorTrees:
+    """Trees for so many rows and features."""
+    sketch = settings.sketch
+    return VectorTrees(
+        max_leaf_nodes=settings.max_leaf_nodes or usual_leaves(n_rows, n_outputs, n_seen),
+        thresholds=thresholds,
+        max_depth=settings.max_depth or 64,
+        min_samples_leaf=settings.min_samples_leaf,
+        max_features=share_of(settings.max_features or usual_share(n_seen), n_seen),
+        sketch=None if sketch is not None and sketch > 2 * n_outputs else sketch,
+        search_rows=settings.search_rows,
+    )
+
+
+def recipe_of(settings: Settings, loss: Loss, costs: RowCosts, trees: VectorTrees, seen: IntArray) -> Recipe:
+    """Boosting of these trees on the columns `seen`."""
+    exponential = EXPONENTIAL in loss.traits
+    return Recipe(
+        loss=loss,
+        family=trees,
+        solver=LeafClosedForm() if exponential else LeafNewton(defaults.NEWTON_SMOOTHING * settings.smoothing),
+        smoothing=settings.smoothing,
+        learning_rate=settings.learning_rate,
+        fit_intercept=exponential,
+        start=loss.start(costs) if isinstance(loss, GuessAverseLoss) else None,
+        subsample=settings.subsample,
+        features=seen,
+    )
+
+
+class TreeMember:
+    """One booster in training; see `minrisk.ensemble.cross_fitting.Member`.
+
+    Parameters
+    ----------
+    rows : LocalRows
+        With the rows that are left out.
+    weight : ndarray
+        Of the left-out rows; 0 where the member cannot know the class.
+    recipe : Recipe
+    seed : int
+    watching : sequence of Monitor
+    """
+
+    def __init__(
+        self, rows: LocalRows, weight: FloatArray, recipe: Recipe, seed: int, watching: Sequence[Monitor]
+    ) -> None:
+        self.rows, self.weight, self.recipe, self.seed, self.watching = rows, weight, recipe, seed, watching
+        self.progress: Progress | None = None
+        self.reached = -1
+        self.seconds = 0.0
+        self._scores: dict[int, FloatArray] = {}  # of the left-out rows by checkpoint
+        self._forgets = rows.scores.size > defaults.FORGETTING_SCORES
+
+    def train(self, rounds: Sequence[int]) -> None:
+        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
+        begun, last = time.perf_counter(), self.progress
+        last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
+        for n_rounds in rounds:
+            assert last.intercept is not None
+            left_out = self.rows.left_out_scores(last.trees[:n_rounds], last.vectors[:n_rounds], last.intercept)
+            kept = empty(left_out.shape, np.float32)  # half the memory
+            with np.errstate(over="ignore"):  # scores that a learning rate far above 1 may make
+                kept[:] = left_out
+            self._scores[n_rounds] = kept
+        self.reached = rounds[-1]
+        if self.rows.scores.size > defaults.RESTING_SCORES:
+            last.totals = last.whole = None
+            self.rows.rest(self._forgets)
+        self.progress = last
+        self.seconds += time.perf_counter() - begun
+
+    def scores(self, n_rounds: int) -> np.ndarray:
+        """Of the left-out rows at a checkpoint, (m, D); on large data they are made again when asked for again."""
+        if n_rounds in self._scores:
+            return self._scores.pop(n_rounds) if self._forgets else self._scores[n_rounds]
+        made = self.result(n_rounds)
+        assert made.intercept is not None
+        return self.rows.left_out_scores(made.trees, made.vectors, made.intercept)
+
+    def result(self, n_rounds: int) -> Progress:
+        """The first rounds."""
+        made = self.progress
+        assert made is not None
+        return Progress(
+            made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1]
+        )
+
+    def constant(self) -> Progress:
+        """What it knows without a tree: the logarithms of the class frequencies, half a row added to each.
+
+        Trained on costs: minus the logarithms of what each decision costs.
+        """
+        if self.recipe.loss.link(self.rows.costs) is None:
+            return constant(self.rows, self.recipe, self.rows.costs.constant_scores())
+        rows, log_p = log_frequencies(self.rows.costs)
+        return Progress(intercept=log_p, losses=[-float(weighted_sum(rows, log_p)) / float(rows.sum())])
+
+
+class Plain(Kind):
+    """Boosted trees; other kinds of trees differ in what they see and how they are grown.
+
+    `workers` train its members side by side; above `TOGETHER_SCORES` these are one thread, and members have them all.
+    """
+
+    name = "plain"
+    place = "plain"
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.threads = task.workers if self.columns.binned.size >= defaults.SHARED_VALUES else Workers()
+        self.wait = 0.0  # of costs far apart the dearest come first: a round leaves e^-rate of a loss, about
+        if task.link is None:
+            self.wait = log_ratio(task.costs) / task.settings.learning_rate
+        together = len(task.costs.label) * task.costs.table.shape[1] <= defaults.TOGETHER_SCORES
+        self.workers, self.inside = (self.threads, Workers()) if together else (Workers(), self.threads)
+
+    @property
+    def columns(self) -> Columns:
+        """What members look at."""
+        return self.task.table.columns
+
+    def seen(self, fold: int) -> IntArray:
+        """Numbers of the columns that the member of a fold sees."""
+        return np.arange(self.task.table.n_features)
+
+    def shaped(self, trees: VectorTrees, n_seen: int) -> VectorTrees:
+        """How its trees differ from the usual ones."""
+        return trees
+
+    # -- members -------------------------------------------------------------------------------------------------
+    def _member(self, fold: int, left_out: tuple[int, int], workers: Workers) -> TreeMember:
+        task, columns = self.task, self.columns
+        costs, judging = without(task.costs, *left_out)
+        rows = LocalRows(
+            columns.binned, columns.n_bins, costs, workers, left_out=left_out, index=lambda: columns.index
+        )
+        recipe = self.recipe(rows, self.seen(fold))
+        return TreeMember(rows, judging, recipe, task.seed + fold, task.watching)
+
+    def recipe(self, rows: LocalRows, seen: IntArray) -> Recipe:
+        """A member's: the task's surrogate with trees for as many rows and columns."""
+        settings, costs = self.task.settings, rows.costs
+        usual = usual_trees(settings, costs.n_rows, rows.n_outputs, self.columns.thresholds, len(seen))
+        loss = surrogate_loss(self.task.surrogate, costs)
+        return recipe_of(settings, loss, costs, self.shaped(usual, len(seen)), seen)
+
+    def member(self, fold: int) -> TreeMember:
+        """A member to be trained on the other folds."""
+        return self._member(fold, self.task.table.fold(fold), self.inside)
+
+    def finish(self, fit: CrossFit, most: int) -> CrossFit:
+        """With the last rounds of its members; what left-out rows have said of it stands."""
+        begun, more = time.perf_counter(), last_rounds(self.task.costs.n_rows, fit.n_rounds, most)
+        if not more:
+            return fit
+        n_rounds = fit.n_rounds + more
+        members = self.workers.map(lambda f: self._finished(f, fit.members[f], n_rounds), range(len(fit.members)))
+        return fit._replace(members=members, n_rounds=n_rounds, seconds=fit.seconds + time.perf_counter() - begun)
+
+    def _finished(self, fold: int, made: Progress, n_rounds: int) -> Progress:
+        """The member of this fold, gone on to so many rounds on all rows."""
+        member = self._member(fold, (0, 0), self.inside)
+        assert made.intercept is not None
+        member.rows.start_at(made.trees, made.vectors, made.intercept)
+        member.progress = made  # what `result` gives of it does not hold the rows
+        so_far = member.result(n_rounds)
+        member.progress = boost(member.rows, member.recipe, n_rounds, member.seed, self.task.watching, so_far)
+        return member.result(n_rounds)
+
+    # -- where no row is left out ----------------------------------------------------------------------------------
+    def unsure(self, most: int) -> CrossFit:
+        """One member of all rows where these are too few to leave any out: what is known without trees, hardly changed.
+
+        Nothing says how often its trees are right. What they say of a row counts as half a row more of a class: at most
+        3/2 times the odds of the class frequencies or, trained on costs, the ratio of what two decisions cost.
+        """
+        member, n_rounds = self._member(0, (0, 0), self.threads), min(most, defaults.FIRST_CHECKPOINT)
+        member.train([n_rounds])
+        made = member.result(n_rounds)
+        spread = float(np.ptp(member.rows.scores - made.intercept, axis=1).max()) / np.log(1.0 + defaults.CAUTION)
+        if self.task.link is None:  # whose scores have no temperature
+            temperature, made.intercept = 1.0, self.task.costs.constant_scores()
+            made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]
+        else:
+            kind, slope = LINK_KERNELS[self.task.link]
+            temperature, log_p = slope * spread or 1.0, log_frequencies(member.rows.costs)[1]
+            known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
+            made.intercept = known * temperature / slope
+        return self._of_all_rows(member, made, temperature)
+
+    def alone(self, n_rounds: int) -> CrossFit:
+        """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
+        member = self._member(0, (0, 0), self.threads)
+        member.train([n_rounds])
+        made = member.result(n_rounds)
+        if not made.trees and self.task.link == STARTS_AT_ZERO:
+            made = member.constant()
+        elif self.task.link is None:
+            assert made.intercept is not None
+            member.rows.start_at(made.trees, made.vectors, made.intercept)
+            if constant_is_better(member.rows.risk(), self.task.costs):
+                made = member.constant()
+        return self._of_all_rows(member, made, 1.0)
+
+    def _of_all_rows(self, member: TreeMember, made: Progress, temperature: float) -> CrossFit:
+        """What this member made, without rows that are left out."""
+        none = np.empty((0, member.rows.n_outputs), dtype=np.float32)
+        return CrossFit(
+            self, [made], len(made.trees), temperature, np.arange(0), np.empty(0), none, [], member.seconds
+        )

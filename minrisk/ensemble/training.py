@@ -1,0 +1,246 @@
+"""How `MinRiskClassifier` learns, from top to bottom.
+
+1. `bin_table`: bins of the features, finer ones, and linear features beside them.
+2. `folds_of`: rows into folds, which stand one after another.
+3. `train_pool`: plain members first, each on all folds but one. Members of every other kind are first trained without
+   the first fold only (`trial`).
+4. `challenge`: they are blended into the pool by a share that left-out rows choose, and trained for the other folds;
+   a kind that gets no share is dropped, at a fraction of the price, and of rivals only the one whose pool has the least
+   log-loss goes on. Where all that does no better than a constant, that is the answer.
+5. `Kind.finish`: members go on for some rounds on all rows; `minrisk.ensemble.average` makes one model of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._workers import Workers
+from minrisk.boosting.monitors import ProgressBar
+from minrisk.ensemble.average import report
+from minrisk.ensemble.blending import (
+    Judge,
+    Pool,
+    drop,
+    join,
+    loss_of,
+    or_constant,
+    or_frequencies,
+    pool_of,
+    validated_risk,
+)
+from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
+from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression, mean_costs
+from minrisk.ensemble.cross_fitting import CrossFit, Member, cross_fit, first_rounds, last_rounds
+from minrisk.ensemble.folds import folds_of
+from minrisk.ensemble.kinds import CHALLENGERS, Kind, Plain, Settings, Table, Task
+from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
+from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
+from minrisk.model.projection import Projection
+from minrisk.rows.base import RowCosts
+
+
+class Plan(NamedTuple):
+    """What the caller of a fit has to say beside the rows and `Settings`."""
+
+    surrogates: tuple[str, ...]  # the most promising first; the others within the time budget
+    n_estimators: int
+    cv: Any
+    pool: bool
+    binning: str
+    max_bins: int | None
+    time_budget: float | None
+    seed: int
+
+
+class Trained(NamedTuple):
+    """What a fit has found."""
+
+    pool: Pool
+    projection: Projection | None
+    tried: list[dict[str, Any]]  # lines of `report`
+    costs: CostRegression | None  # where costs differ by row and there are probabilities
+
+
+def train(
+    X: np.ndarray, y: Labels, rows: IntArray, costs: RowCosts, n_classes: int, matrix: FloatArray | None, plan: Plan,
+    settings: Settings, workers: Workers, bar: ProgressBar,
+) -> Trained:  # fmt: skip
+    """Train a pool for each surrogate, and keep the one of least validated risk.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, d)
+    y : ndarray of shape (N,)
+        For splitters that `cv` may be.
+    rows : ndarray of int, (n,)
+        Of X, that count.
+    costs : RowCosts
+        Theirs, as stated.
+    n_classes : int
+    matrix : ndarray of shape (K, D), optional
+        The costs, where all rows share one matrix.
+    plan, settings
+    workers : Workers
+    bar : ProgressBar
+        Told what is being done.
+    """
+    begun = time.perf_counter()
+    table, costs, projection = bin_table(X, y, rows, costs, matrix is None, plan, workers)
+    judge = Judge(costs, mean_costs(costs, n_classes) if matrix is None else matrix)
+    blind = RowCosts(1.0 - np.eye(n_classes), costs.label, costs.weight, costs.label)
+    best, least, tried = None, np.inf, list[dict[str, Any]]()
+    for surrogate in plan.surrogates:
+        if best and time.perf_counter() - begun + best.seconds > (plan.time_budget or 0.0):
+            break
+        bar.part(surrogate, len(plan.surrogates) if plan.time_budget else 1)
+        posterior = surrogate in POSTERIOR
+        trained_on = blind if posterior else costs
+        link = surrogate_loss(surrogate, blind).link(blind) if posterior else None
+        task = Task(table, surrogate, trained_on, link, settings, plan.seed, workers, bar.watching)
+        challengers = CHALLENGERS if plan.pool and posterior and table.n_folds > 1 else ()
+        kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
+        found = train_pool(Plain(task), kinds, plan.n_estimators, judge, plan.cv != 1, bar)
+        risk = validated_risk(found, judge)
+        tried += report(found, risk, costs)
+        if risk < least or best is None:
+            best, least = found, risk
+    assert best is not None
+    regression = None
+    if matrix is None and best.link is not None:
+        regression = fit_cost_regression(table, costs, judge.matrix, settings, plan.n_estimators, plan.seed, workers)
+    return Trained(best, projection, tried, regression)
+
+
+def bin_table(
+    X: np.ndarray, y: Labels, rows: IntArray, costs: RowCosts, per_row: bool, plan: Plan, workers: Workers
+) -> tuple[Table, RowCosts, Projection | None]:
+    """The rows as members see them, fold after fold, their costs in that order, and the linear features."""
+    weight = np.zeros(len(X))
+    weight[rows] = costs.weight
+    usual, fine = usual_bins(plan.binning, plan.max_bins, costs.n_rows, X.shape[1])
+    columns = bin_columns(X, rows, weight, plan.binning, workers, usual)
+    differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
+    folds = folds_of(plan.cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by)
+    if folds.max() == 0:
+        return Table(X, rows, folds, columns, columns, None), costs, None
+    finer, projection, linear = None, None, None
+    if plan.pool:
+        if fine != usual:
+            finer = bin_columns(X, rows, weight, plan.binning, workers, fine)
+        columns, projection, linear = linear_columns(
+            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers
+        )
+    order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others
+    for part in (columns, finer):
+        if part is not None:
+            part.reorder(order)
+    return Table(X, rows[order], folds[order], columns, finer or columns, linear), costs.at(order), projection
+
+
+# -- a pool ------------------------------------------------------------------------------------------------------------
+class Trial(NamedTuple):
+    """Members of a kind for the first folds, and what the rows of these say."""
+
+    kind: Kind
+    members: list[Member]
+    fit: CrossFit
+
+
+def train_pool(
+    plain: Plain, challengers: Sequence[Kind], most: int, judge: Judge, unsure: bool = False,
+    bar: ProgressBar | None = None,
+) -> Pool:  # fmt: skip
+    """Train plain members, then those of the other kinds that left-out rows give a share.
+
+    With one fold nothing is left out: then there is one plain member, `unsure` where rows are too few to leave any out.
+    The average keeps its temperature through the last rounds: new rows are as new to each member as those that it left
+    out.
+
+    Parameters
+    ----------
+    plain : Plain
+    challengers : sequence of Kind
+        None without a link, where there is nothing to average.
+    most : int
+        Rounds in all.
+    judge : Judge
+        Has the costs that decisions are judged by.
+    """
+    bar, task, workers = bar or ProgressBar(False), plain.task, plain.workers
+    folds, n_folds = task.table.folds, task.table.n_folds
+    if n_folds == 1:
+        bar.phase("one member", most, most=most)
+        return pool_of(plain.unsure(most) if unsure else plain.alone(most), judge)
+    n_rounds = first_rounds(task.costs.n_rows, most)
+    groups = [list(group) for _, group in itertools.groupby(challengers, key=attrgetter("place"))]
+    phases = Phases(bar, task.costs.n_rows, [n_folds, *(n_folds * group[0].makes_rounds for group in groups)], most)
+    phases.begin("plain members", n_folds, 1)
+    members = [plain.member(fold) for fold in range(n_folds)]
+    pool = pool_of(cross_fit(plain, members, folds, n_rounds, workers), judge)
+    fit, constants = pool.fits[0], [member.constant() for member in members]
+    if pool.link is None:
+        pool = or_constant(pool, constants, judge)
+    del members  # they hold memory
+    phases.usual = fit.judged[-1][0]
+    if workers.n > 1:
+        phases.begin("challengers", len(groups), 1)
+    ahead = workers.map(lambda kind: trial(kind, n_rounds), challengers) if workers.n > 1 else []
+    for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
+        phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
+        trials = [ahead.pop(0) if ahead else trial(kind, n_rounds) for kind in rivals]
+        pool = challenge(pool, trials, n_rounds, workers, judge)
+    if pool.link == STARTS_AT_ZERO:
+        pool = or_frequencies(pool, fit, constants, judge)
+    phases.finish(pool.fits)
+    return pool._replace(fits=[fit.kind.finish(fit, most) for fit in pool.fits])
+
+
+def trial(kind: Kind, n_rounds: int) -> Trial:
+    """Train members of a kind for the first folds, as many as tell."""
+    table = kind.task.table
+    members = kind.members(0, min(kind.tried_on, table.n_folds))
+    return Trial(kind, members, cross_fit(kind, members, table.folds, n_rounds, Workers()))
+
+
+def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, judge: Judge) -> Pool:
+    """The pool with the best of these rivals in it, trained for all folds, if left-out rows give it a share."""
+    losses = [loss_of(join(pool, tried.fit, judge), tried.fit) for tried in trials]
+    best = int(np.argmin(losses)) if np.isfinite(min(losses)) else -1
+    for number, tried in enumerate(trials):
+        if number != best:
+            pool = drop(pool, tried.fit, judge)
+    if best < 0:
+        return pool
+    kind, first, _ = trials[best]
+    table = kind.task.table
+    members = [*first, *kind.members(len(first), table.n_folds)]
+    fit = cross_fit(kind, members, table.folds, n_rounds, workers)
+    return join(pool, fit, judge) or drop(pool, fit, judge)
+
+
+class Phases:
+    """What a progress bar is told of a pool: a member is expected to take as many rounds as the plain ones have.
+
+    `coming` says how many members that make rounds each kind may bring, the plain one first.
+    """
+
+    def __init__(self, bar: ProgressBar, n_rows: int, coming: list[int], most: int) -> None:
+        self.bar, self.n_rows, self.coming, self.most = bar, n_rows, coming, most
+        self.usual = self.longest = first_rounds(n_rows, most)
+
+    def begin(self, what: str, members: int, number: int) -> None:
+        """So many members, before the kinds from this number on; last rounds are for all kinds until they begin."""
+        later, last = sum(self.coming[number:]) * self.usual, last_rounds(self.n_rows, self.usual, self.most)
+        self.bar.phase(what, members * self.usual, later + sum(self.coming) * last, self.longest)
+
+    def finish(self, fits: list[CrossFit]) -> None:
+        """The last rounds, on all rows."""
+        more = [last_rounds(self.n_rows, fit.n_rounds, self.most) * len(fit.members) for fit in fits]
+        self.bar.phase("last rounds", sum(more))
