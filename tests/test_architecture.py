@@ -46,6 +46,9 @@ def imported_modules(path):
             for alias in node.names:
                 inside = f"{node.module}.{alias.name}"
                 yield inside if inside in MODULES else node.module
+            for folder in (ROOT.parent.joinpath(*node.module.split(".")), *ROOT.parent.joinpath(*node.module.split(".")).parents):
+                if (folder / "__init__.py").is_file() and folder not in (ROOT, *path.parents):  # run before it
+                    yield ".".join((*folder.relative_to(ROOT.parent).parts, "__init__"))
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "minrisk")
 
@@ -107,8 +110,8 @@ def loops_over_rounds(path):
     """Lines of loops whose bounds or conditions speak of rounds, and that are no comprehension."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, (ast.For, ast.While)):
-            bounds = ast.unparse(node.iter if isinstance(node, ast.For) else node.test)
-            if re.search(r"\bn_rounds\b|^seeds$|\breached <", bounds):
+            told = r"\bn_rounds\b|^seeds$" if isinstance(node, ast.For) else r"\breached\b"
+            if re.search(told, ast.unparse(node.iter if isinstance(node, ast.For) else node.test)):
                 yield node.lineno
 
 

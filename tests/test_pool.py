@@ -14,10 +14,9 @@ from minrisk.ensemble.average import mean_losses, pooled_model, report
 from minrisk.ensemble.blending import Judge, Pool, blend, validated_risk
 from minrisk.ensemble.calibration import fit_temperature, log_loss
 from minrisk.ensemble.columns import Columns, linear_columns
-from minrisk.ensemble.cross_fitting import CrossFit
 from minrisk.ensemble.defaults import LAST_ROUNDS_FROM, LEAST_GAIN, LINEAR_FEATURES, PRINCIPAL, SHARES
 from minrisk.ensemble.folds import fold_numbers
-from minrisk.ensemble.kinds import Kind, Table, Task
+from minrisk.ensemble.kind import CrossFit, Kind, Table, Task
 from minrisk.ensemble.training import train_pool
 from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection

@@ -35,7 +35,8 @@ from minrisk.ensemble.defaults import (
     TEMPERATURES,
 )
 from minrisk.ensemble.folds import fold_numbers, folds_of
-from minrisk.ensemble.kinds import CHALLENGERS, Kind, Plain, Settings, Table, Task
+from minrisk.ensemble.kind import Kind, Settings, Table, Task
+from minrisk.ensemble.kinds import CHALLENGERS, Plain
 from minrisk.ensemble.kinds.plain import usual_leaves, usual_share
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss

@@ -16,7 +16,7 @@ from minrisk._workers import Workers
 from minrisk.ensemble import defaults
 from minrisk.ensemble.average import pooled_model
 from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS
-from minrisk.ensemble.kinds import Table, Task
+from minrisk.ensemble.kind import Table, Task
 from minrisk.ensemble.kinds.smooth import Smooth, SmoothMember
 from minrisk.ensemble.landmarks import fit_basis
 from minrisk.model import smooth as module

@@ -206,7 +206,7 @@ class MinRiskClassifier(BoostedClassifier):
     ) -> None:
         """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
         from minrisk.ensemble.average import mean_losses, pooled_model
-        from minrisk.ensemble.kinds import Settings
+        from minrisk.ensemble.kind import Settings
         from minrisk.ensemble.training import Plan, train
 
         rows, costs = self._counted(X, y, sample_weight, cost, False)

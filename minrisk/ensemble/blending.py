@@ -17,7 +17,7 @@ from minrisk._typing import Codes, FloatArray
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import fit_temperature, log_loss
-from minrisk.ensemble.cross_fitting import CrossFit
+from minrisk.ensemble.kind import CrossFit
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.model.decisions import least_cost
 from minrisk.model.links import Link

@@ -26,7 +26,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.cross_fitting import checkpoints
-from minrisk.ensemble.kinds.base import Settings, Table
+from minrisk.ensemble.kind import Settings, Table
 from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.packed import pack

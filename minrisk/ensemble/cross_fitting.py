@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import methodcaller
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,47 +11,10 @@ from minrisk._memory import empty
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import fit_temperature
-from minrisk.model.smooth import SmoothScores
+from minrisk.ensemble.kind import CrossFit, Kind, Member
 from minrisk.rows.base import RowCosts
-
-if TYPE_CHECKING:
-    from minrisk.ensemble.kinds.base import Kind
-
-
-class Member(Protocol):
-    """One member in training, and the scores of the rows that it does not see, at every checkpoint."""
-
-    weight: FloatArray  # of its left-out rows; 0 where it knows nothing of the class
-    seconds: float
-    reached: int  # the last checkpoint's round; -1: none
-
-    def train(self, rounds: Sequence[int]) -> None:
-        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
-
-    def scores(self, n_rounds: int) -> np.ndarray:
-        """Of the left-out rows at a checkpoint, (m, D) float32."""
-
-    def result(self, n_rounds: int) -> Progress:
-        """The first rounds."""
-
-
-class CrossFit(NamedTuple):
-    """The members of a kind, the rounds and the temperature that left-out rows chose, and what those rows said."""
-
-    kind: Kind
-    members: list[Progress]
-    n_rounds: int  # of members that have ended, those on all rows as well
-    temperature: float
-    seen: IntArray  # the left-out rows
-    weight: FloatArray  # (m,) theirs; 0 where a member knew nothing of the class
-    scores: np.ndarray  # (m, D) float32, by the member that did not see the row; none once a pool has judged them
-    judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
-    seconds: float
-    risk: float = np.inf  # mean avoidable cost of the decisions about those rows, which a pool fills in
-    smooth: SmoothScores | None = None  # what members without trees end as
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------

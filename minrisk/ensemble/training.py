@@ -37,9 +37,10 @@ from minrisk.ensemble.blending import (
 )
 from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression, mean_costs
-from minrisk.ensemble.cross_fitting import CrossFit, Member, cross_fit, first_rounds, last_rounds
+from minrisk.ensemble.cross_fitting import cross_fit, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
-from minrisk.ensemble.kinds import CHALLENGERS, Kind, Plain, Settings, Table, Task
+from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task
+from minrisk.ensemble.kinds import CHALLENGERS, Plain
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection

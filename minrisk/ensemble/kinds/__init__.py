@@ -5,10 +5,7 @@ Kinds of the same place are rivals: one of them is trained on all folds.
 
 from __future__ import annotations
 
-from minrisk.ensemble.kinds.base import Kind as Kind
-from minrisk.ensemble.kinds.base import Settings as Settings
-from minrisk.ensemble.kinds.base import Table as Table
-from minrisk.ensemble.kinds.base import Task as Task
+from minrisk.ensemble.kind import Kind
 from minrisk.ensemble.kinds.linear import Linear
 from minrisk.ensemble.kinds.plain import Plain as Plain
 from minrisk.ensemble.kinds.small import Small, Tiny

@@ -7,7 +7,7 @@ from typing import Self
 
 from minrisk._typing import IntArray
 from minrisk.ensemble import defaults
-from minrisk.ensemble.kinds.base import Task
+from minrisk.ensemble.kind import Task
 from minrisk.ensemble.kinds.plain import Plain
 from minrisk.learners.vector_tree import VectorTrees
 

@@ -17,8 +17,8 @@ from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import log_frequencies
 from minrisk.ensemble.columns import Columns
-from minrisk.ensemble.cross_fitting import CrossFit, last_rounds, without
-from minrisk.ensemble.kinds.base import Kind, Settings, Task
+from minrisk.ensemble.cross_fitting import last_rounds, without
+from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
@@ -79,7 +79,7 @@ def recipe_of(settings: Settings, loss: Loss, costs: RowCosts, trees: VectorTree
 
 
 class TreeMember:
-    """One booster in training; see `minrisk.ensemble.cross_fitting.Member`.
+    """One booster in training; see `minrisk.ensemble.kind.Member`.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ from minrisk._typing import FloatArray
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import log_frequencies
-from minrisk.ensemble.cross_fitting import CrossFit, without
-from minrisk.ensemble.kinds.base import Kind, Task
+from minrisk.ensemble.cross_fitting import without
+from minrisk.ensemble.kind import CrossFit, Kind, Task
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.ensemble.landmarks import Basis, fit_basis
 from minrisk.model.smooth import SmoothScores
@@ -34,7 +34,7 @@ from minrisk.rows.base import RowCosts
 
 
 class SmoothMember:
-    """One softmax regression in training; see `minrisk.ensemble.cross_fitting.Member`."""
+    """One softmax regression in training; see `minrisk.ensemble.kind.Member`."""
 
     def __init__(self, basis: Basis, costs: RowCosts, left_out: tuple[int, int], judging: FloatArray) -> None:
         self.basis, self.weight, self.reached, self.seconds = basis, judging, -1, 0.0
