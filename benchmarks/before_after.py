@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ def problems() -> dict[str, Callable[[], Any]]:
 
 
 def models(names: list[str] | None = None) -> dict[str, Any]:
-    """By problem: a digest of the file, and for `MinRiskClassifier` the kinds of members in the model."""
+    """By problem: digests of the file and its arrays, and for `MinRiskClassifier` the kinds of members in the model."""
     import minrisk
 
     found = {}
@@ -165,9 +166,20 @@ def models(names: list[str] | None = None) -> dict[str, Any]:
                 line["seconds"] = 0.0
             minrisk.save(model, path)
             kinds = [line["variant"] for line in getattr(model, "selection_", []) if line["share"] > 0.0]
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-            found[name] = {"digest": digest, "members": " ".join(kinds)}
+            found[name] = {"file": digest(path.read_bytes()), "arrays": arrays_of(path), "members": " ".join(kinds)}
     return found
+
+
+def digest(content: bytes) -> str:
+    """Short, of any bytes."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def arrays_of(path: Path) -> str:
+    """Of all that a file holds but its header, which lists the parameters."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name != "header.npy"]
+        return digest(b"".join(name.encode() + archive.read(name) for name in names))
 
 
 # -- speed -------------------------------------------------------------------------------------------------------------
@@ -234,7 +246,11 @@ def compared_models(before: Path, quick: bool) -> list[dict[str, Any]]:
     names = ["rebel", "min risk, rules"] if quick else []
     old, new = (child(tree, "models", *names) for tree in (before, ROOT))
     return [
-        {"problem": name, "same": "yes" if old[name] == found else "no", "members": found["members"]}
+        {
+            "problem": name,
+            **{f"same_{what}": "yes" if old[name][what] == found[what] else "no" for what in ("file", "arrays")},
+            "members": found["members"],
+        }
         for name, found in new.items()
     ]
 

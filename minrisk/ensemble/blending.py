@@ -82,8 +82,7 @@ def blend(
         if not loss < least:
             break
         share, temperature, least = part / defaults.SHARES, tried, loss
-    worthwhile = alone - least > least_gain * max(alone, defaults.SMALLEST_LOSS * float(weight.sum()))
-    return (share, temperature) if worthwhile else (0.0, 1.0)
+    return (share, temperature) if alone - least > least_gain * alone else (0.0, 1.0)
 
 
 # -- pools -------------------------------------------------------------------------------------------------------------

@@ -24,10 +24,8 @@ CAUTION = 0.5  # rows of another class than scores of left-out rows could know: 
 LEAST_PROBABILITY = 1e-12  # of a row's class in a log-loss: one row must not decide
 
 # -- trees of plain members --------------------------------------------------------------------------------------------
-FEWEST_LEAVES = 24  # of a tree, or less on few rows:
-ROWS_OF_FEW_LEAVES = 20  # of the training rows, for each leaf up to the fewest
-FEWEST_ON_FEW_ROWS = 8  # leaves, however few the rows
-FEWEST_WITH_MANY_FEATURES = 16  # likewise, with more features than rows: weak signals take more splits to add up
+FEWEST_LEAVES = 8  # of a tree
+FEWEST_WITH_MANY_FEATURES = 16  # with more features than rows: weak signals take more splits to add up
 ROWS_OF_LEAF = 40  # of the training rows, for each leaf beyond the fewest
 MOST_LEAVES = 64  # or 8 for each class while
 LEAVES_OF_CLASS = 8
@@ -43,7 +41,6 @@ ALL_BINS = 512  # bins of all features together, up to which they are few
 # -- challengers -------------------------------------------------------------------------------------------------------
 SHARES = 8  # a challenger's share is a multiple of 1/8
 LEAST_GAIN = 0.005  # share of the log-loss, that a challenger has to take off
-SMALLEST_LOSS = 1e-3  # mean log-loss below which gains count as if it were this: no mistakes, nothing to gain
 
 # "small" and "tiny": rules without noise
 SMALL_LEAVES, TINY_LEAVES = 8, 4  # of a tree
@@ -65,7 +62,7 @@ REACH = 3.0  # variance of a kernel over the median squared distance of two land
 PENALTY, BEND = 0.03, 8  # share of the rows' weight, and rounds in which it falls to a quarter
 SMOOTH_ROWS = 1 << 12  # at most: of more, trees learn what is smooth (1.00 of the risk on 1000 to 6000 rows)
 SMOOTH_SCORES, SMOOTH_VALUES = 1 << 17, 1 << 20  # rows times classes, and times features: a small part of a fit's time
-SMOOTH_GAIN, SMOOTH_GAIN_OF_MANY, MANY_ROWS = 0.02, 0.04, 1000  # as LEAST_GAIN, on fewer rows than these, and on more
+SMOOTH_GAIN = 0.02  # as LEAST_GAIN: trees' last rounds on all rows, which left-out rows do not know of, bring more
 SMOOTH_SHARE = 7 / 8  # at most: the rest is left to trees, so that the model has rounds
 ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members cost little and are judged by all folds at once
 

@@ -117,7 +117,9 @@ class Kind(ABC):
     place: ClassVar[str]  # in the pool, which rivals strive for: the name of the first of them
     makes_rounds: ClassVar[bool] = True  # of trees
     wait: float = 0.0  # rounds before which nobody loses patience
+    least_gain: float = defaults.LEAST_GAIN  # share of the log-loss, that its members have to take off
     largest_share: float = 1.0
+    tried_on: int = 1  # first folds, whose rows say whether members for the others are trained
     workers: Workers  # that train its members side by side
 
     def __init__(self, task: Task) -> None:
@@ -127,16 +129,6 @@ class Kind(ABC):
     def of(cls, task: Task) -> Self | None:
         """Itself for a task; None where this kind is not tried."""
         return cls(task)
-
-    @property
-    def least_gain(self) -> float:
-        """Share of the log-loss that members have to take off."""
-        return defaults.LEAST_GAIN
-
-    @property
-    def tried_on(self) -> int:
-        """First folds, whose rows say whether members for the others are trained."""
-        return 1
 
     @abstractmethod
     def member(self, fold: int) -> Member:

@@ -85,7 +85,9 @@ class Smooth(Kind):
     def __init__(self, task: Task, basis: Basis) -> None:
         super().__init__(task)
         self.basis, self.workers = basis, task.workers
-        self.largest_share = defaults.SMOOTH_SHARE
+        self.least_gain, self.largest_share = defaults.SMOOTH_GAIN, defaults.SMOOTH_SHARE
+        n = task.costs.n_rows
+        self.tried_on = 1 if n >= defaults.ONE_FOLD_TELLS else n
 
     @classmethod
     def of(cls, task: Task) -> Self | None:
@@ -97,18 +99,6 @@ class Smooth(Kind):
         X = np.asarray(task.table.X[task.table.rows], dtype=np.float64)
         basis = fit_basis(X, task.costs.weight, task.seed)
         return None if basis is None else cls(task, basis)
-
-    @property
-    def least_gain(self) -> float:
-        """More than trees have to bring."""
-        many = self.task.costs.n_rows >= defaults.MANY_ROWS
-        return defaults.SMOOTH_GAIN_OF_MANY if many else defaults.SMOOTH_GAIN
-
-    @property
-    def tried_on(self) -> int:
-        """One fold tells, or all do where rows are few."""
-        n = self.task.costs.n_rows
-        return 1 if n >= defaults.ONE_FOLD_TELLS else n
 
     def _member(self, first: int, last: int) -> SmoothMember:
         costs, judging = without(self.task.costs, first, last)
