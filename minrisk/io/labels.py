@@ -14,6 +14,7 @@ from minrisk._printable import short
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, match_labels, named_beside
+from minrisk.costs.reading import is_uniform
 from minrisk.data.frames import of_cells
 from minrisk.io.arrays import Allowance
 from minrisk.validation import label_array, plain_array
@@ -82,7 +83,7 @@ def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, 
         estimator.cost_ = as_cost(stated, classes)
         if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
             raise ValueError("its costs are not those that were stated.")
-        told = header.get("cost_stated", estimator.cost_ != as_cost(None, classes))  # older files do not say
+        told = header["cost_stated"] if "cost_stated" in header else not is_uniform(estimator.cost_)  # in older files
         estimator._stated = stated if told else None
         estimator.cost = stated if header["cost_given"] else None
 
