@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minrisk._typing import FloatArray, Labels
 from minrisk.data.categories import Categories
 from minrisk.data.frames import Frame
+from minrisk.data.kept import check_name
 from minrisk.data.label_cells import check_labels
 from minrisk.validation import (
     Choice,
@@ -120,6 +121,8 @@ class Inputs:
             return check_numbers(self, categories.coded(X), *y, reset=reset)
         frame.check_names()
         if reset:
+            for name in frame.names:
+                check_name(name)
             self._column_names = tuple(frame.names)
         if frame.is_plain and not categories.columns:
             return check_numbers(self, X, *y, reset=reset)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -663,6 +664,22 @@ def test_a_finished_model_outlives_a_failed_write(folder, tmp_path, monkeypatch,
     assert f"{out} could not be written (No space left on device): the model was saved as {rescued} instead" in line
     assert minrisk.load(rescued).n_iter_ == 2
     assert len(list(tmp_path.glob("*/minrisk-*"))) == 1  # nothing is left where it failed
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError])
+def test_a_model_that_no_model_file_can_hold_is_kept(folder, tmp_path, monkeypatch, error):
+    """What `save` refuses after a finished fit is there for Python all the same."""
+
+    def refuse(model, path):
+        raise error("This model cannot be saved, since it has horns.")
+
+    monkeypatch.setattr(minrisk, "save", refuse)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    out = tmp_path / "m.minrisk"
+    line = refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", out)
+    (kept,) = tmp_path.glob("minrisk-*/m.minrisk.joblib")
+    assert f"it has horns; it was kept as {kept}, which joblib.load reads in Python." in line and not out.exists()
+    assert joblib.load(kept).n_iter_ == 2
 
 
 def test_a_model_that_nothing_can_hold_is_told(folder, tmp_path, monkeypatch):

@@ -51,7 +51,7 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
         return y
     if labels.dtype.kind in "OT":  # T: NumPy's texts of any length
         labels = _checked(labels.astype(object), name, any_kind)
-    elif labels.dtype.kind == "f" and labels.dtype.itemsize > 8:
+    if labels.dtype.kind == "f" and labels.dtype.itemsize > 8:
         labels = labels.astype(np.float64)
     if labels.dtype.kind in "fM" and (absent := np.flatnonzero(labels != labels)).size:  # NaN or NaT
         raise ValueError(_missing(name, labels[absent[0]], absent[0]))

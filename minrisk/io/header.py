@@ -15,8 +15,9 @@ import numpy as np
 import minrisk
 from minrisk.costs.units import LARGEST
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
+from minrisk.data.kept import MOST_BITS, MOST_LETTERS, is_kept, name_in
 from minrisk.io.arrays import Allowance
-from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, short_repr
+from minrisk.io.labels import DTYPE, short_repr
 from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
@@ -63,22 +64,19 @@ class Value(NamedTuple):
     """A label, a category or a parameter as JSON has it."""
 
     letters: float = math.inf  # at most, of a text
-    bits: float = 64  # at most, of a whole number
+    bits: float = MOST_BITS  # at most, of a whole number
 
     def accepts(self, value: Any) -> bool:
-        if isinstance(value, str):
-            return len(value) <= self.letters
-        if isinstance(value, float):
-            return math.isfinite(value)
-        return isinstance(value, int) and value.bit_length() <= self.bits  # truth values are whole numbers
+        return is_kept(value, self.letters, self.bits)
 
     def __str__(self) -> str:
         text = "a text" if self.letters == math.inf else f"a text of at most {self.letters} letters"
-        return f"{text}, a truth value, or a finite number{'' if self.bits == math.inf else ' of at most 64 bits'}"
+        bits = "" if self.bits == math.inf else f" of at most {self.bits} bits"
+        return f"{text}, a truth value, or a finite number{bits}"
 
 
 class Name(NamedTuple):
-    """The name of a column that is no text, as `minrisk.io.labels.name_out` writes it."""
+    """The name of a column that is no text, as `minrisk.data.kept.name_out` writes it."""
 
     def accepts(self, value: Any) -> bool:
         try:
@@ -210,7 +208,7 @@ def depth(text: bytes) -> int:
     inside, level, deepest = 0, 0, 0  # whether a text goes on, as 0 or 1
     for part in _without_escapes(text):
         marks = np.frombuffer(part, dtype=np.uint8)
-        texts = np.cumsum(marks == ord('"'), dtype=np.uint8) + np.uint8(inside)  # from 255 to 0: only odd or even counts
+        texts = np.cumsum(marks == ord('"'), dtype=np.uint8) + np.uint8(inside)  # 255 and 1 are 0: odd or even counts
         levels = level + np.cumsum(np.where(texts % 2, 0, STEPS[marks]), dtype=np.int64)
         inside, level, deepest = int(texts[-1] % 2), int(levels[-1]), max(deepest, int(levels.max()))
     return deepest

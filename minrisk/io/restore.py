@@ -11,8 +11,9 @@ import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category
+from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
-from minrisk.io.labels import name_in, restore_labels, values_in
+from minrisk.io.labels import restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.projection import Projection
@@ -74,7 +75,7 @@ def _categories(contents: Contents) -> Categories:
     columns, begin = [], 0
     flat = contents["category_numbers"] if "categories" in contents.groups else np.empty(0)
     for part in contents.header.get("categories", []):
-        values = tuple(values_in(part["values"], contents.room))
+        values = tuple(values_in(part["values"]))
         end = begin + (len(values) + 1) * part["added"]
         table = flat[begin:end].reshape(len(values) + 1, part["added"])
         columns.append(Category(part["position"], part["name"], values, part["ordered"], table))
