@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import joblib
@@ -350,6 +351,19 @@ def test_without_costs_classes_that_the_model_does_not_know_are_mistakes(folder,
     run("evaluate", tmp_path / "m", folder / "plain.csv", "--costs", folder / "costs.csv")
 
 
+def test_labels_that_the_model_does_not_know_take_no_square_of_memory(folder, tmp_path):
+    """As of a column of names by mistake."""
+    test = grades(6000, seed=1)
+    test["grade"] = [grade if k % 3 else f"name {k}" for k, grade in enumerate(test["grade"])]
+    test.to_csv(tmp_path / "names.csv", index=False)
+    tracemalloc.start()
+    facts = json.loads(run("evaluate", folder / "grade.minrisk", tmp_path / "names.csv", "--costs", "uniform", "--json"))
+    assert tracemalloc.get_traced_memory()[1] < 16e6
+    tracemalloc.stop()
+    assert 1 / 3 < facts["risk"] == facts["error"] and len(facts["confusions"]) > 2000
+    assert facts["best_constant"]["decision"] in ("bad", "fair", "good")
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_evaluate_as_tables(folder, name):
     text = run("evaluate", folder / f"{name}.minrisk", folder / "plain.csv")
@@ -520,7 +534,8 @@ REFUSED = {
     "no rows": (fit_with(data="header.csv"), "holds column names but no rows"),
     "target missing": (fit_with(target="Grade"), r"no column 'Grade', named by --target; its columns are \['id', 'a'"),
     "semicolons": (fit_with("--delimiter", ",", data="semicolons.csv"), "say by --delimiter what separates them"),
-    "delimiter": (fit_with("--delimiter", "ab"), "'--delimiter': must be one character, or tab; got 'ab'"),
+    "delimiter": (fit_with("--delimiter", "ab"), "'--delimiter': must be one ASCII character, or tab; got 'ab'"),
+    "delimiter beyond ASCII": (fit_with("--delimiter", "é"), "'--delimiter': must be one ASCII character, or tab; got 'é'"),
     "decimal": (fit_with("--decimal", ";"), "'--decimal': ';' is not one of"),
     "encoding": (fit_with("--encoding", "klingon"), "must be an encoding such as utf-8, cp1252 or utf-16; got 'klingon'"),
     "no text encoding": (fit_with("--encoding", "base64"), "must be an encoding such as"),
