@@ -16,6 +16,7 @@ import click
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
+    NEW_FILE,
     as_column,
     check_not_over,
     check_stdin,
@@ -45,7 +46,7 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 @click.command(short_help="Train on a table and write a model.")
 @click.argument("data", type=FILE)
 @click.option("--target", required=True, metavar="COLUMN", callback=as_column, help="The column that holds the class.")
-@click.option("--out", required=True, type=FILE, metavar="MODEL",
+@click.option("--out", required=True, type=NEW_FILE, metavar="MODEL",
               help="Model file to write; - is standard output, the summary then goes to standard error.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
 @click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
