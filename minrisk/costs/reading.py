@@ -405,7 +405,8 @@ def row_matrices(
     """
     n_classes = len(classes)
     try:
-        matrices: FloatArray = np.asarray(cost, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            matrices: FloatArray = np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("Costs per row must be numbers, one matrix of the same shape for each row.") from None
     right = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes)
