@@ -52,7 +52,8 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
     if labels.dtype.kind in "OT":  # T: NumPy's texts of any length
         labels = _checked(labels.astype(object), name, any_kind)
     if labels.dtype.kind == "f" and labels.dtype.itemsize > 8:
-        labels = labels.astype(np.float64)
+        with np.errstate(over="ignore"):  # what is beyond float64 is refused as infinite
+            labels = labels.astype(np.float64)
     if labels.dtype.kind in "fM" and (absent := np.flatnonzero(labels != labels)).size:  # NaN or NaT
         raise ValueError(_missing(name, labels[absent[0]], absent[0]))
     if labels.dtype.kind not in KINDS + "O" and len(labels):
