@@ -596,10 +596,10 @@ LONG, OPEN = "x" * 1001, [[0, 1, 0.5], [1, 0, 0.5]]
     (np.array([LONG, "b"], dtype=object), None, r"the classes of y must be .*: shorten it\.$"),
     (["a", "b"], CostMatrix(OPEN, ["a", "b"], ["a", "b", LONG]), r"the decisions of cost must be .*: shorten it\.$"),
     (["a", "b"], CostMatrix(1 - np.eye(3), ["a", "b", LONG]), r"the classes of cost must be .*: shorten it\.$"),
-    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, 2**70]), r"the decisions of cost must be .*got the int 1180591620717411303424"),
-    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, np.inf]), r"the decisions of cost must be .*got the float inf"),
-    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, ("ask", "wait")]), r"the decisions of cost must be .*got the tuple \('ask', 'wait'\)"),
-    (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), OPEN, r"the decisions of cost must be .*got the datetime64"),
+    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, 2**70]), r"the decisions of cost must be .*got 1180591620717411303424 of type int"),
+    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, np.inf]), r"the decisions of cost must be .*got inf of type float"),
+    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, ("ask", "wait")]), r"the decisions of cost must be .*got \('ask', 'wait'\) of type tuple"),
+    (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), OPEN, r"the decisions of cost must be .*got .* of type datetime64"),
 ])  # fmt: skip
 def test_labels_that_a_file_cannot_keep_are_refused_by_fit(classes, cost, said):
     """Before the rounds, and not by `save`."""

@@ -372,3 +372,16 @@ def test_subclasses_are_told_what_to_do(iris, tmp_path):
     with pytest.raises(TypeError, match=r"got Own, a subclass of REBELClassifier, .*: fit a REBELClassifier, or .*\.$"):
         minrisk.save(Own(n_estimators=2).fit(*iris), tmp_path / "m")
     assert not os.listdir(tmp_path)
+
+
+def test_a_model_whose_scores_could_not_be_loaded_is_not_saved(iris, tmp_path):
+    model = minrisk.MCBoostClassifier(learning_rate=1e300, n_estimators=3).fit(*iris)
+    with pytest.raises(ValueError, match="cannot be saved, .*: its scores could be beyond what a number holds"):
+        minrisk.save(model, tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+def test_more_columns_than_a_file_keeps_are_refused_by_fit():
+    X = np.broadcast_to(np.arange(4, dtype=np.float32)[:, None], (4, (1 << 22) + 1))
+    with pytest.raises(ValueError, match=r"^X must have at most 4194304 columns, got 4194305, .*: leave some out\.$"):
+        minrisk.REBELClassifier(n_estimators=1).fit(X, [0, 1, 0, 1])

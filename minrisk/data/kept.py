@@ -13,8 +13,10 @@ from minrisk._printable import short
 
 MOST_LETTERS = 1000  # in a label: every prediction holds one for each row
 MOST_BITS = 64  # of a whole number
+MOST_FEATURES = 1 << 22  # with the columns that categories add; importances of these take 32 MB
 MOST_NESTED = 15  # tuples within each other: as many as the levels of a header allow
 KEPT = f"finite numbers of at most {MOST_BITS} bits"
+AS_TEXTS = "make texts of them, as y.astype(str) does"
 RENAMED = "name the columns by texts, X.columns = X.columns.astype(str)"
 
 
@@ -47,7 +49,7 @@ def check_kept(labels: Collection[Any], name: str) -> None:
         return
     for label in labels:
         if not is_kept(label, MOST_LETTERS):
-            what, instead = f"the {type(label).__name__} {shown(label)}", "make texts of them, as y.astype(str) does"
+            what, instead = f"{shown(label)} of type {type(label).__name__}", AS_TEXTS
             if isinstance(label, str):  # only too long
                 what, instead = f"{shown(label)} of {len(label)} letters", "shorten it"
             raise ValueError(
@@ -85,7 +87,7 @@ def name_out(name: Any, nested: int = 0) -> Any:
         return name
     raise TypeError(
         f"X must have columns whose names a model file can keep, {KEPT}, texts, dates or tuples of these in at most "
-        f"{MOST_NESTED} levels, got the {type(name).__name__} {shown(name)}: {RENAMED}."
+        f"{MOST_NESTED} levels, got {shown(name)}: {RENAMED}."
     )
 
 
@@ -108,4 +110,4 @@ def shown(value: Any) -> str:
     try:
         return short(repr(value.item() if isinstance(value, np.generic) else value), 60)
     except ValueError:
-        return "with more digits than can be written"
+        return "a number of more digits than Python writes"

@@ -15,14 +15,13 @@ import numpy as np
 import minrisk
 from minrisk.costs.units import LARGEST
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
-from minrisk.data.kept import MOST_BITS, MOST_LETTERS, is_kept, name_in
+from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
 from minrisk.io.arrays import Allowance
 from minrisk.io.labels import DTYPE, short_repr
 from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
-MOST_FEATURES = 1 << 22  # of which importances take 32 MB
 MOST = (1 << 31) - 1  # of rounds and the like
 SETTING = 100  # letters of a parameter's value
 PARSED = 64  # bytes that Python takes for a value of the header, at least

@@ -33,7 +33,7 @@ from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
 from minrisk.io.header import RUN_PARAMETERS, WIDEST, room_of_header
 from minrisk.io.labels import costs_out, labels_out, room_of_labels
-from minrisk.io.restore import restore
+from minrisk.io.restore import check_scores, restore
 from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
@@ -91,8 +91,9 @@ def save(estimator: BoostedClassifier, path: str | Path) -> None:
     array([0, 0])
     """
     header, arrays = _parts(estimator)
-    with write_beside(path) as beside, open(beside, "r+b") as file:
+    with write_beside(path) as beside, open(beside, "r+b") as file, _loadable():
         _write(file, header, arrays)
+        check_scores(estimator.model_)
 
 
 def load(path: str | Path) -> Any:
@@ -174,17 +175,23 @@ def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_a
     file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
     start = file.tell()
     size = _write_archive(file, header, arrays)
-    try:
-        contents = Contents(io_arrays.Unpacked(file, size), size)
-        for name, array in arrays.items():
-            check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
-    except ValueError as error:
-        raise ValueError(f"This model cannot be saved, since no such file could be loaded: {error}") from None
+    contents = Contents(io_arrays.Unpacked(file, size), size)
+    for name, array in arrays.items():
+        check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
     head = HEAD.pack(VERSION, size)
     file.seek(start)
     digest = _digest(file, head)[0]
     file.seek(0)
     file.write(MAGIC + head + digest)
+
+
+@contextmanager
+def _loadable() -> Iterator[None]:
+    """Say of what is refused here that it is the model's fault."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"This model cannot be saved, since no such file could be loaded: {error}") from None
 
 
 def _write_archive(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_arrays.Array]) -> int:

@@ -104,11 +104,19 @@ def _model(contents: Contents) -> AdditiveModel:
         packed, vectors, contents["intercept"], n_features, header["link"], header["trees_per_round"],
         float(header["temperature"]), projection, smooth,
     )  # fmt: skip
-    most = _largest(model.intercept) + len(packed) * _response(packed) * _longest(vectors)
-    most += 0.0 if smooth is None else len(smooth.vectors) * _largest(smooth.vectors)
-    if not most / min(1.0, model.temperature) <= LARGEST_SCORE:
-        raise ValueError("its scores could be beyond what a number holds.")
+    check_scores(model)
     return model
+
+
+def check_scores(model: AdditiveModel) -> None:
+    """Refuse a model whose scores could be beyond float64; raises `ValueError`."""
+    packed: Any = model.packed
+    with np.errstate(over="ignore"):  # what is infinite is too large
+        most = _largest(model.intercept) + len(packed) * _response(packed) * _longest(model.vectors)
+        if model.smooth is not None:
+            most += len(model.smooth.vectors) * _largest(model.smooth.vectors)
+        if not most / min(1.0, model.temperature) <= LARGEST_SCORE:
+            raise ValueError("its scores could be beyond what a number holds.")
 
 
 def _regression(contents: Contents) -> CostRegression | None:
