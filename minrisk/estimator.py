@@ -324,7 +324,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self._stated = None if given is None else cost_of_counted(given, self.classes_, labels)
         self.cost_ = as_cost(self._stated, self.classes_)
         for kind in ("classes", "decisions"):
-            check_kept(getattr(self._stated or self.cost_, kind), f"the {kind} of cost")
+            check_kept(getattr(self.cost_ if self._stated is None else self._stated, kind), f"the {kind} of cost")
         self.decisions_ = label_array(self.cost_.decisions, self.classes_)
         return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32))
 
