@@ -19,6 +19,7 @@ from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
+from minrisk.data.kept import check_kept
 from minrisk.inputs import FEW_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
 
@@ -160,6 +161,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
                 )
         elif len(classes) < 2:
             raise ValueError(f"y must have at least two classes, got 1 class: {classes[:1].tolist()[0]!r}.")
+        check_kept(classes, "the classes of y")
         self.classes_ = classes
         return codes, labels
 
@@ -168,11 +170,14 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         if is_per_row_and_class(cost) or is_per_row(cost, len(codes), len(labels)):
             table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels, self.cost)
             self.cost_ = self._stated = None
+            check_kept(decisions, "the decisions of cost")
             self.decisions_ = label_array(decisions, self.classes_)
             return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), weight > 0.0)
         given = self.cost if cost is None else cost
         self._stated = None if given is None else cost_of_counted(given, self.classes_, labels)
         self.cost_ = as_cost(self._stated, self.classes_)
+        for kind in ("classes", "decisions"):
+            check_kept(getattr(self.cost_ if self._stated is None else self._stated, kind), f"the {kind} of cost")
         self.decisions_ = label_array(self.cost_.decisions, self.classes_)
         return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32))
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minrisk._typing import FloatArray, Labels
 from minrisk.data.categories import Categories
 from minrisk.data.frames import Frame
+from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
 from minrisk.validation import (
     Choice,
@@ -103,6 +104,11 @@ class Inputs:
             raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
         X, y = self._check_columns(X, self._categories if goes_on else found, y, reset=not goes_on)
         check_classification_targets(y)
+        if X.shape[1] > MOST_FEATURES:
+            raise ValueError(
+                f"X must have at most {MOST_FEATURES} columns, got {X.shape[1]}, which no model file could keep: leave "
+                "some out."
+            )
         learnt, numbers = (self._categories if goes_on else found).learn(
             X, y, self._weights(sample_weight, X), self._column_names
         )
@@ -120,6 +126,8 @@ class Inputs:
             return check_numbers(self, categories.coded(X), *y, reset=reset)
         frame.check_names()
         if reset:
+            for name in frame.names:
+                check_name(name)
             self._column_names = tuple(frame.names)
         if frame.is_plain and not categories.columns:
             return check_numbers(self, X, *y, reset=reset)

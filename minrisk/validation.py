@@ -222,9 +222,16 @@ def check_parameters(name: str, values: Mapping[str, Any], rules: Mapping[str, R
 
     Raises
     ------
+    TypeError
+        If there is none of that name: of a subclass whose constructor does not take it.
     ValueError
         Naming the parameter, what was expected and what came.
     """
+    if missing := [parameter for parameter in rules if parameter not in values]:
+        raise TypeError(
+            f"{name}: the constructor must take all parameters of the estimator it is made from, but has no "
+            f"{missing[0]!r}: name it there and hand it on to super().__init__."
+        )
     for parameter, rule in rules.items():
         if not rule.accepts(value := values[parameter]):
             raise ValueError(f"{name}: {parameter} must be {rule}, got {value!r}{_meant(rule, value)}.")
@@ -256,10 +263,12 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         what, instead = ("durations", MEASURED) if X.dtype.kind == "m" else ("dates", COUNTED)
         raise ValueError(f"X must hold numbers, got {what} in an array of {X.dtype}: {instead}.")
     try:
-        checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
+        with np.errstate(over="ignore"):  # of longer floats in an array of objects, which are then infinite
+            checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)
         values = checked[0] if y else checked
         if values.dtype == object:  # as of a list of rows with a cell that NumPy does not know
             values = values.astype(np.float64)
+        values = _of_64_bits(values, X)
         return (values, checked[1]) if y else values
     except (ValueError, TypeError, OverflowError):  # the last of whole numbers above 1.8e308
         refuse_infinity(X)
@@ -268,6 +277,23 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
             raise
     refuse_infinity(numbers)
     return validate_data(estimator, numbers, *y, ensure_all_finite="allow-nan", reset=reset)
+
+
+def _of_64_bits(values: np.ndarray, X: Any) -> np.ndarray:
+    """Checked numbers of X as they are, NumPy's longer floats as float64; raises for one that is beyond that."""
+    if values.dtype.kind != "f" or values.dtype.itemsize <= 8:
+        return values
+    with np.errstate(over="ignore"):
+        numbers: np.ndarray = values.astype(np.float64)
+    rows, columns = np.nonzero(np.isinf(numbers))
+    if rows.size:
+        frame = Frame.of(X)
+        name = int(columns[0]) if frame is None else frame.names[columns[0]]
+        raise ValueError(
+            f"X must hold numbers up to 1.8e308, got {values[rows[0], columns[0]]!s} in column {name!r}, row "
+            f"{rows[0]}: leave the column out, or give it in another unit."
+        )
+    return numbers
 
 
 def check_frame(estimator: Any, numbers: np.ndarray, names: Sequence[Any], *y: Any) -> Any:

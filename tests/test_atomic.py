@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import minrisk
 from minrisk import _temporary
 from minrisk.io import atomic
 from minrisk.io.atomic import check_target, descriptor_of, is_through, write_beside
@@ -139,6 +140,18 @@ def test_links_stay_and_lead_to_the_new_content(tmp_path, there, relative):
     write(second)
     assert second.is_symlink() and link.is_symlink() and target.read_bytes() == NEW
     assert names(tmp_path) == ["latest", "m", "store"] and names(tmp_path / "store") == ["m-1"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_name_of_a_folder_is_none_of_a_file(there, tmp_path):
+    """Though `Path` drops the mark that says so."""
+    if there:
+        (tmp_path / "models").mkdir()
+    model = minrisk.REBELClassifier(n_estimators=1).fit([[0.0], [1.0]], [0, 1])
+    for write in (check_target, lambda path: minrisk.save(model, path)):
+        with pytest.raises(OSError, match="it is a folder; give the name of a file"):
+            write(f"{tmp_path}/models/")
+    assert names(tmp_path) == ["models"] * there
 
 
 def test_links_to_nowhere_are_told(tmp_path):

@@ -405,3 +405,10 @@ def test_rounds_go_on_with_fewer_values_and_other_rows():
     np.testing.assert_array_equal(model.decision_function(X), scores)
     model.set_params(n_estimators=6).fit(X[part], y[part])
     np.testing.assert_array_equal(list(model.staged_decision_function(X))[3], scores)
+
+
+@pytest.mark.parametrize(("values", "got"), [([1, 2**70], "1180591620717411303424"), ([1.0, np.inf], "inf"), ([1, 10**5000], "more digits")])
+def test_values_that_a_file_cannot_keep_are_refused_by_fit(values, got):
+    X = pd.DataFrame({"ring": pd.Categorical([values[k % 2] for k in range(40)])})
+    with pytest.raises(ValueError, match=rf"^X must hold categories .*{got}.* in column 'ring'.*rename_categories\(str\)\.$"):
+        REBELClassifier(n_estimators=2).fit(X, np.arange(40) % 2)

@@ -6,8 +6,10 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -351,6 +353,19 @@ def test_without_costs_classes_that_the_model_does_not_know_are_mistakes(folder,
     run("evaluate", tmp_path / "m", folder / "plain.csv", "--costs", folder / "costs.csv")
 
 
+def test_labels_that_the_model_does_not_know_take_no_square_of_memory(folder, tmp_path):
+    """As of a column of names by mistake."""
+    test = grades(6000, seed=1)
+    test["grade"] = [grade if k % 3 else f"name {k}" for k, grade in enumerate(test["grade"])]
+    test.to_csv(tmp_path / "names.csv", index=False)
+    tracemalloc.start()
+    facts = json.loads(run("evaluate", folder / "grade.minrisk", tmp_path / "names.csv", "--costs", "uniform", "--json"))
+    assert tracemalloc.get_traced_memory()[1] < 40e6  # it was 160
+    tracemalloc.stop()
+    assert 1 / 3 < facts["risk"] == facts["error"] and len(facts["confusions"]) > 2000
+    assert facts["best_constant"]["decision"] in ("bad", "fair", "good")
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_evaluate_as_tables(folder, name):
     text = run("evaluate", folder / f"{name}.minrisk", folder / "plain.csv")
@@ -522,7 +537,14 @@ REFUSED = {
     "no rows": (fit_with(data="header.csv"), "holds column names but no rows"),
     "target missing": (fit_with(target="Grade"), r"no column 'Grade', named by --target; its columns are \['id', 'a'"),
     "semicolons": (fit_with("--delimiter", ",", data="semicolons.csv"), "say by --delimiter what separates them"),
-    "delimiter": (fit_with("--delimiter", "ab"), "'--delimiter': must be one character, or tab; got 'ab'"),
+    "delimiter": (fit_with("--delimiter", "ab"), "'--delimiter': must be one ASCII character, or tab; got 'ab'"),
+    "delimiter beyond ASCII": (fit_with("--delimiter", "é"), "'--delimiter': must be one ASCII character, or tab; got 'é'"),
+    "folder to be": (fit_with("--out", "nodir/"), "nodir/ cannot be written: it is a folder; give the name of a file"),
+    "decisions in a folder to be": (["predict", "m", "t.csv", "--out", "nodir/"], "nodir/ cannot be written: it is a folder"),
+    "long name of data": (fit_with(data="x" * 5000 + ".csv"), "there is no file .*x{90}"),
+    "long name of costs": (fit_with("--costs", "x" * 5000), "got 'x{99}…', which is no file"),
+    "long name of a model": (["show", "x" * 5000], "the model x{90}.* does not exist"),
+    "long power": (fit_with("--costs", "ordinal:" + "9" * 5000), "ordinal:9{90}.*needs classes that are numbers"),
     "decimal": (fit_with("--decimal", ";"), "'--decimal': ';' is not one of"),
     "encoding": (fit_with("--encoding", "klingon"), "must be an encoding such as utf-8, cp1252 or utf-16; got 'klingon'"),
     "no text encoding": (fit_with("--encoding", "base64"), "must be an encoding such as"),
@@ -666,6 +688,22 @@ def test_a_finished_model_outlives_a_failed_write(folder, tmp_path, monkeypatch,
     assert f"{out} could not be written (No space left on device): the model was saved as {rescued} instead" in line
     assert minrisk.load(rescued).n_iter_ == 2
     assert len(list(tmp_path.glob("*/minrisk-*"))) == 1  # nothing is left where it failed
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError])
+def test_a_model_that_no_model_file_can_hold_is_kept(folder, tmp_path, monkeypatch, error):
+    """What `save` refuses after a finished fit is there for Python all the same."""
+
+    def refuse(model, path):
+        raise error("This model cannot be saved, since it has horns.")
+
+    monkeypatch.setattr(minrisk, "save", refuse)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    out = tmp_path / "m.minrisk"
+    line = refused("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", out)
+    (kept,) = tmp_path.glob("minrisk-*/m.minrisk.joblib")
+    assert f"it has horns; it was kept as {kept}, which joblib.load reads in Python." in line and not out.exists()
+    assert joblib.load(kept).n_iter_ == 2
 
 
 def test_a_model_that_nothing_can_hold_is_told(folder, tmp_path, monkeypatch):

@@ -257,6 +257,9 @@ def test_bad_files(tmp_path, text, message):
 def test_no_such_file_and_not_text(tmp_path):
     with pytest.raises(FileNotFoundError, match="must be the path of a CSV file, got 'balanced'"):
         as_cost("balanced", ABC)
+    with pytest.raises(FileNotFoundError, match="which is no file") as caught:  # of a name that no file can have
+        as_cost("x" * 5000, ABC)
+    assert len(str(caught.value)) < 300
     with pytest.raises(FileNotFoundError, match="which is no file"):
         read_cost(tmp_path)
     (tmp_path / "latin.csv").write_bytes("true,é\né,0\n".encode("latin-1"))

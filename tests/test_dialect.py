@@ -61,6 +61,7 @@ def test_what_separates_cells(text, delimiter):
 
 def test_sep_is_no_row():
     assert read_text(b"sep=;\r\na;b\r\n1;2\r\n").head == [["a", "b"], ["1", "2"]]
+    assert read_text("sep=é\na,b\n1,2\n".encode()).delimiter == ","  # pandas separates cells by ASCII only
     assert read_text(b"sep=;\na,b\n1,2\n", Dialect(delimiter=",")).head == [["a", "b"], ["1", "2"]]
 
 

@@ -518,6 +518,75 @@ def test_brackets_in_texts_of_the_header_are_no_levels():
     assert depth(rb'{"a": ["[[[[", "\"[["], "b": [[{}]]}') == 4
 
 
+def _regular_depth(text):
+    """Levels by a search that takes what it takes."""
+    bare = re.sub(rb'\\[\\"]', b"", text)
+    marks = re.sub(rb'"[^"]*("|$)', b"", bare)
+    levels = np.cumsum([{ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}.get(mark, 0) for mark in marks])
+    return max(0, *levels.tolist(), 0)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 1 << 16])
+def test_levels_are_counted_across_parts(chunk, monkeypatch):
+    monkeypatch.setattr("minrisk.io.header.CHUNK", chunk)
+    rng = np.random.default_rng(0)
+    for n in range(300):
+        text = bytes(rng.choice(list(b'[]{}""\\\\a'), size=n % 40).tolist())
+        assert depth(text) == _regular_depth(text), text
+    assert depth(b'"' + b"a" * 600 + b'"' + b"[[" * 9) == 18 and depth(b'""' * 300 + b"[[") == 2
+
+
+@pytest.mark.parametrize("text", [b'{"' + b'\\"' * 3_000_000, b'{"' + b"x" * 6_000_000, b'"a"' * 2_000_000], ids=["marks", "text", "texts"])
+def test_levels_of_any_header_are_counted_in_a_moment(text):
+    """Texts that never close took a square of their length, and a hundred times their memory."""
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        depth(text)
+        assert time.process_time() - start < 3
+        assert tracemalloc.get_traced_memory()[1] < 4e6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-32-be", "utf-8-sig"])
+def test_a_header_is_in_utf_8_without_a_mark(parts, encoding, tmp_path):
+    """A parser that knows other encodings would see brackets in what counts as a text here."""
+    header, arrays = parts["rebel"]
+    said = refused(put_together(json.dumps(header).encode(encoding), arrays), tmp_path)
+    assert "UTF-8" in said or "its header is no JSON" in said
+    assert "its header is no text in UTF-8." in refused(put_together(b'{"a": "\xff"}', arrays), tmp_path)
+
+
+def test_a_header_is_read_in_as_much_memory_as_is_counted(parts, tmp_path):
+    """A name of letters that take four bytes each, in a file that pays for it."""
+    header, arrays = parts["rebel"]
+    text = json.dumps({**header, "target": "HERE"}).replace("HERE", "x" * 3_000_000).encode()
+    raw = put_together(text, arrays)
+    pad = os.urandom(60_000)
+    refused(raw, tmp_path)
+    raw = envelope(pad + raw[forging.START :])
+    tracemalloc.start()
+    loaded(raw, tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 3.5 * len(text) + 4e6
+    tracemalloc.stop()
+
+
+def test_classes_without_columns_of_costs_take_no_square_of_memory(parts, tmp_path):
+    """Files of older versions do not say whether their costs were stated: those of another shape were."""
+    header, arrays = parts["rebel"]
+    K = 3000
+    D = len(header["decisions"]["values"])
+    header = {**header, "link": None, "classes": {"dtype": "<U4", "values": [str(k) for k in range(K)]}}
+    header["decisions"] = {"dtype": "<U4", "values": [str(k) for k in range(D)]}
+    header = {k: v for k, v in header.items() if not k.startswith(("stated", "cost_stated"))}
+    arrays = {k: v for k, v in arrays.items() if k != "stated"} | {"cost": np.ones((K, D)) - np.eye(K, D)}
+    tracemalloc.start()
+    model = loaded(put_together(header, arrays), tmp_path)
+    assert model._stated is not None and tracemalloc.get_traced_memory()[1] < 8e6
+    tracemalloc.stop()
+
+
 def test_importances_of_many_pairs_of_points_take_a_second():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), np.arange(300) % 3

@@ -585,3 +585,46 @@ def test_numbered_classes_mean_the_sorted_labels_or_are_refused(case):
     numbered = stated_cost(cost, codes)
     assert numbered.values.tolist() == given_names.values.tolist() and numbered.classes == tuple(codes.tolist())
     assert label_array(numbered.decisions, codes).dtype.kind == "i"
+
+
+# -- labels that no model file keeps -----------------------------------------------------------------------------------
+LONG, OPEN = "x" * 1001, [[0, 1, 0.5], [1, 0, 0.5]]
+
+
+@pytest.mark.parametrize(("classes", "cost", "said"), [
+    ([LONG, "b"], None, r"the classes of y must be .* of 1001 letters, .*: shorten it\.$"),
+    (np.array([LONG, "b"], dtype=object), None, r"the classes of y must be .*: shorten it\.$"),
+    (["a", "b"], CostMatrix(OPEN, ["a", "b"], ["a", "b", LONG]), r"the decisions of cost must be .*: shorten it\.$"),
+    (["a", "b"], CostMatrix(1 - np.eye(3), ["a", "b", LONG]), r"the classes of cost must be .*: shorten it\.$"),
+    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, 2**70]), r"the decisions of cost must be .*got 1180591620717411303424 of type int"),
+    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, np.inf]), r"the decisions of cost must be .*got inf of type float"),
+    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, ("ask", "wait")]), r"the decisions of cost must be .*got \('ask', 'wait'\) of type tuple"),
+    (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), OPEN, r"the decisions of cost must be .*got .* of type datetime64"),
+])  # fmt: skip
+def test_labels_that_a_file_cannot_keep_are_refused_by_fit(classes, cost, said):
+    """Before the rounds, and not by `save`."""
+    y = np.array([*classes], dtype=getattr(classes, "dtype", None))[np.arange(40) % 2]
+    with pytest.raises(ValueError, match=said):
+        REBELClassifier(cost, n_estimators=2).fit(np.arange(40.0)[:, None], y)
+
+
+def test_labels_of_costs_per_row_that_a_file_cannot_keep_are_refused_by_fit():
+    cost = pd.DataFrame(np.ones((40, 3)), columns=["a", "b", LONG])
+    with pytest.raises(ValueError, match="the decisions of cost must be"):
+        REBELClassifier(n_estimators=2).fit(np.arange(40.0)[:, None], np.array(["a", "b"])[np.arange(40) % 2], cost=cost)
+
+
+def test_labels_as_long_as_a_file_keeps_them(tmp_path):
+    """Also where the labels alone, as an array, take more than a file of that size may ask for."""
+    y = np.array([f"{k:03}" if k else LONG[1:] for k in np.arange(1000) % 500])
+    cost = np.random.default_rng(0).random((1000, 500))
+    model = REBELClassifier(n_estimators=2).fit(np.arange(1000.0)[:, None], y, cost=cost)
+    minrisk.save(model, tmp_path / "m")
+    assert minrisk.load(tmp_path / "m").classes_.tolist() == model.classes_.tolist()
+
+
+def test_labels_of_more_than_64_bits_in_an_array_of_long_floats_are_those_of_64(tmp_path):
+    y = np.array([*np.array([1.0, 2.0], dtype=np.longdouble)] * 20, dtype=object)
+    model = REBELClassifier(n_estimators=2).fit(np.arange(40.0)[:, None], y)
+    minrisk.save(model, tmp_path / "m")
+    assert minrisk.load(tmp_path / "m").classes_.tolist() == [1.0, 2.0]

@@ -458,3 +458,11 @@ def test_progress_bar(capfd):
     X, y = load_wine(return_X_y=True)
     MinRiskClassifier(n_estimators=5, verbose=1, random_state=0).fit(X, y)
     assert "100 %" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("cost", [[[0, 1], [1, 0, 2], [1, 2, 0]], [[[0, 1], [1, 0, 2], [1, 2, 0]]] * 3], ids=["rows", "matrices"])
+def test_costs_of_different_lengths_are_told_by_predict(cost):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 3
+    fitted = MinRiskClassifier(n_estimators=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="cost must be a table of numbers, got rows of different lengths"):
+        fitted.predict(X[:3], cost=cost)

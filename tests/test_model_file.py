@@ -4,6 +4,7 @@ import os
 import stat
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -339,3 +340,48 @@ def test_files_are_as_readable_as_any_other(fitted, tmp_path):
     minrisk.save(fitted, tmp_path / "m")
     (tmp_path / "plain").write_text("")
     assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+# -- models whose headers are large beside their arrays ---------------------------------------------------------------
+RNG = np.random.default_rng(0)
+LARGE_HEADERS = {
+    "words": lambda: pd.DataFrame({f"c{j}": pd.Categorical(RNG.choice(list("uvw"), 30)) for j in range(2500)}),
+    "names": lambda: pd.DataFrame(RNG.normal(size=(30, 20_000)), columns=[f"größe_{j}" for j in range(20_000)]),
+    "cell": lambda: pd.DataFrame({"a": pd.Categorical(RNG.choice(["é" * 20_000, "b"], 30)), "b": RNG.normal(size=30)}),
+    "name": lambda: pd.DataFrame({"𝄞" * 20_000: RNG.normal(size=30)}),
+}
+
+
+@pytest.mark.parametrize("name", LARGE_HEADERS)
+def test_whatever_a_fit_makes_is_saved_and_loaded(name, tmp_path):
+    """A header that asks for more memory than the file's size allows is written as it is, in a larger file."""
+    X = LARGE_HEADERS[name]()
+    model = minrisk.REBELClassifier(n_estimators=2).fit(X, np.arange(30) % 2)
+    minrisk.save(model, tmp_path / "m")
+    again = minrisk.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    minrisk.save(again, tmp_path / "again")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
+    assert (tmp_path / "m").stat().st_size < 1e6
+
+
+def test_subclasses_are_told_what_to_do(iris, tmp_path):
+    class Own(minrisk.REBELClassifier):
+        pass
+
+    with pytest.raises(TypeError, match=r"got Own, a subclass of REBELClassifier, .*: fit a REBELClassifier, or .*\.$"):
+        minrisk.save(Own(n_estimators=2).fit(*iris), tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+def test_a_model_whose_scores_could_not_be_loaded_is_not_saved(iris, tmp_path):
+    model = minrisk.MCBoostClassifier(learning_rate=1e300, n_estimators=3).fit(*iris)
+    with pytest.raises(ValueError, match="cannot be saved, .*: its scores could be beyond what a number holds"):
+        minrisk.save(model, tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+def test_more_columns_than_a_file_keeps_are_refused_by_fit():
+    X = np.broadcast_to(np.arange(4, dtype=np.float32)[:, None], (4, (1 << 22) + 1))
+    with pytest.raises(ValueError, match=r"^X must have at most 4194304 columns, got 4194305, .*: leave some out\.$"):
+        minrisk.REBELClassifier(n_estimators=1).fit(X, [0, 1, 0, 1])

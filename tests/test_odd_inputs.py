@@ -41,3 +41,46 @@ def test_new_rows_in_a_frame_whose_names_are_the_same(algorithm):
     fitted = algorithm(n_estimators=3).fit(X, y)
     with pytest.raises(ValueError, match="different names, got 'a' more than once"):
         fitted.predict(pd.DataFrame(X, columns=["a", "a", "b"]))
+
+
+# -- NumPy's longer floats ---------------------------------------------------------------------------------------------
+BEYOND = np.longdouble("1e400")
+long_floats = pytest.mark.skipif(np.isinf(BEYOND), reason="NumPy's longest floats are those of 64 bits here")
+
+
+def with_one_beyond(numbers, at):
+    numbers = np.asarray(numbers, dtype=np.longdouble).copy()
+    numbers[at] = BEYOND
+    return numbers
+
+
+@long_floats
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, lambda X: X.astype(object), lambda X: X.tolist(), lambda X: pd.DataFrame(X.astype(object)),
+                                  lambda X: pd.DataFrame({"0": X[:, 0], "1": X[:, 1], "c": pd.Categorical(["u", "v"] * 12)})])  # fmt: skip
+def test_features_beyond_float64_are_refused(kind):
+    """They became infinite, with a warning of NumPy's."""
+    X, y = np.random.default_rng(0).normal(size=(24, 2)), np.arange(24) % 3
+    fitted = REBELClassifier(n_estimators=2).fit(kind(X.astype(np.longdouble)), y)
+    fitted.predict(kind(X.astype(np.longdouble)))
+    wrong = kind(with_one_beyond(X, (3, 1)))
+    for use in (lambda: REBELClassifier(n_estimators=2).fit(wrong, y), lambda: fitted.predict(wrong)):
+        with pytest.raises(ValueError, match=r"^X must hold (finite )?numbers.* in column '?1'?, row 3: "):
+            use()
+
+
+@long_floats
+@pytest.mark.filterwarnings("error")
+def test_labels_weights_and_costs_beyond_float64_are_refused():
+    X, y, table = np.random.default_rng(0).normal(size=(24, 2)), np.arange(24) % 3, with_one_beyond(1 - np.eye(3), (0, 1))
+    model = REBELClassifier(n_estimators=2)
+    for as_kind in (np.asarray, lambda numbers: numbers.astype(object)):
+        with pytest.raises(ValueError, match="infinity"):
+            model.fit(X, as_kind(with_one_beyond(y, 3)))
+        with pytest.raises(ValueError, match="infinity"):
+            model.fit(X, y, sample_weight=as_kind(with_one_beyond(np.ones(24), 3)))
+        for cost in (table, table[y]):
+            with pytest.raises(ValueError, match="must be a finite number, got inf"):
+                model.fit(X, y, cost=as_kind(cost))
+        with pytest.raises(ValueError, match="must be finite, got inf"):
+            model.fit(X, y, cost=as_kind(np.repeat(table[None], 24, axis=0)))

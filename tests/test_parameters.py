@@ -147,6 +147,15 @@ def test_other_values_are_refused_kindly(wine, algorithm, parameters, message):
         algorithm(**parameters).fit(*wine)
 
 
+def test_a_constructor_that_lacks_parameters_is_told():
+    class Own(REBELClassifier):
+        def __init__(self):
+            super().__init__(n_estimators=2)
+
+    with pytest.raises(TypeError, match=r"^Own: the constructor must take all parameters .* but has no 'n_estimators': .*\.$"):
+        Own().fit([[0.0], [1.0]], [0, 1])
+
+
 def test_random_states(wine):
     X, y = wine
     draws = {"subsample": 0.5, "n_estimators": 3}

@@ -137,10 +137,27 @@ def test_splits_must_leave_every_row_out_once(cv):
         told(cv)
 
 
-@pytest.mark.parametrize("cv", [[1, 2], [([0.5], [1.5])], [([0, 99], [1])], [("a", "b")]])
+class Triples:
+    """A splitter that gives something else."""
+
+    def split(self, X, y=None, groups=None):
+        yield np.arange(6), np.arange(6, 9), np.arange(9, 12)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 1
+
+
+@pytest.mark.parametrize("cv", [
+    [1, 2], [([0.5], [1.5])], [([0, 99], [1])], [("a", "b")], [(np.arange(5),)], [(1, 2, 3)], [([[1], [2, 3]], [4])], Triples(),
+])  # fmt: skip
 def test_splits_that_are_none(cv):
-    with pytest.raises(ValueError, match=r"cv must give pairs \(train, test\) of row numbers"):
+    with pytest.raises(ValueError, match=r"^cv must give pairs \(train, test\) of row numbers: .*[^.]\.$"):
         told(cv)
+
+
+def test_what_a_splitter_says_of_the_rows_is_passed_on():
+    with pytest.raises(ValueError, match="Cannot have number of splits n_splits=20 greater"):
+        told(KFold(20))
 
 
 def test_folds_depend_on_the_seed_and_rows_that_differ_in_one_bin_do_not_stay_together():

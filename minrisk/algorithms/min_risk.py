@@ -16,7 +16,7 @@ from minrisk._typing import FloatArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.costs.reading import among, row_matrices
+from minrisk.costs.reading import among, is_per_row_and_class, row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import of_one_fit
@@ -278,7 +278,7 @@ class MinRiskClassifier(BoostedClassifier):
             )
         from minrisk.model.decisions import expected_costs
 
-        if np.ndim(cost) == 3:
+        if is_per_row_and_class(cost):
             costs, decisions = self._costs_of_each(cost, len(scores))
         elif is_per_row(cost, len(scores), len(self.classes_)):
             raise ValueError(

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 
 import minrisk
+from minrisk._printable import short
 from minrisk.cli.demo import demo
 from minrisk.cli.evaluate import evaluate
 from minrisk.cli.fit import fit
@@ -43,7 +44,7 @@ class OneLineErrors(click.Group):
             drop()
             sys.exit(1)  # as click does where it notices first
         except OSError as error:
-            fail(f"{error.filename or 'standard output'}: {error.strerror or error}.")
+            fail(f"{short(str(error.filename or 'standard output'), 400)}: {error.strerror or error}.")
         except MemoryError:
             fail("there is not enough memory for this.")
         except ValueError as error:  # what the package raises on bad input, in clear words

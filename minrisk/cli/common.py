@@ -21,15 +21,27 @@ COSTS_HELP = (
     "What each mistake costs: a CSV file (rows true classes, columns decisions), 'uniform', "
     "'ordinal' or 'ordinal:P' (classes are numbers, a mistake costs its distance in their order, to the power of P)."
 )
-FILE = click.Path(path_type=Path)
+
+
+class NewFile(click.Path):
+    """The path of a file that is to be written."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As a `Path`, which would drop the mark of a folder at its end."""
+        if str(value).endswith(("/", os.sep)):
+            raise click.ClickException(f"{value} cannot be written: it is a folder; give the name of a file.")
+        return super().convert(value, param, ctx)
+
+
+FILE, NEW_FILE = click.Path(path_type=Path), NewFile(path_type=Path)
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
 # -- options that say how a text table is written ---------------------------------------------------------------------
 def _delimiter(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     value = DELIMITER_NAMES.get((value or "").lower(), value)
-    if value is not None and (len(value) != 1 or value in '"\r\n\0'):
-        raise click.BadParameter(f"must be one character, or tab; got {value!r}")
+    if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n\0'):
+        raise click.BadParameter(f"must be one ASCII character, or tab; got {value!r}")
     return value
 
 
@@ -122,8 +134,8 @@ def load_model(path: Path) -> Any:
         If there is no such file, or it cannot be read; ModelFileError if it is no whole model.
     """
     source = Path("/dev/stdin") if str(path) == "-" else path
-    if source.is_dir() or not source.exists():
-        what = "is a folder" if source.is_dir() else "does not exist"
+    if os.path.isdir(source) or not os.path.exists(source):  # `Path` raises for a name that is too long for any file
+        what = "is a folder" if os.path.isdir(source) else "does not exist"
         raise click.ClickException(f"the model {path} {what}: give a file made by 'minrisk fit'.")
     from minrisk import load
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import click
 import numpy as np
 
+from minrisk._printable import short
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
@@ -59,7 +61,7 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
     from minrisk.costs.stated import stated_cost
 
     path = Path(given)
-    a_file = given == "-" or (path.exists() and not path.is_dir())
+    a_file = given == "-" or (os.path.exists(path) and not os.path.isdir(path))
     word, _, power = given.partition(":")
     if given == "uniform":
         return uniform(classes.tolist())
@@ -67,7 +69,8 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
         return _ordinal(given, power, classes, source)
     if not a_file:
         raise click.ClickException(
-            f"--costs must be a CSV file, 'uniform', 'ordinal' or 'ordinal:P', got {given!r}, which is no file."
+            f"--costs must be a CSV file, 'uniform', 'ordinal' or 'ordinal:P', got {short(given, 100)!r}, which is no "
+            "file."
         )
     table = _read(path, stated)
     labels = classes.tolist()

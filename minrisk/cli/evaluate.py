@@ -104,7 +104,7 @@ def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
 def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> tuple[CostMatrix, str]:
     """Costs to judge by, and what they are called; they must know every decision of the model."""
     from minrisk.cli.costs import read_costs
-    from minrisk.costs import uniform
+    from minrisk.costs.reading import is_uniform
     from minrisk.io.values import matched, shown
 
     cost: CostMatrix | None = read_costs(given, estimator.classes_, f"the model {model}", stated)
@@ -126,13 +126,13 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
             f"{what} nothing about the decision {str(unknown[0])!r} of the model, only about "
             f"{quoted(cost.decisions)}: {way}."
         )
-    blind = cost == uniform(estimator.classes_.tolist())
+    blind = cost.classes == tuple(estimator.classes_.tolist()) and is_uniform(cost)
     return cost, given if given is not None else "0/1" if blind else "the model's"
 
 
 def _as_classes(y: Labels, cost: CostMatrix, blind: bool, target: str, data: Path) -> tuple[Labels, CostMatrix]:
-    """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with the classes that are new."""
-    from minrisk.costs import uniform
+    """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
+    from minrisk.costs import CostMatrix
     from minrisk.io.values import matched, shown
     from minrisk.validation import plain_array
 
@@ -148,5 +148,6 @@ def _as_classes(y: Labels, cost: CostMatrix, blind: bool, target: str, data: Pat
         note(f"{where} holds {quoted(new)}, which the model does not know: decisions for these rows count as mistakes")
         at[at < 0] = len(classes) + np.arange(len(new))
         classes += new
-        cost = uniform(classes)
+        mistakes = np.ones((len(new), cost.shape[1]))
+        cost = CostMatrix(np.concatenate([cost.values, mistakes]), classes, cost.decisions)
     return plain_array(classes)[at[codes]], cost

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import click
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
+    NEW_FILE,
     as_column,
     check_not_over,
     check_stdin,
@@ -44,7 +46,7 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 @click.command(short_help="Train on a table and write a model.")
 @click.argument("data", type=FILE)
 @click.option("--target", required=True, metavar="COLUMN", callback=as_column, help="The column that holds the class.")
-@click.option("--out", required=True, type=FILE, metavar="MODEL",
+@click.option("--out", required=True, type=NEW_FILE, metavar="MODEL",
               help="Model file to write; - is standard output, the summary then goes to standard error.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
 @click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
@@ -201,12 +203,12 @@ def _keep(model: Any, out: Path) -> int | None:
     from minrisk.io.atomic import is_through
 
     target = Path("/dev/stdout") if str(out) == "-" else out
+    name, new = "standard output" if str(out) == "-" else out, "model.minrisk" if is_through(target) else out.name
     try:
         save(model, target)
     except OSError as error:
-        name = "standard output" if str(out) == "-" else out
         reason = error.strerror or error
-        rescued = _rescue(model, "model.minrisk" if is_through(target) else out.name)
+        rescued = _rescue(model, new, save)
         if isinstance(error, BrokenPipeError):
             drop_output()
         if rescued is None:
@@ -217,21 +219,26 @@ def _keep(model: Any, out: Path) -> int | None:
         raise click.ClickException(
             f"{name} could not be written ({reason}): the model was saved as {rescued} instead; move it from there."
         ) from None
+    except (ValueError, TypeError) as error:  # it is none that a model file could hold
+        from joblib import dump
+
+        rescued = _rescue(model, f"{new}.joblib", dump)
+        kept = f"it was kept as {rescued}, which joblib.load reads in Python" if rescued else "and it is lost"
+        raise click.ClickException(f"{str(error).rstrip('.')}; {kept}.") from None
     with suppress(OSError):
         return None if is_through(target) else target.stat().st_size
     return None
 
 
-def _rescue(model: Any, name: str) -> Path | None:
+def _rescue(model: Any, name: str, write: Callable[[Any, Path], Any]) -> Path | None:
     """Write a finished model into a new folder where there is room; None if that is nowhere."""
-    from minrisk import save
-
     for place in (tempfile.gettempdir, Path.home, Path.cwd, lambda: "/dev/shm"):  # the last is memory, on Linux
         with suppress(OSError, RuntimeError):  # no home, or no such folder
             folder = Path(tempfile.mkdtemp(prefix="minrisk-", dir=place()))
             try:
-                save(model, folder / name)
+                write(model, folder / name)
             except OSError:
+                (folder / name).unlink(missing_ok=True)
                 folder.rmdir()
             else:
                 return folder / name

@@ -14,6 +14,7 @@ from minrisk._printable import printable
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
+    NEW_FILE,
     as_column,
     check_not_over,
     check_stdin,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Decide for every row of a table.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE)
-@click.option("--out", type=FILE, metavar="FILE",
+@click.option("--out", type=NEW_FILE, metavar="FILE",
               help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
                    "standard output.")
 @click.option("--keep", multiple=True, metavar="COLUMN,...", callback=as_column,

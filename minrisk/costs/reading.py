@@ -134,6 +134,22 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     return CostMatrix(values, labels, allow_diagonal=allow_diagonal or matrix is not None)
 
 
+def is_uniform(matrix: CostMatrix) -> bool:
+    """Return whether these are the costs that None stands for: the decisions are the classes, a mistake costs 1.
+
+    Nothing larger than the costs is made to find that out.
+
+    Examples
+    --------
+    >>> is_uniform(as_cost(None, ["a", "b"])), is_uniform(CostMatrix([[0, 1], [2, 0]], ["a", "b"]))
+    (True, False)
+    """
+    if matrix.classes is None or matrix.classes != matrix.decisions:
+        return False
+    mistakes = matrix.values.size - len(matrix.values)
+    return not matrix.values.diagonal().any() and int(np.count_nonzero(matrix.values == 1.0)) == mistakes
+
+
 def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
     """Return whether ``cost`` holds one row per sample rather than one row per class.
 
@@ -389,7 +405,8 @@ def row_matrices(
     """
     n_classes = len(classes)
     try:
-        matrices: FloatArray = np.asarray(cost, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            matrices: FloatArray = np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("Costs per row must be numbers, one matrix of the same shape for each row.") from None
     right = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes)

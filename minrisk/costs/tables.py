@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._printable import short
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, label_text, listed, match_labels
 
@@ -101,7 +102,8 @@ def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = N
             f"{', or unstack it' if is_series(cost) else ''}."
         )
     if raw.dtype.kind in "biuf":
-        return np.ascontiguousarray(raw, dtype=np.float64)
+        with np.errstate(over="ignore"):  # of longer floats, which are then refused as infinite
+            return np.ascontiguousarray(raw, dtype=np.float64)
     if raw.dtype.kind in "US" and not isinstance(cost, np.ndarray):
         raw = np.asarray(cost, dtype=object)  # among strings NumPy writes the numbers as strings too
     values = np.empty(raw.shape)
@@ -229,9 +231,9 @@ def _from_mapping(cost: Mapping[Any, Any]) -> Table:
 
 def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, stripped cells) of every line that is not blank."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # of a name that is too long for any file `Path` would raise
         raise FileNotFoundError(
-            f"cost given as a string must be the path of a CSV file, got {str(path)!r}, which is no file: "
+            f"cost given as a string must be the path of a CSV file, got {short(str(path), 100)!r}, which is no file: "
             f"correct the path, or pass a table of numbers."
         )
     try:

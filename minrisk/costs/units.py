@@ -74,7 +74,8 @@ def check_weights(sample_weight: Any) -> Any:
     if isinstance(sample_weight, list | tuple) and weights.ndim == 1 and weights.dtype.kind not in NUMBERS:
         weights = of_cells(sample_weight)  # as they are: NumPy makes texts of all beside one
     if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
-        return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
+        with np.errstate(over="ignore"):  # of longer floats, which scikit-learn then refuses as infinite
+            return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
     if weights.ndim != 1 or weights.dtype.kind not in "OUSMmc":
         return sample_weight
     numbers = np.empty(len(weights))

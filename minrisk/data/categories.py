@@ -21,6 +21,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.data.frames import Coded, Column, Frame, described, is_missing
+from minrisk.data.kept import KEPT, is_kept, shown
 from minrisk.data.label_cells import is_label
 from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
 
@@ -186,6 +187,12 @@ def _check_values(values: list[Any], column: Column) -> None:
             raise ValueError(
                 f"X must hold categories that are numbers or texts, got {described(value)[0]} in column "
                 f"{column.name!r} ({str(value)!r}): make texts of them, {way}."
+            )
+        if not is_kept(value):
+            way = NAMED[column.kind].format(name=column.name)
+            raise ValueError(
+                f"X must hold categories that are texts or {KEPT}, got {shown(value)} in column {column.name!r}, which "
+                f"no model file could keep: make texts of them, {way}."
             )
 
 

@@ -118,6 +118,7 @@ class Column:
         codes = [-1 if is_missing(cell) else place(cell) for cell in self.listed()]
         return Coded(np.array(codes, dtype=np.int64), list(numbers), ordered)
 
+    @np.errstate(over="ignore")  # a longer float that is beyond float64 becomes infinite, which is refused later
     def numbers(self) -> FloatArray:
         """Cells as float64, NaN where missing; numbers written as text are numbers.
 

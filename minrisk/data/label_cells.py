@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from minrisk.data.frames import NUMBERS, is_missing, of_cells
+from minrisk.data.kept import AS_TEXTS, shown
 
 KINDS = NUMBERS + "UMc"  # ... of arrays of labels; M are dates, and scikit-learn refuses complex numbers
-AS_TEXTS = "make texts of them, as y.astype(str) does"
 
 
 def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
@@ -51,8 +51,9 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
         return y
     if labels.dtype.kind in "OT":  # T: NumPy's texts of any length
         labels = _checked(labels.astype(object), name, any_kind)
-    elif labels.dtype.kind == "f" and labels.dtype.itemsize > 8:
-        labels = labels.astype(np.float64)
+    if labels.dtype.kind == "f" and labels.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # what is beyond float64 is refused as infinite
+            labels = labels.astype(np.float64)
     if labels.dtype.kind in "fM" and (absent := np.flatnonzero(labels != labels)).size:  # NaN or NaT
         raise ValueError(_missing(name, labels[absent[0]], absent[0]))
     if labels.dtype.kind not in KINDS + "O" and len(labels):
@@ -106,7 +107,7 @@ def _checked(labels: np.ndarray, name: str, any_kind: bool) -> np.ndarray:
     numbers = np.asarray(cells)
     if numbers.dtype.kind not in NUMBERS:
         row = next(row for row, cell in enumerate(cells) if not -(2**63) <= cell < 2**64)
-        raise ValueError(f"{name} must hold numbers of 64 bits, got {cells[row]} in row {row}: {AS_TEXTS}.")
+        raise ValueError(f"{name} must hold numbers of 64 bits, got {shown(cells[row])} in row {row}: {AS_TEXTS}.")
     return numbers
 
 

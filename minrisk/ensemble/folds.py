@@ -12,6 +12,8 @@ from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
 from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
 from minrisk.ensemble import defaults
 
+NO_PAIRS = "cv must give pairs (train, test) of row numbers: {}."
+
 
 def folds_of(
     cv: Any, X: np.ndarray, y: Labels, rows: IntArray, binned: Binned, codes: Codes, seed: int,
@@ -47,16 +49,23 @@ def stated_folds(cv: Any, X: np.ndarray, y: Labels) -> IntArray:
 
     folds, number = np.full(len(y), -1), -1
     try:
-        for number, (train, test) in enumerate(check_cv(cv, y, classifier=True).split(X, y)):
-            apart = np.zeros(len(y), dtype=np.int64)
+        splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    except (TypeError, ValueError) as problem:
+        if isinstance(problem, ValueError) and hasattr(cv, "split"):  # what a splitter says of these rows
+            raise
+        raise ValueError(NO_PAIRS.format(str(problem).rstrip("."))) from None
+    for number, pair in enumerate(splits):
+        apart = np.zeros(len(y), dtype=np.int64)
+        try:
+            train, test = pair
             np.add.at(apart, np.arange(len(y))[train], 1)
             np.add.at(apart, np.arange(len(y))[test], 1)
-            if np.any(apart != 1) or np.any(folds[test] >= 0):
-                number = -1
-                break
-            folds[test] = number
-    except (TypeError, IndexError) as problem:
-        raise ValueError(f"cv must give pairs (train, test) of row numbers: {problem}") from None
+        except (TypeError, ValueError, IndexError) as problem:
+            raise ValueError(NO_PAIRS.format(str(problem).rstrip("."))) from None
+        if np.any(apart != 1) or np.any(folds[test] >= 0):
+            number = -1
+            break
+        folds[test] = number
     if number < 0 or np.any(folds < 0):
         raise ValueError(
             "cv must leave every row out once, and train on all others, as KFold and GroupKFold do; ShuffleSplit, "

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 
 SUFFIX = ".npy"
-MOST_UNPACKED = 1 << 20, 64  # bytes, and for each byte of the archive: what it may ask for
+LEAST, TIMES = 1 << 20, 64  # bytes, and for each byte of the archive: what it may ask for
 CHUNK = 1 << 16  # bytes packed or unpacked at a time
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1  # a flag of members
@@ -40,7 +40,7 @@ class Allowance:
     """
 
     def __init__(self, size: int) -> None:
-        self.left = _most(size)
+        self.left = most(size)
 
     def take(self, n_bytes: int) -> None:
         """Use some of it.
@@ -51,9 +51,8 @@ class Allowance:
             If there is less.
         """
         if n_bytes > self.left:
-            least, times = MOST_UNPACKED
             raise ValueError(
-                f"it asks for far more memory than a model of its size, beyond {times} times the file and {least} "
+                f"it asks for far more memory than a model of its size, beyond {TIMES} times the file and {LEAST} "
                 "bytes."
             )
         self.left -= n_bytes
@@ -74,20 +73,25 @@ class _Rest:
         return self._file.seek(self._start + offset) - self._start
 
 
-def write(file: IO[bytes], arrays: Mapping[str, Array]) -> int:
-    """Write the archive from a file's place on, up to its end: the same bytes for the same arrays; returns how many."""
+def write(file: IO[bytes], arrays: Mapping[str, Array], as_they_are: Collection[str] = ()) -> int:
+    """Write the archive from a file's place on, up to its end: the same bytes for the same arrays; returns how many.
+
+    The arrays named by `as_they_are` are not packed.
+    """
     start = file.tell()
     for packing in reversed(PACKED):  # stored is what would seem to unpack to too much
         file.seek(start)
         file.truncate()
         rest: Any = _Rest(file, start)
         unpacked = 0
-        with zipfile.ZipFile(rest, "w", packing) as archive:
+        with zipfile.ZipFile(rest, "w") as archive:
             for name, array in arrays.items():
-                with archive.open(name + SUFFIX, "w", force_zip64=True) as member:
+                entry = zipfile.ZipInfo(name + SUFFIX)
+                entry.compress_type = zipfile.ZIP_STORED if name in as_they_are else packing
+                with archive.open(entry, "w", force_zip64=True) as member:
                     unpacked += _write(member, made(array))
         size = file.tell() - start
-        if unpacked <= _most(size):
+        if unpacked <= most(size):
             break
     return size
 
@@ -187,7 +191,6 @@ class Unpacked(Mapping[str, np.ndarray]):
         return dtype, shape, found[2] == b"True"
 
 
-def _most(size: int) -> int:
+def most(size: int) -> int:
     """Bytes that an archive of so many may ask for."""
-    least, times = MOST_UNPACKED
-    return least + times * size
+    return LEAST + TIMES * size

@@ -50,6 +50,12 @@ def is_through(path: str | Path) -> bool:
     return descriptor_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path))
 
 
+def _refuse_folder(path: str | Path) -> None:
+    """Refuse a name that ends as that of a folder, which `Path` and `realpath` take for one of a file."""
+    if str(path).endswith(("/", os.sep)):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder; give the name of a file", str(path))
+
+
 def check_target(path: str | Path) -> None:
     """Find out whether `write_beside` may write there, without changing, opening or waiting for anything there.
 
@@ -58,6 +64,7 @@ def check_target(path: str | Path) -> None:
     OSError
         If not; its text says why.
     """
+    _refuse_folder(path)
     descriptor = descriptor_of(path)
     if descriptor is not None:
         os.fstat(descriptor)
@@ -93,6 +100,7 @@ def write_beside(path: str | Path) -> Iterator[Path]:
     OSError
         If the folder does not exist, or `path` cannot be written.
     """
+    _refuse_folder(path)
     descriptor = descriptor_of(path)
     real = Path(os.path.realpath(path))  # a rename to the name of a link would replace the link
     whole = descriptor is None and _may_rename(real)

@@ -72,7 +72,7 @@ def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (
         whole = whole.replace("\r", "\n")  # as old Macs end lines; pandas misreads some of these
     content = whole.lstrip("\r\n")
     delimiter = stated.delimiter
-    said = re.match(r'"?sep=(.)"?[ \t]*\r?\n', content, re.IGNORECASE)
+    said = re.match(r'"?sep=([\x00-\x7f])"?[ \t]*\r?\n', content, re.IGNORECASE)
     if said is not None:
         content = content[said.end() :]
         delimiter = delimiter or said.group(1)

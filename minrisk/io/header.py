@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +15,13 @@ import numpy as np
 import minrisk
 from minrisk.costs.units import LARGEST
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
+from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
 from minrisk.io.arrays import Allowance
-from minrisk.io.labels import DTYPE, MOST_LETTERS, name_in, short_repr
+from minrisk.io.labels import DTYPE, short_repr
 from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
-MOST_FEATURES = 1 << 22  # of which importances take 32 MB
 MOST = (1 << 31) - 1  # of rounds and the like
 SETTING = 100  # letters of a parameter's value
 PARSED = 64  # bytes that Python takes for a value of the header, at least
@@ -30,7 +29,9 @@ WIDEST = 16  # bytes of a letter in a text with one beyond the first 65 536, in 
 DEEPEST = 32  # levels of objects and lists
 TEMPERATURE = Number(float, 1e-100, 1e100)  # of which the inverse is finite
 MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+CHUNK = 1 << 16  # bytes looked at in one go
+STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside texts does to the level
+STEPS[[ord(mark) for mark in "[{]}"]] = 1, 1, -1, -1
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written
 FORMER = {"n_folds": "cv"}  # names of parameters in older files
 GONE = {  # parameters in older files that trees never read
@@ -65,22 +66,19 @@ class Value(NamedTuple):
     """A label, a category or a parameter as JSON has it."""
 
     letters: float = math.inf  # at most, of a text
-    bits: float = 64  # at most, of a whole number
+    bits: float = MOST_BITS  # at most, of a whole number
 
     def accepts(self, value: Any) -> bool:
-        if isinstance(value, str):
-            return len(value) <= self.letters
-        if isinstance(value, float):
-            return math.isfinite(value)
-        return isinstance(value, int) and value.bit_length() <= self.bits  # truth values are whole numbers
+        return is_kept(value, self.letters, self.bits)
 
     def __str__(self) -> str:
         text = "a text" if self.letters == math.inf else f"a text of at most {self.letters} letters"
-        return f"{text}, a truth value, or a finite number{'' if self.bits == math.inf else ' of at most 64 bits'}"
+        bits = "" if self.bits == math.inf else f" of at most {self.bits} bits"
+        return f"{text}, a truth value, or a finite number{bits}"
 
 
 class Name(NamedTuple):
-    """The name of a column that is no text, as `minrisk.io.labels.name_out` writes it."""
+    """The name of a column that is no text, as `minrisk.data.kept.name_out` writes it."""
 
     def accepts(self, value: Any) -> bool:
         try:
@@ -185,14 +183,18 @@ def read_header(text: bytes, room: Allowance) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a field is missing, unknown, or not what it should be.
+        If it is no JSON in UTF-8, or a field is missing, unknown, or not what it should be.
     """
-    widest = 1 if text.isascii() and b"\\u" not in text else WIDEST
-    room.take(widest * len(text) + PARSED * sum(map(text.count, (b",", b":", b"[", b"{"))))
+    room.take(room_of_header(text))
+    try:
+        decoded = text.decode()  # here, since `json.loads` would take bytes of other encodings too
+    except UnicodeDecodeError:
+        raise ValueError("its header is no text in UTF-8.") from None
     if depth(text) > DEEPEST:
         raise ValueError(f"its header is nested too deeply, in more than {DEEPEST} levels.")
+    del text
     try:
-        header = json.loads(text, parse_constant=_no_number)
+        header = json.loads(decoded, parse_constant=_no_number)
     except ValueError as error:
         raise ValueError(f"its header is no JSON ({error}).") from None
     check(HEADER, header, "its header")
@@ -200,11 +202,33 @@ def read_header(text: bytes, room: Allowance) -> dict[str, Any]:
     return {**header, "parameters": _parameters(header)}
 
 
+def room_of_header(text: bytes) -> int:
+    """Bytes of memory that it takes to read a header."""
+    widest = 1 if text.isascii() and b"\\u" not in text else WIDEST
+    return widest * len(text) + PARSED * sum(map(text.count, (b",", b":", b"[", b"{")))
+
+
 def depth(text: bytes) -> int:
     """Levels of objects and lists in JSON, which its parser would enter one by one."""
-    marks = np.frombuffer(_TEXT.sub(b"", text), dtype=np.uint8)
-    opened, closed = (np.isin(marks, np.frombuffer(kind, dtype=np.uint8)) for kind in (b"[{", b"]}"))
-    return int(np.cumsum(opened.astype(np.int64) - closed).max(initial=0))
+    inside, level, deepest = 0, 0, 0  # whether a text goes on, as 0 or 1
+    for part in _without_escapes(text):
+        marks = np.frombuffer(part, dtype=np.uint8)
+        texts = np.cumsum(marks == ord('"'), dtype=np.uint8) + np.uint8(inside)  # 255 and 1 are 0: odd or even counts
+        levels = level + np.cumsum(np.where(texts % 2, 0, STEPS[marks]), dtype=np.int64)
+        inside, level, deepest = int(texts[-1] % 2), int(levels[-1]), max(deepest, int(levels.max()))
+    return deepest
+
+
+def _without_escapes(text: bytes) -> Iterator[bytes]:
+    """A text of JSON in parts, without what a backslash and the quotation mark or backslash behind it write."""
+    low = 0
+    while low < len(text):
+        part = text[low : low + CHUNK]
+        if (len(part) - len(part.rstrip(b"\\"))) % 2:  # the last one belongs to the next byte
+            part = text[low : low + CHUNK + 1]
+        low += len(part)
+        if part := part.replace(rb"\\", b"").replace(rb"\"", b""):
+            yield part
 
 
 def _no_number(text: str) -> None:

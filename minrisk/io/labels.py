@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,13 @@ from minrisk._printable import short
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, match_labels, named_beside
+from minrisk.costs.reading import is_uniform
 from minrisk.data.frames import of_cells
+from minrisk.data.kept import MOST_LETTERS
 from minrisk.io.arrays import Allowance
 from minrisk.validation import label_array, plain_array
 
 KINDS = "classes", "decisions"  # what labels are of
-MOST_LETTERS = 1000  # in a label: every prediction holds one for each row
 DTYPE = re.compile(
     r"object|[<>|]?(?:b1|[iu][1248]|f[248]|U\d{1,9}|M8\[(?:\d{1,9})?(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])"
 )  # of labels
@@ -63,41 +62,52 @@ def labels_out(labels: Labels) -> dict[str, Any]:
 
 def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, np.ndarray], room: Allowance) -> None:
     """Give an estimator its labels and costs; raises for what does not fit together."""
-    estimator.classes_ = labels_in(header["classes"], room)
-    classes, decisions = as_labels(estimator.classes_), as_labels(values_in(header["decisions"], room), "the decisions")
+    room.take(room_of_labels(header))
+    estimator.classes_ = labels_in(header["classes"])
+    classes, decisions = as_labels(estimator.classes_), as_labels(values_in(header["decisions"]), "the decisions")
     known = [at for at in match_labels(decisions, classes) if at >= 0]
     others = decisions[len(known) :]
     if len(known) + sum(at < 0 for at in match_labels(others, classes)) < len(decisions) or known != sorted(known):
         raise ValueError("its decisions must be classes, in their order, and then others.")
     decisions = (*decisions[: len(known)], *named_beside(others, classes, classes))  # as in older files
-    widest = max(4 * len(label) if isinstance(label, str) else 8 for label in decisions)
-    room.take(len(decisions) * max(widest, estimator.classes_.dtype.itemsize))
     estimator.decisions_ = label_array(decisions, estimator.classes_)
     estimator.cost_ = estimator._stated = None
     if "cost" in arrays:
         names: dict[str, Any] = {"classes": classes, "decisions": decisions}
         if "stated" in arrays:
-            names = {kind: values_in(header[f"stated_{kind}"], room) for kind in KINDS}
+            names = {kind: values_in(header[f"stated_{kind}"]) for kind in KINDS}
         stated = CostMatrix(arrays["stated" if "stated" in arrays else "cost"], **names, allow_diagonal=True)
         estimator.cost_ = as_cost(stated, classes)
         if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
             raise ValueError("its costs are not those that were stated.")
-        told = header.get("cost_stated", estimator.cost_ != as_cost(None, classes))  # older files do not say
+        told = header["cost_stated"] if "cost_stated" in header else not is_uniform(estimator.cost_)  # in older files
         estimator._stated = stated if told else None
         estimator.cost = stated if header["cost_given"] else None
 
 
-def labels_in(labels: dict[str, Any], room: Allowance) -> Labels:
+def room_of_labels(header: Mapping[str, Any]) -> int:
+    """Bytes of memory that the arrays of a header's labels take; decisions are at least as wide as classes."""
+    size: int = np.dtype(header["classes"]["dtype"]).itemsize
+    widest = max((4 * len(value) for value in header["decisions"]["values"] if isinstance(value, str)), default=8)
+    dates = [header[f"stated_{kind}"] for kind in KINDS if f"stated_{kind}" in header]
+    dates += [column["values"] for column in header.get("categories", [])]  # others need no array
+    return (
+        size * len(header["classes"]["values"])
+        + max(size, widest, 8) * len(header["decisions"]["values"])
+        + sum(8 * len(labels["values"]) for labels in dates if "M8" in labels["dtype"])
+    )
+
+
+def labels_in(labels: dict[str, Any]) -> Labels:
     """Labels as `labels_out` wrote them, in an array of their dtype, which `DTYPE` matches.
 
     Raises
     ------
     ValueError
-        If the dtype does not hold them, or the array would be far larger than the file.
+        If the dtype does not hold them.
     """
     values, written = labels["values"], labels["dtype"]
     dtype = np.dtype(written)
-    room.take(dtype.itemsize * len(values))
     if dtype.kind == "O":
         return of_cells(values)
     try:
@@ -111,38 +121,6 @@ def labels_in(labels: dict[str, Any], room: Allowance) -> Labels:
     return array
 
 
-def values_in(labels: dict[str, Any], room: Allowance) -> list[Any]:
+def values_in(labels: dict[str, Any]) -> list[Any]:
     """Labels, or categories, as `labels_out` wrote them, as plain values; dates as NumPy has them."""
-    return list(labels_in(labels, room) if "M8" in labels["dtype"] else labels["values"])
-
-
-def name_out(name: Any) -> Any:
-    """The name of a column as JSON: number, text, date, or a tuple of these."""
-    if isinstance(name, np.generic) and name.dtype.kind in "biufU":
-        name = name.item()
-    if isinstance(name, tuple):
-        return {"tuple": [name_out(part) for part in name]}
-    if isinstance(name, datetime) and not getattr(name, "nanosecond", 0):  # pandas' Timestamp is one
-        return {"time": name.isoformat()}
-    if type(name) is date:
-        return {"date": name.isoformat()}
-    if isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name)):
-        return name
-    raise TypeError(
-        f"A model file cannot keep the name of X's column {name!r}, a {type(name).__name__}: name the columns by "
-        "texts, X.columns = X.columns.astype(str), and fit again."
-    )
-
-
-def name_in(name: Any) -> Any:
-    """The name of a column as `name_out` wrote it."""
-    if not isinstance(name, dict):
-        if isinstance(name, (str, int)) or (isinstance(name, float) and math.isfinite(name)):
-            return name
-    elif len(name) == 1:
-        ((kind, value),) = name.items()
-        if kind == "tuple" and isinstance(value, list):
-            return tuple(map(name_in, value))
-        if kind in ("time", "date"):
-            return (datetime if kind == "time" else date).fromisoformat(value)
-    raise ValueError("columns must be named by numbers, texts, dates or tuples of these.")
+    return list(labels_in(labels) if "M8" in labels["dtype"] else labels["values"])

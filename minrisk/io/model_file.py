@@ -27,12 +27,13 @@ import numpy as np
 
 import minrisk
 from minrisk.data.categories import Category
+from minrisk.data.kept import name_out
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
-from minrisk.io.header import RUN_PARAMETERS
-from minrisk.io.labels import costs_out, labels_out, name_out
-from minrisk.io.restore import restore
+from minrisk.io.header import RUN_PARAMETERS, WIDEST, room_of_header
+from minrisk.io.labels import costs_out, labels_out, room_of_labels
+from minrisk.io.restore import check_scores, restore
 from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
@@ -90,8 +91,9 @@ def save(estimator: BoostedClassifier, path: str | Path) -> None:
     array([0, 0])
     """
     header, arrays = _parts(estimator)
-    with write_beside(path) as beside, open(beside, "r+b") as file:
+    with write_beside(path) as beside, open(beside, "r+b") as file, _loadable():
         _write(file, header, arrays)
+        check_scores(estimator.model_)
 
 
 def load(path: str | Path) -> Any:
@@ -170,21 +172,44 @@ def _check_head(file: IO[bytes], path: str | Path) -> int:
 # -- writing -------------------------------------------------------------------------------------------------------
 def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_arrays.Array]) -> None:
     """Write a model, an array at a time, and make sure that it can be read again."""
-    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
     file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
     start = file.tell()
-    size = io_arrays.write(file, {"header": np.frombuffer(text, dtype=np.uint8), **arrays})
-    try:
-        contents = Contents(io_arrays.Unpacked(file, size), size)
-        for name, array in arrays.items():
-            check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
-    except ValueError as error:
-        raise ValueError(f"This model cannot be saved, since no such file could be loaded: {error}") from None
+    size = _write_archive(file, header, arrays)
+    contents = Contents(io_arrays.Unpacked(file, size), size)
+    for name, array in arrays.items():
+        check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
     head = HEAD.pack(VERSION, size)
     file.seek(start)
     digest = _digest(file, head)[0]
     file.seek(0)
     file.write(MAGIC + head + digest)
+
+
+@contextmanager
+def _loadable() -> Iterator[None]:
+    """Say of what is refused here that it is the model's fault."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"This model cannot be saved, since no such file could be loaded: {error}") from None
+
+
+def _write_archive(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_arrays.Array]) -> int:
+    """Write the payload from a file's place on; returns its length.
+
+    A header that takes more memory than a file of this size may ask for is not packed, and blanks behind it make up
+    what is still missing.
+    """
+    text, start = json.dumps(header, sort_keys=True, allow_nan=False).encode(), file.tell()
+    needed, blanks = room_of_header(text) + room_of_labels(header), 0
+    while True:
+        file.seek(start)
+        whole = {"header": np.frombuffer(text + b" " * blanks, dtype=np.uint8), **arrays}
+        size = io_arrays.write(file, whole, ["header"] if blanks else ())
+        lacking = needed + WIDEST * blanks - io_arrays.most(size)
+        if lacking <= 0:
+            return size
+        blanks += lacking // (io_arrays.TIMES - WIDEST) + 1
 
 
 def _digest(file: IO[bytes], head: bytes) -> tuple[bytes, int]:
@@ -202,6 +227,12 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
 
     if not isinstance(estimator, minrisk.ALGORITHMS):
         raise TypeError(f"Only minrisk estimators can be saved, got {type(estimator).__name__}.")
+    if type(estimator) not in minrisk.ALGORITHMS:
+        known = next(kind for kind in minrisk.ALGORITHMS if isinstance(estimator, kind)).__name__
+        raise TypeError(
+            f"Only minrisk's own estimators can be saved, got {type(estimator).__name__}, a subclass of {known}, whose "
+            f"code no model file could hold: fit a {known}, or keep the object with joblib.dump."
+        )
     check_is_fitted(estimator, "model_")
     model = estimator.model_
     if not isinstance(model.packed, PackedTrees | PackedSimilarities):

@@ -11,8 +11,9 @@ import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category
+from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
-from minrisk.io.labels import name_in, restore_labels, values_in
+from minrisk.io.labels import restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.projection import Projection
@@ -71,7 +72,7 @@ def _categories(contents: Contents) -> Categories:
     columns, begin = [], 0
     flat = contents["category_numbers"] if "categories" in contents.groups else np.empty(0)
     for part in contents.header.get("categories", []):
-        values = tuple(values_in(part["values"], contents.room))
+        values = tuple(values_in(part["values"]))
         end = begin + (len(values) + 1) * part["added"]
         table = flat[begin:end].reshape(len(values) + 1, part["added"])
         columns.append(Category(part["position"], part["name"], values, part["ordered"], table))
@@ -100,11 +101,19 @@ def _model(contents: Contents) -> AdditiveModel:
         packed, vectors, contents["intercept"], n_features, header["link"], header["trees_per_round"],
         float(header["temperature"]), projection, smooth,
     )  # fmt: skip
-    most = _largest(model.intercept) + len(packed) * _response(packed) * _longest(vectors)
-    most += 0.0 if smooth is None else len(smooth.vectors) * _largest(smooth.vectors)
-    if not most / min(1.0, model.temperature) <= LARGEST_SCORE:
-        raise ValueError("its scores could be beyond what a number holds.")
+    check_scores(model)
     return model
+
+
+def check_scores(model: AdditiveModel) -> None:
+    """Refuse a model whose scores could be beyond float64; raises `ValueError`."""
+    packed: Any = model.packed
+    with np.errstate(over="ignore"):  # what is infinite is too large
+        most = _largest(model.intercept) + len(packed) * _response(packed) * _longest(model.vectors)
+        if model.smooth is not None:
+            most += len(model.smooth.vectors) * _largest(model.smooth.vectors)
+        if not most / min(1.0, model.temperature) <= LARGEST_SCORE:
+            raise ValueError("its scores could be beyond what a number holds.")
 
 
 def _regression(contents: Contents) -> CostRegression | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
 import sys
 import zlib
@@ -274,11 +275,11 @@ def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa:
     """
     path = Path(path)
     stream = str(path) == STREAM or is_through(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise TableError(f"{path} must be a file, but is a folder: give a table in .csv, .csv.gz or .parquet.")
     if not stream:
         kind = kind_of(path)
-        if not path.exists():
+        if not os.path.exists(path):  # `Path` raises for a name that is too long for any file
             raise TableError(f"there is no file {path}: correct the path.")
         if kind == "parquet":
             if path.stat().st_size == 0:

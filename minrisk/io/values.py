@@ -6,6 +6,7 @@ among them. pandas is imported where it is needed, not before.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
@@ -30,8 +31,8 @@ __all__ = [
 ]  # fmt: skip
 
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
-INTEGER = re.compile(r"-?[1-9]\d*|0")  # as it is written, and no other way
-FLOATED = re.compile(r"(-?[1-9]\d*|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
+INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
+FLOATED = re.compile(r"(-?[1-9]\d{0,308}|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
 EXACT = 2**53  # above it, several whole numbers are one float
 NESTED = "lists, structures or bytes"
 MANY = 20  # so many different labels or words, if they are also more than half of the rows, are names or measurements
@@ -91,7 +92,7 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     bare = _unique((text.strip(), i) for i, text in enumerate(texts))
     whole = {int(text): i for text, i in same.items() if INTEGER.fullmatch(text)}
     points = _unique((with_point(text), i) for text, i in same.items())
-    floated = _unique((float(text), i) for text, i in points.items() if FLOATED.fullmatch(text))
+    floated = _unique((_float(text), i) for text, i in points.items() if FLOATED.fullmatch(text))
     as_float = _unique((_float(number), i) for number, i in whole.items())
     truths = written_truths(known)
 
@@ -105,7 +106,7 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
             number = int(text)
             found = whole.get(number, floated.get(_float(number)))
         elif found is None and FLOATED.fullmatch(text):
-            found = floated.get(float(text), as_float.get(float(text)))
+            found = floated.get(_float(text), as_float.get(_float(text)))
         return match_truth(cell, known, truths) if found is None else found
 
     return [position(cell) for cell in wanted]
@@ -128,11 +129,13 @@ def _unique(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     return {key: i for key, i in found.items() if key not in twice}
 
 
-def _float(number: int) -> float:
+def _float(number: int | str) -> float:
+    """A number as a float; one that is too large for that is NaN, which equals no other."""
     try:
-        return float(number)
+        found = float(number)
     except OverflowError:
-        return float("inf")
+        found = math.inf
+    return found if math.isfinite(found) else float("nan")
 
 
 def columns_of_words(frame: pd.DataFrame) -> list[str]:
