@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from minrisk._typing import IntArray
+from minrisk._cached import cached_property
+from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.rows.base import RowCosts, Rows
 
+if TYPE_CHECKING:
+    from minrisk.rows.local.sparse_index import SparseIndex
+
 Kind = Literal["plain", "directed", "similar", "pair", "corrective"]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Binned features, which several rows may share."""
+
+    binned: Binned  # (d, n)
+    n_bins: IntArray
+    thresholds: tuple[FloatArray, ...]
+    _one: Lock = field(default_factory=Lock, repr=False)
+
+    @property
+    def index(self) -> SparseIndex:
+        """Of the rows in their present order; all who share the columns read the same one, which one of them builds."""
+        with self._one:
+            return self._index
+
+    @cached_property
+    def _index(self) -> SparseIndex:
+        from minrisk.rows.local.sparse_index import SparseIndex
+
+        return SparseIndex.build(self.binned, self.n_bins, Workers())
+
+    def reorder(self, order: IntArray) -> None:
+        """Rows in another order, in place."""
+        for column in self.binned:
+            column[:] = column[order]
+        self.__dict__.pop("_index", None)
+
+
+def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: tuple[int, int]) -> Rows:
+    """Plain rows of columns that others may read as well; nothing is learnt from rows start..stop that are left out.
+
+    Their weights in `costs` must be 0.
+    """
+    from minrisk.rows.local.rows import LocalRows
+
+    return LocalRows(columns.binned, columns.n_bins, costs, workers, left_out=left_out, index=lambda: columns.index)
 
 
 def make_rows(
@@ -58,3 +103,10 @@ def make_rows(
     from minrisk.rows.local.rows import LocalRows
 
     return LocalRows(*columns)
+
+
+def compiled_at_once() -> AbstractContextManager[None]:
+    """In its context rows compile also what elsewhere waits until it pays."""
+    from minrisk.rows.local.whole_round import compiled_at_once
+
+    return compiled_at_once()

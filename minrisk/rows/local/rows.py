@@ -64,6 +64,10 @@ class LocalRows(LocalColumns):
         return Growth(self)
 
     # -- known scores ------------------------------------------------------------------------------------------
+    def spread(self, intercept: FloatArray) -> float:
+        """The largest difference of two scores of a row; see `Rows.spread`."""
+        return float(np.ptp(self.scores - intercept, axis=1).max())
+
     @property
     def resting(self) -> bool:
         """Whether the scores are freed; see `Rows.resting`."""
