@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from minrisk._cached import cached_property
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
-from minrisk.rows.base import RowCosts, Rows
+from minrisk.rows.base import CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, RowCosts, Rows
 
 if TYPE_CHECKING:
     from minrisk.rows.local.sparse_index import SparseIndex
-
-Kind = Literal["plain", "directed", "similar", "pair", "corrective"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +58,15 @@ def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: t
 
 
 def make_rows(
-    kind: Kind, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers,
+    requires: frozenset[str], X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers,
     trainable: bool = True, **options: Any,
 ) -> Rows:  # fmt: skip
-    """Rows of some kind.
+    """Rows for a recipe.
 
     Parameters
     ----------
-    kind : {"plain", "directed", "similar", "pair", "corrective"}
-        Which protocol of `minrisk.rows.base` they follow.
+    requires : frozenset of str
+        Traits that its parts require: those of rows say which protocol of `minrisk.rows.base` the rows follow.
     X : ndarray of shape (n, d)
         Raw values.
     part : ndarray of int, optional
@@ -82,24 +80,24 @@ def make_rows(
     **options
         `units`, `cache_bytes` and `n_neighbors` of similar rows, `distinct` of corrective ones.
     """
-    if kind == "similar":
+    if SIMILAR_ROWS in requires:
         from minrisk.rows.local.similar import LocalSimilarRows
 
         values = X if part is None else X[part]
         return LocalSimilarRows(values, costs=costs, workers=workers, trainable=trainable, **options)
     columns = binner.transform(X, part, workers), binner.n_bins, costs, workers, None, trainable
-    if kind == "directed":
+    if DIRECTED_ROWS in requires:
         from minrisk.rows.local.directed import LocalDirectedRows
 
         return LocalDirectedRows(X if part is None else X[part], *columns)
-    if kind == "pair":
-        from minrisk.rows.local.pairs import LocalPairRows
-
-        return LocalPairRows(*columns)
-    if kind == "corrective":
+    if CORRECTIVE_ROWS in requires:
         from minrisk.rows.local.pairs import LocalCorrectiveRows
 
         return LocalCorrectiveRows(*columns, **options)
+    if PAIR_ROWS in requires:
+        from minrisk.rows.local.pairs import LocalPairRows
+
+        return LocalPairRows(*columns)
     from minrisk.rows.local.rows import LocalRows
 
     return LocalRows(*columns)
