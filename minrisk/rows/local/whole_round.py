@@ -28,7 +28,6 @@ from minrisk.rows.local.columns import LocalColumns
 COMPILE_AFTER = 20_000  # rounds of parts: they have then taken longer by what it takes to compile
 LOOK_AGAIN = 500  # rounds of parts, after which another process may have compiled it; a look takes as long as five
 _rounds_of_parts = 0  # so far in this process
-AT_ONCE = 1 << 18  # numbers in the leaf vectors of the rounds of one call
 
 
 def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds: int) -> WholeRounds | None:
@@ -53,7 +52,7 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
     )  # fmt: skip
     if not _pays(n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
         return None
-    most = max(1, AT_ONCE // (growth.max_leaves * rows.n_outputs))
+    most = max(1, rows.limits.vector_numbers // (growth.max_leaves * rows.n_outputs))
 
     def run(totals: Totals, seeds: Sequence[int]) -> list[WholeRound]:
         value[:] = totals.value
