@@ -164,9 +164,8 @@ def test_where_it_is_used():
 
 def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
     monkeypatch.setattr("minrisk.rows.local.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.rows.local.whole_round.COMPILE_AFTER", 20)
     monkeypatch.setattr("minrisk.rows.local.whole_round.is_compiled", lambda *arguments: False)
-    rows, recipe = rows_and_recipe(0, 60, 3)
+    rows, recipe = rows_and_recipe(0, 60, 3, limits=Limits(compile_after=20))
     rows.gradients(recipe.loss, 0.0)
     used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
     assert used == [False, False, True, True]

@@ -12,6 +12,7 @@ class Limits(NamedTuple):
     kept_bytes: int = 64 << 20  # of such histograms
     inline_work: int = 1 << 17  # passes of fewer elementary sums than this run in the caller: a thread would cost more
     vector_numbers: int = 1 << 18  # in the leaf vectors of the rounds of one call
+    compile_after: int = 20_000  # rounds made of their parts: they have then taken longer by what it takes to compile
     nearest: int = 2048  # opposite points that are put in order first: most rounds ask for no more
 
 
