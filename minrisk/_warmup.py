@@ -73,10 +73,10 @@ def _stumps_and_shared_trees() -> None:
 def _vector_trees() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
     from minrisk.ensemble.landmarks import fit_basis
-    from minrisk.rows.local.growth import LARGE
-    from minrisk.rows.local.whole_round import compiled_at_once
+    from minrisk.rows.factory import compiled_at_once
+    from minrisk.rows.limits import LIMITS
 
-    X = np.random.default_rng(0).normal(size=(LARGE + 1, 3))
+    X = np.random.default_rng(0).normal(size=(LIMITS.large_leaf + 1, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
     few, cost = slice(60), 1.0 - np.eye(3)
     for surrogate, sketch in (("exponential", 1), ("softmax", 2), ("gll", 2), ("gel", None), ("coupled", None)):

@@ -13,6 +13,7 @@ from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.model.stored_trees import read_trees, stored
 from minrisk.rows.base import RowCosts
+from minrisk.rows.limits import LIMITS
 from minrisk.rows.local.rows import LocalRows
 from minrisk.steps.closed_form import ClosedFormStep
 from minrisk.steps.newton import NewtonStep
@@ -50,12 +51,12 @@ def make_costs(table, row, weight, label=None):
     return RowCosts(np.ascontiguousarray(table, dtype=float), row, weight, label)
 
 
-def make_rows(X, table, row, weight=None, blocks=None, n_threads=1, label=None):
+def make_rows(X, table, row, weight=None, blocks=None, n_threads=1, label=None, limits=LIMITS):
     """LocalRows of raw data, and the binner."""
     weight = np.ones(len(X)) if weight is None else weight
     binner = fit_binner(X)
     costs = make_costs(table, row, weight, label)
-    return LocalRows(binner.transform(X), binner.n_bins, costs, Workers(n_threads), blocks), binner
+    return LocalRows(binner.transform(X), binner.n_bins, costs, Workers(n_threads), blocks, limits=limits), binner
 
 
 def make_recipe(rows, binner, base="exponential", offset="paper", max_depth=2, **other):

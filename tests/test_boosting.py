@@ -6,13 +6,14 @@ import pytest
 from minrisk.boosting.loop import boost
 from minrisk.boosting.monitors import EarlyStopping, RiskHistory
 from minrisk.losses.coupled import coupled_loss
+from minrisk.rows.limits import LIMITS, Limits
 from tests.helpers import make_data, make_recipe, make_rows, random_costs
 
 
-def run(seed=0, n_rounds=15, blocks=None, n_threads=1, n=240, monitors=(), kind="general", start=None, **recipe):
+def run(seed=0, n_rounds=15, blocks=None, n_threads=1, n=240, monitors=(), kind="general", start=None, limits=LIMITS, **recipe):
     rng = np.random.default_rng(seed)
     X, y = make_data(rng, n)
-    rows, binner = make_rows(X, random_costs(rng, 3, kind=kind), y, rng.uniform(0.5, 2, n), blocks, n_threads)
+    rows, binner = make_rows(X, random_costs(rng, 3, kind=kind), y, rng.uniform(0.5, 2, n), blocks, n_threads, limits=limits)
     with rows.workers:
         return boost(rows, make_recipe(rows, binner, **recipe), n_rounds, 1, monitors, start), rows
 
@@ -55,10 +56,9 @@ def test_threads_and_blocks_do_not_change_a_bit(base):
         assert np.array_equal(reference.vectors, other.vectors)
 
 
-def test_threads_do_not_change_a_bit_at_a_size_where_they_work(monkeypatch):
-    monkeypatch.setattr("minrisk.rows.local.columns.INLINE_WORK", 1)
-    one, _ = run(n_threads=1, max_depth=4)
-    two, _ = run(n_threads=2, max_depth=4)
+def test_threads_do_not_change_a_bit_at_a_size_where_they_work():
+    one, _ = run(n_threads=1, max_depth=4, limits=Limits(inline_work=1))
+    two, _ = run(n_threads=2, max_depth=4, limits=Limits(inline_work=1))
     assert one.losses == two.losses and np.array_equal(one.vectors, two.vectors)
 
 

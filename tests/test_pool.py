@@ -13,7 +13,7 @@ from minrisk.data.binning import fit_binner
 from minrisk.ensemble.average import mean_losses, pooled_model, report
 from minrisk.ensemble.blending import Judge, Pool, blend, validated_risk
 from minrisk.ensemble.calibration import fit_temperature, log_loss
-from minrisk.ensemble.columns import Columns, linear_columns
+from minrisk.ensemble.columns import linear_columns
 from minrisk.ensemble.defaults import LAST_ROUNDS_FROM, LEAST_GAIN, LINEAR_FEATURES, PRINCIPAL, SHARES
 from minrisk.ensemble.folds import fold_numbers
 from minrisk.ensemble.kind import CrossFit, Kind, Table, Task
@@ -21,6 +21,7 @@ from minrisk.ensemble.training import train_pool
 from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT, Tree
+from minrisk.rows.factory import Columns
 from tests.helpers import check_packed, make_costs, random_costs
 from tests.test_selection import USUAL, added, example
 

@@ -6,8 +6,8 @@ import pytest
 from minrisk._kernels.split import EXPONENTIAL, QUADRATIC, SIDES
 from minrisk.losses.coupled import coupled_loss
 from minrisk.model.trees import Tree
-from minrisk.rows.local import sparse_index
 from minrisk.rows.local.rows import LocalRows, fixed_factor
+from minrisk.rows.local.sparse_index import SparseIndex
 from tests.helpers import make_data, make_rows, random_costs
 
 
@@ -33,11 +33,11 @@ def drops(rows, gain):
 
 @pytest.mark.parametrize("gain", [EXPONENTIAL, QUADRATIC])
 @pytest.mark.parametrize("indexed", [True, False])
-def test_best_stump_is_the_best_of_all(gain, indexed, monkeypatch):
-    if not indexed:
-        monkeypatch.setattr(sparse_index, "DENSITY", -1.0)
+def test_best_stump_is_the_best_of_all(gain, indexed):
     for seed in range(20):
         _, rows, _, _ = prepared(np.random.default_rng(seed))
+        if not indexed:
+            rows.index = SparseIndex.build(rows.X_binned, rows.n_bins, rows.workers, density=-1.0)
         assert rows.index.indexed[1] == indexed
         mass = rows.weigh(None)
         np.testing.assert_allclose(mass, rows.mass.sum(axis=0), rtol=1e-12)
@@ -48,11 +48,11 @@ def test_best_stump_is_the_best_of_all(gain, indexed, monkeypatch):
 
 
 @pytest.mark.parametrize("indexed", [True, False])
-def test_best_stump_with_a_vector_for_either_side(indexed, monkeypatch):
-    if not indexed:
-        monkeypatch.setattr(sparse_index, "DENSITY", -1.0)
+def test_best_stump_with_a_vector_for_either_side(indexed):
     for seed in range(10):
         _, rows, _, _ = prepared(np.random.default_rng(seed))
+        if not indexed:
+            rows.index = SparseIndex.build(rows.X_binned, rows.n_bins, rows.workers, density=-1.0)
         mass = rows.weigh(None, columns=2)
         split = rows.best_stump(SIDES, mass, np.arange(rows.n_features))
         best = {}

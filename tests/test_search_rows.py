@@ -10,6 +10,7 @@ from minrisk import MinRiskClassifier
 from minrisk._kernels.sampling import draw_rows, order_by_leaf
 from minrisk.boosting.loop import boost
 from minrisk.rows.base import GrowthRule
+from minrisk.rows.limits import Limits
 from minrisk.rows.local import growth
 from tests import naive
 from tests.helpers import make_data, make_rows
@@ -81,7 +82,6 @@ def test_order_by_leaf():
 @pytest.mark.parametrize("large", [10, 4096])
 def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
     """As the twin grows them on the drawn rows alone; leaf sums are those of all rows in the bag."""
-    monkeypatch.setattr(growth, "LARGE", large)
     n_rows = 40
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, "sketch", 150, 0.8 if seed % 2 else 1.0)
     drawn = {}
@@ -92,7 +92,7 @@ def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
         return m, top
 
     monkeypatch.setattr(growth, "draw_rows", kept)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
+    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=Limits(large_leaf=large))
     grown = grow(rows, target, GrowthRule(12, 64, 2, len(X_binned), n_rows), seed=seed)
     some = np.zeros(150, dtype=bool)
     some[drawn["rows"]] = True

@@ -21,7 +21,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import fit_temperature, log_loss
-from minrisk.ensemble.columns import Columns, usual_bins
+from minrisk.ensemble.columns import usual_bins
 from minrisk.ensemble.cross_fitting import checkpoints, cross_fit, first_rounds, last_rounds
 from minrisk.ensemble.defaults import (
     CHECKPOINT_RATIO,
@@ -43,6 +43,7 @@ from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import log_probabilities
+from minrisk.rows.factory import Columns
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import n_drawn, share_of
 from tests.helpers import make_costs, make_data, make_rows, random_costs

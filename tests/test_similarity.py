@@ -17,7 +17,7 @@ from minrisk.boosting.loop import boost
 from minrisk.data.distances import Points, Units
 from minrisk.learners.base import Round
 from minrisk.learners.similarity import Similarities, Similarity
-from minrisk.rows.local import similar as similar_rows
+from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.similar import LocalSimilarRows
 from minrisk.steps.base import StepProblem
@@ -98,9 +98,9 @@ def test_neighbors_are_near(d, least, offset):
     assert not np.any(found == np.arange(400)[:, None])
 
 
-def searched(X, y, K, H, weight, real):
+def searched(X, y, K, H, weight, real, limits=LIMITS):
     """Rows at the scores H, after steps 0 to 6 of a round, what `fit` found, and the problem."""
-    rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(1.0 - np.eye(K), y, weight), Workers())
+    rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(1.0 - np.eye(K), y, weight), Workers(), limits=limits)
     rows.scores[:] = H
     recipe = similar("real" if real else "sign", smoothing=0.0)._recipe(rows.costs, (np.empty(0),) * X.shape[1])
     totals = rows.gradients(recipe.loss, 0.0)
@@ -111,13 +111,12 @@ def searched(X, y, K, H, weight, real):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("real", [True, False])
-@pytest.mark.parametrize("nearest", [similar_rows.NEAREST, 2])
-def test_binarisation_and_every_candidate(seed, real, nearest, monkeypatch):
+@pytest.mark.parametrize("nearest", [LIMITS.nearest, 2])
+def test_binarisation_and_every_candidate(seed, real, nearest):
     """Also where the nearest opposite points are all removed, and the others come to be sorted."""
-    monkeypatch.setattr(similar_rows, "NEAREST", nearest)
     X, y, weight, K = problem(seed)
     H = np.random.default_rng(seed).normal(size=(len(y), K))
-    rows, found, stated = searched(X, y, K, H, weight, real)
+    rows, found, stated = searched(X, y, K, H, weight, real, Limits(nearest=nearest))
     W = weight.sum()
     sums, signs = twin.weights(y, H, weight)
     b, v, U = twin.binarised(sums, signs, weight)

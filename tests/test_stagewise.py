@@ -44,6 +44,12 @@ def problem(seed, K=None):
     return X, y, cost, rng.uniform(0.5, 2.0, n), rng
 
 
+def recipe_of(model, rows, binner):
+    """As a fit to these rows makes it."""
+    model.classes_ = model.decisions_ = np.arange(rows.n_outputs)
+    return model._recipe(rows.costs, binner.thresholds)
+
+
 class Tight(StagewiseMCBoostClassifier):
     """With the step solved to the last digits, so that rounds do not drift from the twin's."""
 
@@ -408,7 +414,7 @@ def test_correction_beats_stages_and_keeps_signs():
         np.testing.assert_array_equal(scaled, np.rint(scaled))  # the grid: sums of them are exact
     rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=LocalCorrectiveRows)
     model = MultiBoostClassifier(loss="logistic")
-    progress = boost(rows, model._recipe(rows.costs, binner.thresholds), 20, 0)
+    progress = boost(rows, recipe_of(model, rows, binner), 20, 0)
     assert rows._kept._codes.dtype == np.uint8 and rows.n_kept == len(progress.trees)
     np.testing.assert_array_equal(rows.kept_vectors, np.concatenate(progress.vectors))
 
@@ -447,7 +453,7 @@ def test_validation_rows_follow_corrections():
     rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=LocalCorrectiveRows)
     costs = make_costs(1.0 - np.eye(3), y, np.ones(len(y)))
     watched = LocalPairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
-    progress = boost(rows, MultiBoostClassifier()._recipe(rows.costs, binner.thresholds), 12, 0, [EarlyStopping(watched, 99)])
+    progress = boost(rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99)])
     np.testing.assert_array_equal(watched.scores[::2], rows.scores)
     assert len(progress.trees) > 5
 
@@ -455,7 +461,7 @@ def test_validation_rows_follow_corrections():
 def test_parts_that_do_not_go_together():
     X, y, cost, weights, _ = problem(0, 3)
     rows, binner = pair_rows(X, y, cost, weights)
-    recipe = MultiBoostClassifier()._recipe(rows.costs, binner.thresholds)
+    recipe = recipe_of(MultiBoostClassifier(), rows, binner)
     with pytest.raises(ValueError, match="CorrectiveStep cannot be used with .*requires corrective rows"):
         boost(rows, recipe, 1, 0)
     from minrisk.losses.guess_averse import GuessAverseLoss
@@ -522,7 +528,7 @@ def test_blocks_of_rows_do_not_matter(loss, kind):
     made = []
     for blocks in ((), (1, 50, 173)):
         rows, binner = pair_rows(X, y, COST, weights, kind=LocalPairRows if kind is StagewiseMCBoostClassifier else LocalCorrectiveRows, blocks=blocks)
-        progress = boost(rows, kind(loss=loss)._recipe(rows.costs, binner.thresholds), 6, 0)
+        progress = boost(rows, recipe_of(kind(loss=loss), rows, binner), 6, 0)
         made.append((np.concatenate(progress.vectors), rows.scores))
     np.testing.assert_array_equal(made[0][0], made[1][0])
     np.testing.assert_array_equal(made[0][1], made[1][1])

@@ -15,7 +15,7 @@ from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows.base import GrowthRule, Target
-from minrisk.rows.local import growth
+from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.rows import LocalRows
 from minrisk.rows.local.sparse_index import SparseIndex, no_lists
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
@@ -53,10 +53,11 @@ def random_bins(rng, n, d):
     return X, n_bins
 
 
-def bare_rows(X_binned, n_bins, edge, mass, in_bag=None, workers=None, blocks=None):
+def bare_rows(X_binned, n_bins, edge, mass, in_bag=None, workers=None, blocks=None, limits=LIMITS):
     """LocalRows that hold given edges and masses."""
     n, D = edge.shape
-    rows = LocalRows(X_binned, n_bins, make_costs(np.ones((1, D)), np.zeros(n), np.ones(n)), workers or Workers(), blocks)
+    costs = make_costs(np.ones((1, D)), np.zeros(n), np.ones(n))
+    rows = LocalRows(X_binned, n_bins, costs, workers or Workers(), blocks, limits=limits)
     rows.edge[:], rows.mass[:] = edge, mass
     rows.top_edge, rows.top_mass = np.abs(edge).max(axis=0), mass.max(axis=0)
     rows._restrict(in_bag)
@@ -109,14 +110,14 @@ def identical(a, b):
 
 # -- the slow twin ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(120))
-def test_trees_equal_the_twin(seed, monkeypatch):
+def test_trees_equal_the_twin(seed):
     rng = np.random.default_rng(seed)
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))
     rule = GrowthRule(
         int(rng.integers(2, 20)), int(rng.choice([1, 2, 3, 64])), int(rng.choice([1, 1, 2, 5])), len(X_binned)
     )
-    monkeypatch.setattr(growth, "LARGE", int(rng.choice([1, 10, 4096])))
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
+    limits = Limits(large_leaf=int(rng.choice([1, 10, 4096])))
+    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=limits)
     grown = grow(rows, target, rule)
     kind = {v: k for k, v in GAINS.items()}[target.gain]
     tree = naive.grow_leafwise(
@@ -126,14 +127,14 @@ def test_trees_equal_the_twin(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_nodes_see_the_features_that_are_drawn_for_them(seed, monkeypatch):
+def test_nodes_see_the_features_that_are_drawn_for_them(seed):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n=70, n_bagged=0.8)
     X_binned, n_bins = np.vstack([X_binned] * 3), np.tile(n_bins, 3)
     features = np.flatnonzero(np.random.default_rng(seed).random(len(X_binned)) < 0.8)
     n_drawn = max(1, len(features) // 2)
-    monkeypatch.setattr(growth, "LARGE", 4096 if seed % 2 else 15)
     with Workers(2) as workers:
-        rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers)
+        limits = Limits(large_leaf=4096 if seed % 2 else 15)
+        rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, limits=limits)
         grown = grow(rows, target, GrowthRule(12, 64, 1, n_drawn), features, seed=99)
     kind = {v: k for k, v in GAINS.items()}[target.gain]
     tree = naive.grow_leafwise(
@@ -198,10 +199,10 @@ def make_recipe(rows, binner, loss="exponential", leaves=8, sketch=None, **other
 
 
 # -- leaf vectors ------------------------------------------------------------------------------------------------------
-def grown_problem(rng, loss, sketch, in_bag=None, smoothing=1e-3, K=3, scores=1.0, **other):
+def grown_problem(rng, loss, sketch, in_bag=None, smoothing=1e-3, K=3, scores=1.0, limits=LIMITS, **other):
     """Rows at random scores, a tree on them, and its step."""
     X, y = make_data(rng, n=150, K=K)
-    rows, binner = make_rows(X, random_costs(rng, K), y, rng.uniform(0.5, 2, 150))
+    rows, binner = make_rows(X, random_costs(rng, K), y, rng.uniform(0.5, 2, 150), limits=limits)
     recipe = make_recipe(rows, binner, loss, sketch=sketch, smoothing=smoothing, **other)
     check_recipe(recipe)
     rows.scores[:] = scores * rng.normal(size=rows.scores.shape)
@@ -339,17 +340,15 @@ def test_a_leaf_smoothed_by_half_is_a_side_smoothed_by_all():
 # -- laws of growth ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", GAINS)
 @pytest.mark.parametrize("n_bagged", [1.0, 0.7])
-def test_kernels_histograms_and_subtraction_grow_the_same_tree(kind, n_bagged, monkeypatch):
+def test_kernels_histograms_and_subtraction_grow_the_same_tree(kind, n_bagged):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(1, kind, 3000, n_bagged)
     target = target._replace(ridge=np.full_like(target.ridge, 1e-9))
     for n_drawn in (len(X_binned), len(X_binned) // 2):
         rule, found = GrowthRule(40, 64, 3, n_drawn), []
         for large, kept in ((4096, 1 << 30), (1, 1 << 30), (50, 1 << 30), (50, 0), (1000, 1 << 30), (2999, 1 << 30)):
-            monkeypatch.setattr(growth, "LARGE", large)
-            monkeypatch.setattr(growth, "KEPT_BYTES", kept)
             for n_threads in (1, 2):
                 with Workers(n_threads) as workers:
-                    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers)
+                    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, limits=Limits(large, kept))
                     found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
         assert len(found[0][0].leaf_node) == 40
         for other in found[1:]:
@@ -365,11 +364,10 @@ def test_rows_outside_the_frequent_bin_tell_all_of_sparse_features(kind, large, 
     density = np.array([0.0, 0.01, 0.01, 0.1, 0.1, 0.3, 0.5, 0.9, 0.9])[:, None]
     X_binned = np.where(rng.random((9, 1500)) < density, rng.integers(0, 9, (9, 1500)), 4)
     n_bins, rule = np.full(9, 9), GrowthRule(50, 64, 1, 5)
-    monkeypatch.setattr(growth, "LARGE", large)
     found = []
     with Workers(2) as workers:
         for listed in (True, False):
-            rows = bare_rows(X_binned.astype(np.uint8), n_bins, edge, mass, in_bag, workers)
+            rows = bare_rows(X_binned.astype(np.uint8), n_bins, edge, mass, in_bag, workers, limits=Limits(large_leaf=large))
             assert len(rows.index.lists[2]) == np.count_nonzero(X_binned[rows.index.indexed] != 4) > 1000
             if not listed:
                 monkeypatch.setattr(type(rows.index), "lists", no_lists(9))
@@ -391,16 +389,14 @@ def test_two_bytes_number_the_rows_that_are_listed(n, listed):
 
 
 @pytest.mark.parametrize("kind", GAINS)
-def test_threads_and_blocks_change_no_bit(kind, monkeypatch):
+def test_threads_and_blocks_change_no_bit(kind):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(4, kind, 2000, 0.8)
     target = target._replace(ridge=np.full_like(target.ridge, 1e-9))
-    monkeypatch.setattr(growth, "LARGE", 100)
-    monkeypatch.setattr(growth, "INLINE_WORK", 0)
-    found = []
+    limits, found = Limits(large_leaf=100, inline_work=0), []
     for n_threads in (1, 2, 3):
         for blocks in (None, [1, 5, 900], [1000]):
             with Workers(n_threads) as workers:
-                rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, blocks)
+                rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, blocks, limits)
                 found.append((grow(rows, target, GrowthRule(30, 64, 2, len(X_binned))), rows.leaf, *rows.leaf_sums()))
     for other in found[1:]:
         assert identical(other[0], found[0][0]) and identical(other[1:], found[0][1:])
@@ -428,11 +424,10 @@ def test_whole_fits_do_not_depend_on_threads_and_blocks(loss, sketch, search_row
 
 @pytest.mark.parametrize("large", [4096, 20])
 @pytest.mark.parametrize("sketch", [None, 1])
-def test_rows_out_of_the_bag_get_the_leaf_that_prediction_gives(large, sketch, monkeypatch):
-    monkeypatch.setattr(growth, "LARGE", large)
+def test_rows_out_of_the_bag_get_the_leaf_that_prediction_gives(large, sketch):
     rng = np.random.default_rng(8)
     in_bag = rng.random(150) < 0.4
-    X, rows, _, _, found = grown_problem(rng, "exponential", sketch, in_bag)
+    X, rows, _, _, found = grown_problem(rng, "exponential", sketch, in_bag, limits=Limits(large_leaf=large))
     tree, grown_leaf = found.learners[0], rows.leaf.copy()
     walked = np.empty(len(X), dtype=int)
     for i, x in enumerate(X):
@@ -467,10 +462,8 @@ def depths(grown):
 )
 def test_rules_are_respected(kind, n, max_leaves, max_depth, min_leaf, large, n_bagged, seed):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, kind, n, n_bagged)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growth, "LARGE", large)
-        grown = grow(rows, target, GrowthRule(max_leaves, max_depth, min_leaf, len(X_binned)))
+    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=Limits(large_leaf=large))
+    grown = grow(rows, target, GrowthRule(max_leaves, max_depth, min_leaf, len(X_binned)))
     L = len(grown.leaf_node)
     assert 1 <= L <= max_leaves and len(grown.left) == 2 * L - 1
     depth = depths(grown)
@@ -511,12 +504,12 @@ def test_a_sketch_gives_no_edge_to_rows_whose_mass_is_lost_in_fixed_point():
 
 @pytest.mark.parametrize("kind", GAINS)
 @pytest.mark.parametrize("large", [1, 4096])
-def test_two_rows(kind, large, monkeypatch):
-    monkeypatch.setattr(growth, "LARGE", large)
+def test_two_rows(kind, large):
     one = (np.ones((1, 1)), np.ones(1)) if kind == "sketch" else ()
     target = Target(GAINS[kind], np.array([1e-3]), *one)
     rows = bare_rows(
-        np.array([[0, 255]], dtype=np.uint8), np.array([256]), np.array([[1.0], [-1.0]]), np.full((2, 1), 2.0)
+        np.array([[0, 255]], dtype=np.uint8), np.array([256]), np.array([[1.0], [-1.0]]), np.full((2, 1), 2.0),
+        limits=Limits(large_leaf=large),
     )
     grown = grow(rows, target, GrowthRule(8, 64, 1, 1))
     assert list(grown.bin) == [127, 255, 255] and list(rows.leaf) == [0, 1] and grown.depth == 1

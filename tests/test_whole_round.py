@@ -14,7 +14,7 @@ from minrisk.boosting import loop as boosting
 from minrisk.boosting.loop import Recipe, boost
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.rows.local import growth
+from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.rows import LocalRows
 from minrisk.rows.local.whole_round import compiled_at_once
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
@@ -27,7 +27,7 @@ def compiled():
         yield
 
 
-def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", **family):
+def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", limits=LIMITS, **family):
     rng = np.random.default_rng(seed)
     X, y = make_data(rng, n, 5, K)
     table = random_costs(rng, K, kind=rng.choice(["01", "general", "lognormal"]))
@@ -36,7 +36,7 @@ def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", **fa
     whole, binner = make_rows(X, table, y)
     costs = make_costs(table[y] * rng.uniform(0.5, 2, (n, 1)), np.arange(n), weight, y) if per_row else make_costs(
         table, y, weight)
-    rows = LocalRows(whole.X_binned, whole.n_bins, costs, Workers(), left_out=left_out)
+    rows = LocalRows(whole.X_binned, whole.n_bins, costs, Workers(), left_out=left_out, limits=limits)
     trees = VectorTrees(**{"max_leaf_nodes": 7, "thresholds": binner.thresholds, "max_features": 0.6, "sketch": 2} | family)
     recipe = Recipe(GuessAverseLoss(loss), trees, LeafNewton(0.01), smoothing=0.003, learning_rate=0.3)
     return rows, recipe
@@ -116,8 +116,7 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
     assert_same(at_once, boost(other, recipe, 12, 5, [watching]))
     assert calls == [12] and len(watching.scores) == 1 + 12  # told of every round nonetheless
     calls[:] = [1] * 13
-    monkeypatch.setattr("minrisk.rows.local.whole_round.AT_ONCE", 5 * 7 * 4)
-    other, recipe = rows_and_recipe(3, 90, 4)
+    other, recipe = rows_and_recipe(3, 90, 4, limits=Limits(vector_numbers=5 * 7 * 4))
     assert_same(at_once, boost(other, recipe, 12, 5))
     assert calls[13:] == [5, 5, 2]
 
@@ -147,9 +146,9 @@ def test_it_stops_where_the_parts_stop(columns, monkeypatch):
     assert (len(fits[0].trees) == 0) == (columns == "constant")
 
 
-def test_where_it_is_used(monkeypatch):
-    def compiled(**changes):
-        rows, recipe = rows_and_recipe(0, 60, 3, loss=changes.pop("loss", "gll"), sketch=changes.pop("sketch", 2))
+def test_where_it_is_used():
+    def compiled(loss="gll", sketch=2, limits=LIMITS, **changes):
+        rows, recipe = rows_and_recipe(0, 60, 3, loss=loss, sketch=sketch, limits=limits)
         rows.gradients(recipe.loss, 0.0)
         return boosting._compiled(rows, recipe._replace(**changes), 12) is not None
 
@@ -160,15 +159,13 @@ def test_where_it_is_used(monkeypatch):
     assert not compiled(max_features=2)
     assert not compiled(directions=(np.eye(3),))
     assert not compiled(solver=LeafClosedForm())
-    monkeypatch.setattr("minrisk.rows.local.rows.LARGE", 59)
-    assert growth.LARGE > 59 and not compiled()
+    assert not compiled(limits=Limits(large_leaf=59))
 
 
 def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
     monkeypatch.setattr("minrisk.rows.local.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.rows.local.whole_round.COMPILE_AFTER", 20)
     monkeypatch.setattr("minrisk.rows.local.whole_round.is_compiled", lambda *arguments: False)
-    rows, recipe = rows_and_recipe(0, 60, 3)
+    rows, recipe = rows_and_recipe(0, 60, 3, limits=Limits(compile_after=20))
     rows.gradients(recipe.loss, 0.0)
     used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
     assert used == [False, False, True, True]

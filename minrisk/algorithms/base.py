@@ -24,6 +24,7 @@ class Prepared(NamedTuple):
     """Training data in the loop's terms."""
 
     binner: Binner
+    recipe: Recipe
     rows: Rows
     validation: Rows | None
     costs: RowCosts  # of both
@@ -35,7 +36,7 @@ def _as_stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> Floa
 
 
 class RecipeClassifier(BoostedClassifier):
-    """A fit bins the features, makes rows, runs the loop by the subclass's recipe, and keeps the rounds."""
+    """A fit bins the features, makes rows for the subclass's recipe, runs the loop, and keeps the rounds."""
 
     subsample: float
     max_features: Any
@@ -63,8 +64,9 @@ class RecipeClassifier(BoostedClassifier):
     def _prepare(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
     ) -> Prepared:
-        """Labels, costs, bins and the validation part; sets the attributes that do not depend on the rounds."""
+        """Labels, costs, bins, recipe and rows of both parts; sets the attributes that do not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
+        from minrisk.rows.factory import make_rows
 
         counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
         if len(counted) < len(X):
@@ -73,13 +75,14 @@ class RecipeClassifier(BoostedClassifier):
         if self.early_stopping:
             training, validating = split_rows(of_rows.label.astype(np.int64), self.validation_fraction, self._seed)
         binner = self._fit_binner(X, training, None if sample_weight is None else of_rows.weight, workers)
-
-        def rows_of(part: IntArray | None, trainable: bool) -> Rows:
-            of_part = of_rows if part is None else of_rows.at(part)
-            return self._make_rows(X, part, binner, of_part, workers, trainable)
-
-        rows = rows_of(training, True)
-        return Prepared(binner, rows, None if validating is None else rows_of(validating, False), of_rows)
+        in_loss = self._costs_in_loss(of_rows)
+        costs = (in_loss if training is None else in_loss.at(training)).read_only()
+        recipe, options = self._recipe(costs, binner.thresholds), self._row_options(X, training, costs)
+        rows, validation = make_rows(recipe.requires, X, training, binner, costs, workers, **options), None
+        if validating is not None:
+            others = in_loss.at(validating)
+            validation = make_rows(recipe.requires, X, validating, binner, others, workers, False, **options)
+        return Prepared(binner, recipe, rows, validation, of_rows)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""
@@ -87,13 +90,13 @@ class RecipeClassifier(BoostedClassifier):
 
         return fit_binner(X, self.binning, self.max_bins, *training)
 
-    def _make_rows(
-        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> Rows:
-        """Rows of X, or of a part of it."""
-        from minrisk.rows.factory import make_rows
+    def _costs_in_loss(self, costs: RowCosts) -> RowCosts:
+        """What mistakes cost in the loss: another than what they cost where only decisions count that."""
+        return costs
 
-        return make_rows("plain", X, part, binner, costs, workers, trainable)
+    def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
+        """Options of `make_rows` for both parts, by the training rows of X and their costs."""
+        return {}
 
     def _draw_seed(self) -> int:
         """Seed of everything that is drawn; 0 where nothing is, so that equal models are equal files."""
@@ -109,9 +112,7 @@ class RecipeClassifier(BoostedClassifier):
         from minrisk.model.additive import AdditiveModel
         from minrisk.model.packed import pack
 
-        rows, thresholds = data.rows, data.binner.thresholds
-        recipe = self._recipe(rows.costs, thresholds)
-        start = None
+        rows, recipe, thresholds, start = data.rows, data.recipe, data.binner.thresholds, None
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
         if goes_on:
             check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)

@@ -34,16 +34,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray
-from minrisk._workers import Workers
+from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Choice, Depth, Rule, n_drawn
 
 if TYPE_CHECKING:
-    from minrisk.data.binning import Binner
     from minrisk.learners.directed import Regression
     from minrisk.losses.base import JointLoss
-    from minrisk.rows.base import RowCosts, Rows
+    from minrisk.rows.base import RowCosts
 
 
 class Regressor(NamedTuple):
@@ -210,15 +208,13 @@ class MCBoostClassifier(RecipeClassifier):
         self.verbose = verbose
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _make_rows(
-        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> Rows:
+    def _costs_in_loss(self, costs: RowCosts) -> RowCosts:
         from minrisk.rows.base import RowCosts
-        from minrisk.rows.factory import make_rows
 
-        if self.loss == "mc":  # Eq. (22) has no costs: they come in with the decision
-            costs = RowCosts(1.0 - np.eye(len(self.classes_)), costs.label, costs.weight, costs.label)
-        return make_rows("directed", X, part, binner, costs, workers, trainable)
+        if self.loss != "mc":
+            return costs
+        table = 1.0 - np.eye(len(self.classes_))  # Eq. (22) has no costs: they come in with the decision
+        return RowCosts(table, costs.label, costs.weight, costs.label)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

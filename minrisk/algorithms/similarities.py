@@ -38,13 +38,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk._workers import Workers
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
     from minrisk.data.binning import Binner
-    from minrisk.rows.base import RowCosts, Rows
+    from minrisk.rows.base import RowCosts
 
 SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are near 0 for most rows
 
@@ -252,22 +251,16 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
 
         return Binner((np.empty(0),) * X.shape[1])  # distances have no use for bins
 
-    def _make_rows(
-        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> Rows:
+    def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
         from minrisk.data.distances import Units
         from minrisk.model.similarities import PackedSimilarities
-        from minrisk.rows.factory import make_rows
 
-        if trainable:
-            packed: Any = self.model_.packed if self.warm_start and hasattr(self, "model_") else None
-            goes_on = isinstance(packed, PackedSimilarities)  # in the units of the rounds so far
-            values = X if part is None else X[part]
-            self._units = packed.units if goes_on else Units.of(values, self.scaling, costs.weight)
-        return make_rows(
-            "similar", X, part, binner, costs, workers, trainable, units=self._units,
-            cache_bytes=self.cache_size * 1e6, n_neighbors=self.n_neighbors,
-        )
+        packed: Any = self.model_.packed if self.warm_start and hasattr(self, "model_") else None
+        if isinstance(packed, PackedSimilarities):  # in the units of the rounds so far
+            units = packed.units
+        else:
+            units = Units.of(X if training is None else X[training], self.scaling, costs.weight)
+        return {"units": units, "cache_bytes": self.cache_size * 1e6, "n_neighbors": self.n_neighbors}
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

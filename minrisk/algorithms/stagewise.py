@@ -30,15 +30,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk._workers import Workers
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from minrisk.data.binning import Binner
-    from minrisk.rows.base import RowCosts, Rows
+    from minrisk.rows.base import RowCosts
 
 _RULES: Mapping[str, Rule] = {
     "loss": Choice(("exponential", "logistic")),
@@ -188,14 +186,6 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _make_rows(
-        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> Rows:
-        from minrisk.rows.factory import make_rows
-
-        _check_decisions(self)
-        return make_rows("pair", X, part, binner, costs, workers, trainable)
-
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.base import LARGEST_STEP
         from minrisk.steps.penalised import PairwiseStep, SelectedStep
@@ -337,14 +327,8 @@ class MultiBoostClassifier(RecipeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _make_rows(
-        self, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers, trainable: bool
-    ) -> Rows:
-        from minrisk.rows.factory import make_rows
-
-        _check_decisions(self)
-        distinct = self.penalty == "l2"
-        return make_rows("corrective", X, part, binner, costs, workers, trainable, distinct=distinct)
+    def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
+        return {"distinct": self.penalty == "l2"}
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.penalised import CorrectiveStep
@@ -369,6 +353,7 @@ def _recipe(model: Any, thresholds: tuple[FloatArray, ...], solver: Any, bound: 
     from minrisk.learners.most_violated import MostViolated
     from minrisk.losses.pairwise import PairwiseLoss
 
+    _check_decisions(model)
     depth = 1 if model.weak_learner == "stump" else model.max_depth
     return Recipe(
         loss=PairwiseLoss(model.loss),

@@ -56,6 +56,11 @@ class Recipe(NamedTuple):
         """Learners that the steps of a round add."""
         return sum(1 if directions is None else len(directions) for directions in self.directions)
 
+    @property
+    def requires(self) -> frozenset[str]:
+        """Traits that learners and steps require of the loss, of each other or of the rows."""
+        return self.family.requires | self.solver.requires
+
 
 @dataclass
 class Progress:

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
-from threading import Lock
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._memory import give_back
-from minrisk._typing import Binned, Codes, FloatArray, IntArray
+from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import defaults
 from minrisk.ensemble.directions import fit_moments
 from minrisk.model.projection import Projection
-from minrisk.rows.local.sparse_index import SparseIndex
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Binned features."""
-
-    binned: Binned  # (d, n)
-    n_bins: IntArray
-    thresholds: tuple[FloatArray, ...]
-    _one: Lock = field(default_factory=Lock, repr=False)
-
-    @property
-    def index(self) -> SparseIndex:
-        """Of the rows in their present order; all members read the same one, which one of them builds."""
-        with self._one:
-            return self._index
-
-    @cached_property
-    def _index(self) -> SparseIndex:
-        return SparseIndex.build(self.binned, self.n_bins, Workers())
-
-    def reorder(self, order: IntArray) -> None:
-        """Rows in another order, in place."""
-        for column in self.binned:
-            column[:] = column[order]
-        self.__dict__.pop("_index", None)
+from minrisk.rows.factory import Columns
 
 
 def usual_bins(binning: str, asked: int | None, n_rows: int, n_features: int) -> tuple[int | None, int | None]:

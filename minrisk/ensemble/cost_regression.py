@@ -32,7 +32,7 @@ from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.packed import pack
 from minrisk.model.trees import PackedTrees
 from minrisk.rows.base import RowCosts
-from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.factory import Columns, binned_rows
 
 ROUNDING = 1e-9  # of the largest cost: smaller differences within a class are none
 BLOCK = 4096  # rows that are predicted together
@@ -147,8 +147,8 @@ def _fit_class(
     if alike or round(float(weight.sum())) < defaults.COST_ROWS or np.all(np.abs(own - mean) <= ROUNDING * top):
         return Progress()
     seen, columns = np.arange(table.n_features), table.columns
-    binned, n_bins = np.ascontiguousarray(columns.binned[seen][:, rows]), columns.n_bins[seen]
-    thresholds = columns.thresholds[: len(seen)]
+    binned = np.ascontiguousarray(columns.binned[seen][:, rows])
+    columns = Columns(binned, columns.n_bins[seen], columns.thresholds[: len(seen)])
     settings = settings._replace(learning_rate=defaults.COST_LEARNING_RATE * settings.learning_rate)
     loss = CoupledLoss("squared", np.zeros(len(rows)), np.full(len(rows), top))
 
@@ -156,8 +156,8 @@ def _fit_class(
         kept = weight.copy()
         kept[slice(*left_out)] = 0.0
         own_costs = RowCosts(own, np.arange(len(rows), dtype=np.int32), kept, costs.label[rows])
-        of = LocalRows(binned, n_bins, own_costs, Workers(), left_out=left_out)
-        trees = usual_trees(settings, own_costs.n_rows, of.n_outputs, thresholds, len(seen))
+        of = binned_rows(columns, own_costs, Workers(), left_out)
+        trees = usual_trees(settings, own_costs.n_rows, of.n_outputs, columns.thresholds, len(seen))
         recipe = recipe_of(settings, loss, of.costs, trees, seen)
         made = TreeMember(of, weight[slice(*left_out)], recipe, seed, [])
         intercept = 1.0 - 2.0 * np.average(own, axis=0, weights=kept) / top

@@ -13,10 +13,10 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
-from minrisk.ensemble.columns import Columns
 from minrisk.model.links import Link
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.base import RowCosts
+from minrisk.rows.factory import Columns
 
 
 class Settings(NamedTuple):

@@ -423,6 +423,9 @@ class Rows(Protocol):
         `trees` may go on from those of the last call or of `start_at`: these are then not asked again.
         """
 
+    def spread(self, intercept: FloatArray) -> float:
+        """The largest difference of two scores of a row, less the intercept's part."""
+
     @property
     def resting(self) -> bool:
         """Whether the scores are freed, until `start_at`."""

@@ -2,28 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minrisk._typing import IntArray
+from minrisk._cached import cached_property
+from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
-from minrisk.rows.base import RowCosts, Rows
+from minrisk.rows.base import CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, RowCosts, Rows
 
-Kind = Literal["plain", "directed", "similar", "pair", "corrective"]
+if TYPE_CHECKING:
+    from minrisk.rows.local.sparse_index import SparseIndex
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Binned features, which several rows may share."""
+
+    binned: Binned  # (d, n)
+    n_bins: IntArray
+    thresholds: tuple[FloatArray, ...]
+    _one: Lock = field(default_factory=Lock, repr=False)
+
+    @property
+    def index(self) -> SparseIndex:
+        """Of the rows in their present order; all who share the columns read the same one, which one of them builds."""
+        with self._one:
+            return self._index
+
+    @cached_property
+    def _index(self) -> SparseIndex:
+        from minrisk.rows.local.sparse_index import SparseIndex
+
+        return SparseIndex.build(self.binned, self.n_bins, Workers())
+
+    def reorder(self, order: IntArray) -> None:
+        """Rows in another order, in place."""
+        for column in self.binned:
+            column[:] = column[order]
+        self.__dict__.pop("_index", None)
+
+
+def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: tuple[int, int]) -> Rows:
+    """Plain rows of columns that others may read as well; nothing is learnt from rows start..stop that are left out.
+
+    Their weights in `costs` must be 0.
+    """
+    from minrisk.rows.local.rows import LocalRows
+
+    return LocalRows(columns.binned, columns.n_bins, costs, workers, left_out=left_out, index=lambda: columns.index)
 
 
 def make_rows(
-    kind: Kind, X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers,
+    requires: frozenset[str], X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers,
     trainable: bool = True, **options: Any,
 ) -> Rows:  # fmt: skip
-    """Rows of some kind.
+    """Rows for a recipe.
 
     Parameters
     ----------
-    kind : {"plain", "directed", "similar", "pair", "corrective"}
-        Which protocol of `minrisk.rows.base` they follow.
+    requires : frozenset of str
+        Traits that its parts require: those of rows say which protocol of `minrisk.rows.base` the rows follow.
     X : ndarray of shape (n, d)
         Raw values.
     part : ndarray of int, optional
@@ -37,24 +80,31 @@ def make_rows(
     **options
         `units`, `cache_bytes` and `n_neighbors` of similar rows, `distinct` of corrective ones.
     """
-    if kind == "similar":
+    if SIMILAR_ROWS in requires:
         from minrisk.rows.local.similar import LocalSimilarRows
 
         values = X if part is None else X[part]
         return LocalSimilarRows(values, costs=costs, workers=workers, trainable=trainable, **options)
     columns = binner.transform(X, part, workers), binner.n_bins, costs, workers, None, trainable
-    if kind == "directed":
+    if DIRECTED_ROWS in requires:
         from minrisk.rows.local.directed import LocalDirectedRows
 
         return LocalDirectedRows(X if part is None else X[part], *columns)
-    if kind == "pair":
-        from minrisk.rows.local.pairs import LocalPairRows
-
-        return LocalPairRows(*columns)
-    if kind == "corrective":
+    if CORRECTIVE_ROWS in requires:
         from minrisk.rows.local.pairs import LocalCorrectiveRows
 
         return LocalCorrectiveRows(*columns, **options)
+    if PAIR_ROWS in requires:
+        from minrisk.rows.local.pairs import LocalPairRows
+
+        return LocalPairRows(*columns)
     from minrisk.rows.local.rows import LocalRows
 
     return LocalRows(*columns)
+
+
+def compiled_at_once() -> AbstractContextManager[None]:
+    """In its context rows compile also what elsewhere waits until it pays."""
+    from minrisk.rows.local.whole_round import compiled_at_once
+
+    return compiled_at_once()

@@ -16,7 +16,6 @@ from minrisk.boosting.loop import Progress, Recipe, boost, constant
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import log_frequencies
-from minrisk.ensemble.columns import Columns
 from minrisk.ensemble.cross_fitting import last_rounds, without
 from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task
 from minrisk.learners.vector_tree import VectorTrees
@@ -24,8 +23,8 @@ from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
 from minrisk.losses.surrogates import surrogate_loss
 from minrisk.model.decisions import LINK_KERNELS
-from minrisk.rows.base import RowCosts, constant_is_better
-from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.base import RowCosts, Rows, constant_is_better
+from minrisk.rows.factory import Columns, binned_rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import share_of
 
@@ -81,7 +80,7 @@ class TreeMember:
 
     Parameters
     ----------
-    rows : LocalRows
+    rows : Rows
         With the rows that are left out.
     weight : ndarray
         Of the left-out rows; 0 where the member cannot know the class.
@@ -91,14 +90,15 @@ class TreeMember:
     """
 
     def __init__(
-        self, rows: LocalRows, weight: FloatArray, recipe: Recipe, seed: int, watching: Sequence[Monitor]
+        self, rows: Rows, weight: FloatArray, recipe: Recipe, seed: int, watching: Sequence[Monitor]
     ) -> None:
         self.rows, self.weight, self.recipe, self.seed, self.watching = rows, weight, recipe, seed, watching
         self.progress: Progress | None = None
         self.reached = -1
         self.seconds = 0.0
         self._scores: dict[int, FloatArray] = {}  # of the left-out rows by checkpoint
-        self._forgets = rows.scores.size > defaults.FORGETTING_SCORES
+        self._n_scores = rows.n_samples * rows.n_outputs
+        self._forgets = self._n_scores > defaults.FORGETTING_SCORES
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
@@ -112,7 +112,7 @@ class TreeMember:
                 kept[:] = left_out
             self._scores[n_rounds] = kept
         self.reached = rounds[-1]
-        if self.rows.scores.size > defaults.RESTING_SCORES:
+        if self._n_scores > defaults.RESTING_SCORES:
             last.totals = last.whole = None
             self.rows.rest(self._forgets)
         self.progress = last
@@ -178,15 +178,13 @@ class Plain(Kind):
 
     # -- members -------------------------------------------------------------------------------------------------
     def _member(self, fold: int, left_out: tuple[int, int], workers: Workers) -> TreeMember:
-        task, columns = self.task, self.columns
+        task = self.task
         costs, judging = without(task.costs, *left_out)
-        rows = LocalRows(
-            columns.binned, columns.n_bins, costs, workers, left_out=left_out, index=lambda: columns.index
-        )
+        rows = binned_rows(self.columns, costs, workers, left_out)
         recipe = self.recipe(rows, self.seen(fold))
         return TreeMember(rows, judging, recipe, task.seed + fold, task.watching)
 
-    def recipe(self, rows: LocalRows, seen: IntArray) -> Recipe:
+    def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
         settings, costs = self.task.settings, rows.costs
         usual = usual_trees(settings, costs.n_rows, rows.n_outputs, self.columns.thresholds, len(seen))
@@ -226,7 +224,8 @@ class Plain(Kind):
         member, n_rounds = self._member(0, (0, 0), self.threads), min(most, defaults.FIRST_CHECKPOINT)
         member.train([n_rounds])
         made = member.result(n_rounds)
-        spread = float(np.ptp(member.rows.scores - made.intercept, axis=1).max()) / np.log(1.0 + defaults.CAUTION)
+        assert made.intercept is not None
+        spread = member.rows.spread(made.intercept) / np.log(1.0 + defaults.CAUTION)
         if self.task.link is None:  # whose scores have no temperature
             temperature, made.intercept = 1.0, self.task.costs.constant_scores()
             made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]

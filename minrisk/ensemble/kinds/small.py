@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Self
 
 from minrisk.ensemble import defaults
-from minrisk.ensemble.columns import Columns
 from minrisk.ensemble.kind import Task
 from minrisk.ensemble.kinds.plain import Plain
 from minrisk.learners.vector_tree import VectorTrees
+from minrisk.rows.factory import Columns
 
 
 class Small(Plain):

@@ -15,12 +15,12 @@ from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import RowCosts
 from minrisk.rows.fixed_point import fixed_factor
+from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.sparse_index import SparseIndex
 
 Result = TypeVar("Result")
 
 HISTOGRAM_BYTES = 512 << 10  # one thread's histogram stays within its cache
-INLINE_WORK = 1 << 17  # passes of fewer elementary sums than this run in the caller: a thread would cost more
 
 
 class LocalColumns:
@@ -41,6 +41,7 @@ class LocalColumns:
         Rows start..stop that nothing is learnt from: see `Rows.left_out_scores`. Their weights in `costs` must be 0.
     index : callable, optional
         Of no arguments, gives the index of sparse features; default: it is built when it is needed.
+    limits : Limits, optional
     """
 
     top_edge: FloatArray  # (D,) the largest of each output at the last gradients, and so on
@@ -62,13 +63,14 @@ class LocalColumns:
         trainable: bool = True,
         left_out: tuple[int, int] = (0, 0),
         index: Callable[[], SparseIndex] | None = None,
+        limits: Limits = LIMITS,
     ) -> None:
         (self.n_features, self.n_samples), self.n_outputs = X_binned.shape, costs.table.shape[1]
         self.X_binned = read_only(np.ascontiguousarray(X_binned))  # kernels run along features
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
-        n, D = self.n_samples, self.n_outputs
+        n, D, self.limits = self.n_samples, self.n_outputs, limits
         if blocks is None:
-            parts = 1 if n * D < INLINE_WORK else workers.n
+            parts = 1 if n * D < limits.inline_work else workers.n
             blocks = [n * p // parts for p in range(1, parts)]
         first, last = self.left_out = left_out
         bounds = sorted({0, *blocks, n, *left_out}) if n else [0, 0]
@@ -119,7 +121,7 @@ class LocalColumns:
     ) -> tuple[IntArray, list[Result]]:
         """Run `task(chunk of features, zeroed histogram memory)`; returns the features in the order of the results."""
         chunks = self.index.chunks(features, max(1, HISTOGRAM_BYTES // bytes_per_feature))
-        n_threads = 1 if work < INLINE_WORK else min(self.workers.n, len(chunks))
+        n_threads = 1 if work < self.limits.inline_work else min(self.workers.n, len(chunks))
         size = max(len(chunk) for chunk in chunks) * bytes_per_feature // 8
         counter = itertools.count()
         results: dict[int, Result] = {}

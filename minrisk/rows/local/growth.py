@@ -32,9 +32,6 @@ from minrisk.rows.fixed_point import divide, largest
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.sparse_index import no_lists
 
-LARGE = 4096  # leaves of more rows use all threads and keep their histograms: a larger child's is found by subtraction
-INLINE_WORK = 1 << 17  # smaller tasks run in the caller: a thread would cost more
-KEPT_BYTES = 64 << 20  # of such histograms
 MOST_DRAWN = 1 / 8  # of the rows, for a search
 SEARCHED = 1 << 19  # ..., or rows times features looked at: up to then it takes no longer than the rest of a round
 
@@ -136,7 +133,7 @@ class Growth:
         tree.sizes[0] = 0
         self._kept.clear()
         apart = rows.workers.n > 1 or rule.n_drawn == len(features)  # pays: threads, or a parent less a sibling
-        large = LARGE if apart else len(order)
+        large = rows.limits.large_leaf if apart else len(order)
         while True:
             split = grow(
                 tree, self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
@@ -185,9 +182,10 @@ class Growth:
                 draw_features(features, rule.n_drawn, seed, node[leaf], drawn)
                 drawn = read_only(drawn[: rule.n_drawn])
                 found[leaf] = (drawn, self._by_rows(drawn, leaf))
+        limits = self.rows.limits
         for leaf in waiting if everything else ():
-            histograms = found[leaf][1]
-            if end[leaf] - start[leaf] > LARGE and histograms.nbytes * (len(self._kept) + 1) <= KEPT_BYTES:
+            large, histograms = end[leaf] - start[leaf] > limits.large_leaf, found[leaf][1]
+            if large and histograms.nbytes * (len(self._kept) + 1) <= limits.kept_bytes:
                 self._kept[leaf] = histograms
         return found
 
@@ -236,7 +234,7 @@ class Growth:
         def run(first: int) -> Result:
             return task(first, min(first + width, n_features))
 
-        if work < INLINE_WORK:
+        if work < self.rows.limits.inline_work:
             return [run(first) for first in starts]
         return self.rows.workers.map(run, starts)
 
@@ -253,7 +251,8 @@ class Growth:
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass summed over the rows of each leaf, (L, D) each."""
         rows, n_leaves = self.rows, len(self.start)
-        parts = 1 if rows.n_samples * rows.n_outputs < INLINE_WORK else min(n_leaves, 4 * rows.workers.n)
+        inline = rows.n_samples * rows.n_outputs < rows.limits.inline_work
+        parts = 1 if inline else min(n_leaves, 4 * rows.workers.n)
         edge, mass = np.empty((2, n_leaves, rows.n_outputs))
 
         def add(part: int) -> None:

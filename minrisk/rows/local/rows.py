@@ -42,7 +42,7 @@ from minrisk.rows.base import (
 )
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.columns import LocalColumns
-from minrisk.rows.local.growth import LARGE, Growth
+from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
 from minrisk.rows.local.stump_search import best_stump
 from minrisk.rows.local.whole_round import whole_rounds
@@ -64,6 +64,10 @@ class LocalRows(LocalColumns):
         return Growth(self)
 
     # -- known scores ------------------------------------------------------------------------------------------
+    def spread(self, intercept: FloatArray) -> float:
+        """The largest difference of two scores of a row; see `Rows.spread`."""
+        return float(np.ptp(self.scores - intercept, axis=1).max())
+
     @property
     def resting(self) -> bool:
         """Whether the scores are freed; see `Rows.resting`."""
@@ -295,7 +299,7 @@ class LocalRows(LocalColumns):
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
         """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`."""
-        if self.traits or self.n_trained > LARGE:
+        if self.traits or self.n_trained > self.limits.large_leaf:
             return None
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
 

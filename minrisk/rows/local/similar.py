@@ -17,11 +17,11 @@ from minrisk.data.distances import Points, Units, coincident
 from minrisk.data.row_keys import odd_numbers, row_keys
 from minrisk.rows.base import EXPONENTIAL, SIMILAR_ROWS, Opposite, RowCosts, SeparableRowLoss
 from minrisk.rows.fixed_point import added, divide, fixed_factor
+from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
 
 EQUAL = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
-NEAREST = 2048  # opposite points that are put in order first: most rounds ask for no more
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 
 
@@ -37,7 +37,7 @@ class LocalSimilarRows(LocalRows):
     units : Units
     cache_bytes : float
         Memory for columns of distances, of n numbers each.
-    costs, workers, blocks, trainable
+    costs, workers, blocks, trainable, limits
         As for `LocalRows`.
     n_neighbors : int, optional
         Opposite points are looked for among about so many nearest points, where some of those are opposite.
@@ -48,10 +48,11 @@ class LocalSimilarRows(LocalRows):
     def __init__(
         self, X: np.ndarray, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
         blocks: Sequence[int] | None = None, trainable: bool = True, n_neighbors: int | None = None,
+        limits: Limits = LIMITS,
     ) -> None:
         n, d = X.shape
         bins = np.zeros((d, n), dtype=np.uint8)  # never touched, so it takes no memory
-        super().__init__(bins, np.ones(d, dtype=np.int64), costs, workers, blocks, trainable)
+        super().__init__(bins, np.ones(d, dtype=np.int64), costs, workers, blocks, trainable, limits=limits)
         self.units, self.points, self.n_neighbors = units, Points.of(X, units), n_neighbors
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
         self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
@@ -214,7 +215,7 @@ class LocalSimilarRows(LocalRows):
         Columns of distances are computed for several points ahead; those that an earlier one removes are not tried.
         """
         near = self.columns([point])[0]
-        order, everyone = self._ordered(point, near, NEAREST)
+        order, everyone = self._ordered(point, near, self.limits.nearest)
         alive = np.ones(len(order), dtype=np.bool_)
         largest = int(np.clip(BATCH_BYTES // (8 * self.n_samples), 1, 64))
         left = self.n_samples if most is None else most

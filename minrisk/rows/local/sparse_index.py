@@ -41,8 +41,8 @@ class SparseIndex:
     rows: np.ndarray
 
     @classmethod
-    def build(cls, X_binned: Binned, n_bins: IntArray, workers: Workers) -> SparseIndex:
-        """Index of binned data (d, n)."""
+    def build(cls, X_binned: Binned, n_bins: IntArray, workers: Workers, density: float = DENSITY) -> SparseIndex:
+        """Index of binned data (d, n): of features with at most this share of the rows outside the frequent bin."""
         X_binned = read_only(X_binned)
         n_features, n_samples = X_binned.shape
         step = max(1, n_samples // SAMPLE)
@@ -56,7 +56,7 @@ class SparseIndex:
         workers.map(count, range(n_features))
         cheapest = np.argsort(outside, kind="stable")
         budget = BUDGET_BYTES + BUDGET_SHARE * n_features * n_samples
-        chosen = cheapest[(outside[cheapest] < DENSITY * n_samples) & (2 * np.cumsum(outside[cheapest]) <= budget)]
+        chosen = cheapest[(outside[cheapest] < density * n_samples) & (2 * np.cumsum(outside[cheapest]) <= budget)]
         indexed = np.zeros(n_features, dtype=np.bool_)
         indexed[chosen] = True
         rows = np.empty(int(outside[chosen].sum()), dtype=ROW)

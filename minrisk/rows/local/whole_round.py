@@ -25,10 +25,9 @@ from minrisk.model.trees import Tree
 from minrisk.rows.base import RoundRule, Totals, WholeRound, WholeRounds
 from minrisk.rows.local.columns import LocalColumns
 
-COMPILE_AFTER = 20_000  # rounds of parts: they have then taken longer by what it takes to compile
 LOOK_AGAIN = 500  # rounds of parts, after which another process may have compiled it; a look takes as long as five
+NO_MORE = 1 << 62  # rounds of parts, once it is compiled
 _rounds_of_parts = 0  # so far in this process
-AT_ONCE = 1 << 18  # numbers in the leaf vectors of the rounds of one call
 
 
 def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds: int) -> WholeRounds | None:
@@ -51,9 +50,9 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
         everyone.copy(), np.empty_like(everyone), Growing.empty(growth.max_leaves, width),
     )  # fmt: skip
-    if not _pays(n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
+    if not _pays(rows.limits.compile_after, n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
         return None
-    most = max(1, AT_ONCE // (growth.max_leaves * rows.n_outputs))
+    most = max(1, rows.limits.vector_numbers // (growth.max_leaves * rows.n_outputs))
 
     def run(totals: Totals, seeds: Sequence[int]) -> list[WholeRound]:
         value[:] = totals.value
@@ -76,17 +75,17 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
 def compiled_at_once() -> Iterator[None]:
     """Compile them at once where they are not compiled yet."""
     global _rounds_of_parts
-    before, _rounds_of_parts = _rounds_of_parts, COMPILE_AFTER + 1
+    before, _rounds_of_parts = _rounds_of_parts, NO_MORE
     yield
     _rounds_of_parts = before
 
 
-def _pays(n_rounds: int, *arguments: Any) -> bool:
-    """Whether the kernel is compiled, or enough rounds have been made without it."""
+def _pays(after: int, n_rounds: int, *arguments: Any) -> bool:
+    """Whether the kernel is compiled, or more rounds than `after` have been made without it."""
     global _rounds_of_parts
     due = _rounds_of_parts % LOOK_AGAIN < n_rounds
-    if _rounds_of_parts <= COMPILE_AFTER and not (due and is_compiled(logistic_rounds, *arguments)):
+    if _rounds_of_parts <= after and not (due and is_compiled(logistic_rounds, *arguments)):
         _rounds_of_parts += n_rounds
-        return _rounds_of_parts > COMPILE_AFTER
-    _rounds_of_parts = COMPILE_AFTER + 1  # it is there, and need not be looked for again
+        return _rounds_of_parts > after
+    _rounds_of_parts = NO_MORE  # it is there, and need not be looked for again
     return True
