@@ -252,6 +252,7 @@ def compared_models(before: Path, quick: bool) -> list[dict[str, Any]]:
             "members": found["members"],
         }
         for name, found in new.items()
+        if name in old  # else of an algorithm that the commit does not have
     ]
 
 
