@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import ROOT, load, parser, save, show
+from benchmarks.common import DATA, ROOT, load, parser, save, show
 
 COSTS = np.array([[0.0, 1.0, 2.0], [5.0, 0.0, 1.0], [10.0, 3.0, 0.0]])
 LARGEST_RATIO = 1.03  # of processor seconds
@@ -227,7 +227,8 @@ def speeds(quick: bool) -> dict[str, float]:
 # -- both trees --------------------------------------------------------------------------------------------------------
 def child(tree: Path, *arguments: str) -> Any:
     """What this file finds with the package of a tree, in a fresh process."""
-    environment = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
+    paths = {"PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "MINRISK_DATA": str(DATA)}
+    environment = {**os.environ, **paths, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--child", *arguments]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=tree)
     return json.loads(done.stdout.splitlines()[-1])
