@@ -54,7 +54,7 @@ MAKERS = {
 NAMES = sorted(MAKERS)
 NEED_A_MATRIX = ("mcboost mc",)
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-SEEN_TO = {"multiboost": 2e-3, "multiboost exponential": 2e-3, "mcboost mc": 1e-6}  # of what losses see of scores
+SEEN_TO = {"multiboost": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 
 
@@ -589,7 +589,7 @@ def test_costs_that_are_far_apart_hide_no_feature(surrogate, dear, ratio):
     }[dear])
     model = MinRiskClassifier(cost, surrogate=surrogate, random_state=0)
     model.fit(X, y, cost=cost[y] * np.random.default_rng(2).uniform(0.5, 2.0, (300, 1)) if dear == "per row" else None)
-    assert np.mean(model.predict(new) == y) > 0.99
+    assert np.mean(model.predict(new) == y) == 1.0
 
 
 def test_a_rare_class_a_100_million_times_as_dear_is_not_missed():

@@ -58,8 +58,8 @@ class MinRiskClassifier(BoostedClassifier):
     learning_rate : float, default=0.5
         Factor on every leaf vector.
     max_leaf_nodes : int, optional
-        Leaves of a tree. Default: a fortieth of a member's rows, at least 8 (16 with more features than rows) and at
-        most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers.
+        Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8, with more
+        features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1

@@ -24,8 +24,10 @@ CAUTION = 0.5  # rows of another class than scores of left-out rows could know: 
 LEAST_PROBABILITY = 1e-12  # of a row's class in a log-loss: one row must not decide
 
 # -- trees of plain members --------------------------------------------------------------------------------------------
-FEWEST_LEAVES = 8  # of a tree
-FEWEST_WITH_MANY_FEATURES = 16  # with more features than rows: weak signals take more splits to add up
+FEWEST_LEAVES = 24  # of a tree, or less on few rows:
+ROWS_OF_FEW_LEAVES = 20  # of the training rows, for each leaf up to the fewest
+FEWEST_ON_FEW_ROWS = 8  # leaves, however few the rows
+FEWEST_WITH_MANY_FEATURES = 16  # likewise, with more features than rows: weak signals take more splits to add up
 ROWS_OF_LEAF = 40  # of the training rows, for each leaf beyond the fewest
 MOST_LEAVES = 64  # or 8 for each class while
 LEAVES_OF_CLASS = 8

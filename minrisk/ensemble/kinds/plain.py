@@ -34,7 +34,8 @@ STARTS_AT_ZERO = "softmax"  # the link of boosters that do; others start from th
 def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
     """Of a tree that is grown on so many rows; weak signals in many features take more splits to add up."""
     of_classes = min(defaults.LEAVES_OF_CLASS * n_outputs, defaults.MOST_LEAF_NUMBERS // n_outputs)
-    fewest = defaults.FEWEST_WITH_MANY_FEATURES if n_features > n_rows else defaults.FEWEST_LEAVES
+    least = defaults.FEWEST_WITH_MANY_FEATURES if n_features > n_rows else defaults.FEWEST_ON_FEW_ROWS
+    fewest = min(defaults.FEWEST_LEAVES, max(least, n_rows // defaults.ROWS_OF_FEW_LEAVES))
     return max(fewest, min(max(defaults.MOST_LEAVES, of_classes), n_rows // defaults.ROWS_OF_LEAF))
 
 
