@@ -28,7 +28,9 @@ class NewFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """As a `Path`, which would drop the mark of a folder at its end."""
-        if str(value).endswith(("/", os.sep)):
+        from minrisk.io.atomic import names_folder
+
+        if names_folder(value):
             raise click.ClickException(f"{value} cannot be written: it is a folder; give the name of a file.")
         return super().convert(value, param, ctx)
 

@@ -11,7 +11,6 @@ from minrisk._kernels.similarity import real_distances, whole_distances
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 
-SCALINGS = ("none", "standard", "robust")
 NORMAL_IQR = 1.3489795003921634  # interquartile range of a standard normal
 FLAT = 1e-12  # deviation, as a share of the largest value, that is rounding
 WIDEST = 33_000  # features of which a sum of squares of 0..255 fits int32

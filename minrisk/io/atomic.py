@@ -50,9 +50,14 @@ def is_through(path: str | Path) -> bool:
     return descriptor_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path))
 
 
+def names_folder(path: str | Path) -> bool:
+    """Whether a name ends as that of a folder, which `Path` and `realpath` take for one of a file."""
+    return str(path).endswith(("/", os.sep))
+
+
 def _refuse_folder(path: str | Path) -> None:
-    """Refuse a name that ends as that of a folder, which `Path` and `realpath` take for one of a file."""
-    if str(path).endswith(("/", os.sep)):
+    """Refuse a name that ends as that of a folder."""
+    if names_folder(path):
         raise IsADirectoryError(errno.EISDIR, "it is a folder; give the name of a file", str(path))
 
 

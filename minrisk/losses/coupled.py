@@ -34,7 +34,6 @@ from minrisk.losses.base import EXPONENTIAL, SEPARABLE
 from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts
 
-OFFSETS = ("paper", "tight")
 
 
 @dataclass(frozen=True, eq=False)
