@@ -35,7 +35,6 @@ from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts
 
 
-
 @dataclass(frozen=True, eq=False)
 class CoupledLoss:
     """mean beta + 1/(2 W) sum_n w_n sum_k [ c+_nk F(H_nk) + c-_nk F(-H_nk) ], with F convex and above the unit step.
