@@ -185,12 +185,12 @@ def test_gel_starts_with_weights_of_at_most_one(kind):
     rng = np.random.default_rng(7)
     costs = example(rng, 5)
     costs = costs._replace(weight=1e9 * costs.weight)
-    log_scale = GuessAverseLoss(kind).start_log_scale(costs)
+    log_scale = GuessAverseLoss(kind).start_log_scale(costs, costs.weight.max(initial=0.0))
     assert log_scale == (np.log(costs.table.max() * costs.weight.max()) if kind == "gel" else 0.0)
-    edge, _, _ = gradients("gel", costs, np.zeros((N, 5)), GuessAverseLoss("gel").start_log_scale(costs))
+    edge, _, _ = gradients("gel", costs, np.zeros((N, 5)), GuessAverseLoss("gel").start_log_scale(costs, costs.weight.max(initial=0.0)))
     assert 0.1 < np.abs(edge).max() <= 5
     nothing = costs._replace(table=np.zeros((5, 5)))
-    assert GuessAverseLoss(kind).start_log_scale(nothing) == 0.0
+    assert GuessAverseLoss(kind).start_log_scale(nothing, 0.0) == 0.0
 
 
 @pytest.mark.parametrize("gap", [50.0, 690.0, 705.0, 1e4, 1e6])

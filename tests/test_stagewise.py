@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 import minrisk
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
 from minrisk._kernels.pairwise import class_sums, log1p
-from minrisk._kernels.split import bar_alike, scan_largest
+from minrisk._kernels.split import bar_between, scan_largest, side_bounds
 from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
@@ -331,13 +331,13 @@ def test_splits_that_answer_alike_are_barred(seed):
     X[1], X[2] = 5 - X[0], X[0] // 2
     response = np.where(X[seed] > (1 if seed == 2 else 2), 1, -1).astype(np.int8)
     barred = np.zeros((7, 256), dtype=bool)
-    bar_alike(X, response, barred)
+    bar_between(side_bounds(X, response), barred)
     for j in range(7):
         for b in range(6):
             both = X[j].min() <= b < X[j].max()
             assert barred[j, b] == (both and abs(np.where(X[j] > b, 1, -1) @ response) == 12)
     assert barred.any() and not barred[:, 6:].any()
-    bar_alike(X, np.ones(12, dtype=np.int8), barred := np.zeros((7, 256), dtype=bool))
+    bar_between(side_bounds(X, np.ones(12, dtype=np.int8)), barred := np.zeros((7, 256), dtype=bool))
     assert not barred.any()
 
 

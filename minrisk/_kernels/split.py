@@ -91,17 +91,35 @@ def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, b
 
 
 @kernel
-def bar_alike(X_binned, response, barred):
-    """Set the entries of barred (d, MAX_BINS) of splits that answer as `response` does in all rows, or the opposite."""
-    for j in range(X_binned.shape[0]):
-        low, high = np.full(2, 256), np.full(2, -1)  # bins of the rows on either side
-        for i in range(X_binned.shape[1]):
+def side_bounds(X_binned, response):
+    """Of each feature the highest bin of the rows on either side of the response, and minus the lowest, (d, 2, 2).
+
+    -1 and -256 where there are none.
+    """
+    n_features, n_samples = X_binned.shape
+    bounds = np.empty((n_features, 2, 2), dtype=np.int64)
+    for j in range(n_features):
+        high, low = np.full(2, -1), np.full(2, 256)
+        for i in range(n_samples):
             side, b = int(response[i] > 0), X_binned[j, i]
             low[side] = min(low[side], b)
             high[side] = max(high[side], b)
         for side in range(2):
-            if high[side] >= 0 and high[side] < low[1 - side] and high[1 - side] >= 0:
-                barred[j, high[side] : low[1 - side]] = True
+            bounds[j, side, 0], bounds[j, side, 1] = high[side], -low[side]
+    return bounds
+
+
+@kernel
+def bar_between(bounds, barred):
+    """Set the entries of barred (d, MAX_BINS) of splits that answer in all rows as the response of these bounds does.
+
+    Or the opposite. The bounds are those of `side_bounds`.
+    """
+    for j in range(bounds.shape[0]):
+        for side in range(2):
+            high, other_high, other_low = bounds[j, side, 0], bounds[j, 1 - side, 0], -bounds[j, 1 - side, 1]
+            if high >= 0 and high < other_low and other_high >= 0:
+                barred[j, high:other_low] = True
 
 
 @part

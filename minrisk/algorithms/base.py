@@ -121,23 +121,23 @@ class RecipeClassifier(BoostedClassifier):
                 if part is not None:
                     part.start_at(start.trees, start.vectors, self.model_.intercept)
         known = self.train_risk_ if goes_on else np.empty(0)
-        history = RiskHistory(rows.costs.avoidable(known).tolist())
+        history = RiskHistory(rows.merged_costs.avoidable(known).tolist())
         monitors: list[Any] = [history]
         stopping, validated = None, np.empty(0)
         if data.validation is not None:
             if goes_on and self.validation_risk_ is not None:
                 validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
             stopping = EarlyStopping(
-                data.validation, self.n_iter_no_change, data.validation.costs.avoidable(validated).tolist()
+                data.validation, self.n_iter_no_change, data.validation.merged_costs.avoidable(validated).tolist()
             )
             monitors.append(stopping)
         bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
         progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         unborn = n == 0 and (stopping is not None or not recipe.fit_intercept)
-        if self._learnt_nothing(unborn, history.risks[n], rows.costs):
+        if self._learnt_nothing(unborn, history.risks[n], rows.merged_costs):
             n, known, validated = 0, np.empty(0), np.empty(0)
-            scores = self._constant(recipe.loss.link(rows.costs), data.costs)
+            scores = self._constant(recipe.loss.link(rows.merged_costs), data.costs)
             progress = constant(rows, recipe, scores)
             history.risks = [rows.risk()]
             if stopping is not None:
@@ -145,14 +145,14 @@ class RecipeClassifier(BoostedClassifier):
                 stopping.risks = [stopping.rows.risk()]
         assert progress.intercept is not None
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
-        packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.costs)
+        packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.merged_costs)
         self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
-        self.train_risk_ = _as_stated(rows.costs, known, history.risks)[: n + 1]
+        self.train_risk_ = _as_stated(rows.merged_costs, known, history.risks)[: n + 1]
         self.validation_risk_ = None
         if stopping is not None:
-            self.validation_risk_ = _as_stated(stopping.rows.costs, validated, stopping.risks)
+            self.validation_risk_ = _as_stated(stopping.rows.merged_costs, validated, stopping.risks)
         self._log_scale = progress.log_scales[n]
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:

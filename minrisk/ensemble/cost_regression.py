@@ -158,7 +158,7 @@ def _fit_class(
         own_costs = RowCosts(own, np.arange(len(rows), dtype=np.int32), kept, costs.label[rows])
         of = binned_rows(columns, own_costs, Workers(), left_out)
         trees = usual_trees(settings, own_costs.n_rows, of.n_outputs, columns.thresholds, len(seen))
-        recipe = recipe_of(settings, loss, of.costs, trees, seen)
+        recipe = recipe_of(settings, loss, of.merged_costs, trees, seen)
         made = TreeMember(of, weight[slice(*left_out)], recipe, seed, [])
         intercept = 1.0 - 2.0 * np.average(own, axis=0, weights=kept) / top
         made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted

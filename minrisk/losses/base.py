@@ -52,8 +52,11 @@ class Surrogate(Gradients, Protocol):
     def floors(self, costs: RowCosts) -> FloatArray:
         """Sum over rows of the least value of each output's loss, (D,), in the units of `Totals.value`."""
 
-    def start_log_scale(self, costs: RowCosts) -> float:
-        """A common factor e^-s that brings the first weights near 1; 0 where weights cannot overflow."""
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
+        """A common factor e^-s that brings the first weights near 1; 0 where weights cannot overflow.
+
+        `top_weight` is the largest weight of a row.
+        """
 
     def link(self, costs: RowCosts) -> Link | None:
         """Scores to probabilities, where the minimiser of the expected loss determines them."""
@@ -109,9 +112,9 @@ class Differences(ABC):
         """0, the limit as the true class's score grows. (L_t keeps its terms j = k: the costs' sum over rows.)"""
         return np.zeros(costs.table.shape[1])
 
-    def start_log_scale(self, costs: RowCosts) -> float:
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Log of the largest cost times the largest weight: the first exponentials are near 1."""
-        top = float(np.max(costs.table, initial=0.0)) * float(np.max(costs.weight, initial=0.0))
+        top = float(np.max(costs.table, initial=0.0)) * top_weight
         return float(np.log(top)) if top > 0 else 0.0
 
 

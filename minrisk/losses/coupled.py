@@ -85,11 +85,11 @@ class CoupledLoss:
             total += weighted_sum(per_row[part], entry_floors(self.base, plus, minus))
         return total
 
-    def start_log_scale(self, costs: RowCosts) -> float:
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Log of the largest weight at H = 0."""
         if self.base != "exponential":
             return 0.0
-        top = float(np.max(self.phi - self.beta) * np.max(costs.weight))
+        top = float(np.max(self.phi - self.beta)) * top_weight
         return float(np.log(top)) if top > 0.0 else 0.0
 
     def link(self, costs: RowCosts) -> Link | None:

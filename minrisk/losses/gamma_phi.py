@@ -80,7 +80,7 @@ class GammaPhiLoss(Differences):
         """Names of gamma and phi."""
         return " of ".join(part if isinstance(part, str) else "a function" for part in (self.gamma, self.phi))
 
-    def start_log_scale(self, costs: RowCosts) -> float:
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """0."""
         return 0.0
 

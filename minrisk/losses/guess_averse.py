@@ -58,9 +58,9 @@ class GuessAverseLoss(NamedDifferences):
         """That of the costs for GEL; GLL is no multiple of the costs."""
         return costs.unit if self.kind == "gel" else 1.0
 
-    def start_log_scale(self, costs: RowCosts) -> float:
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""
-        return super().start_log_scale(costs) if self.kind == "gel" else 0.0
+        return super().start_log_scale(costs, top_weight) if self.kind == "gel" else 0.0
 
     def start(self, costs: RowCosts) -> FloatArray | None:
         """Scores (D,) to begin with: for GEL the best constant where costs are very far apart; None: 0.

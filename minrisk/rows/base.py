@@ -16,12 +16,15 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from minrisk._kernels._dtypes import FIXED, SUM_BITS
 from minrisk._memory import read_only
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST
 from minrisk.data.distances import Units
 from minrisk.model.trees import Tree
+from minrisk.rows.exchange import Exchange
+from minrisk.rows.fixed_point import divide, fixed_factor
 
 EQUAL = 1e-9  # risks and means of costs that differ by a smaller share are equal
 
@@ -72,6 +75,25 @@ class RowCosts(NamedTuple):
             table=read_only(self.table), row=read_only(self.row), weight=read_only(self.weight),
             label=read_only(self.label),
         )  # fmt: skip
+
+    def merged(self, exchange: Exchange, n_rows: int) -> RowCosts:
+        """A row for each line of the table, with the weight of all rows that pay by it; these are `n_rows` in all.
+
+        Weights are added as whole numbers and what is left of them, so that neither their order nor their division into
+        pieces matters.
+        """
+        n_lines, n_decisions = self.table.shape
+        bits = SUM_BITS - max(1, n_rows).bit_length()
+        factor = fixed_factor(exchange.largest(np.array([self.weight.max(initial=0.0)])), bits)
+        whole, label = np.zeros((2, n_lines), dtype=FIXED), np.full(n_lines, -1, dtype=np.int32)
+        scaled = self.weight * factor
+        np.add.at(whole[0], self.row, np.rint(scaled).astype(FIXED))
+        np.add.at(whole[1], self.row, np.rint((scaled - np.rint(scaled)) * 2.0**bits).astype(FIXED))
+        label[self.row] = self.label
+        label, line = exchange.largest(label), np.arange(n_lines, dtype=np.int32)
+        label = np.where(label < 0, np.where(line < n_decisions, line, 0), label).astype(np.int32)  # of none: any class
+        whole = exchange.added(whole)
+        return self._replace(row=line, weight=divide(whole[0] + whole[1] * 2.0**-bits, factor), label=label)
 
     def of_decisions(self) -> FloatArray:
         """Mean avoidable cost of each decision, taken for all rows (D,)."""
@@ -213,7 +235,7 @@ class Stated(Protocol):
     def constant(self, costs: RowCosts) -> float: ...
     def unit(self, costs: RowCosts) -> float: ...
     def floors(self, costs: RowCosts) -> FloatArray: ...
-    def start_log_scale(self, costs: RowCosts) -> float: ...
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float: ...
 
 
 class LossFacts(NamedTuple):
@@ -339,7 +361,10 @@ class Rows(Protocol):
     n_trained: int  # of them; the others are left out
     n_features: int
     n_outputs: int
-    costs: RowCosts
+
+    @property
+    def merged_costs(self) -> RowCosts:
+        """What mistakes cost all rows, in as many rows as the cost table has; see `RowCosts.merged`."""
 
     @property
     def traits(self) -> frozenset[str]:

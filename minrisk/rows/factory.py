@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -52,9 +53,10 @@ def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: t
 
     Their weights in `costs` must be 0.
     """
-    from minrisk.rows.local.rows import LocalRows
-
-    return LocalRows(columns.binned, columns.n_bins, costs, workers, left_out=left_out, index=lambda: columns.index)
+    return rows_like(frozenset())(
+        X_binned=columns.binned, n_bins=columns.n_bins, costs=costs, workers=workers, left_out=left_out,
+        index=lambda: columns.index,
+    )  # fmt: skip
 
 
 def make_rows(
@@ -80,27 +82,35 @@ def make_rows(
     **options
         `units`, `cache_bytes` and `n_neighbors` of similar rows, `distinct` of corrective ones.
     """
+    columns: dict[str, Any] = {"costs": costs, "workers": workers, "trainable": trainable}
+    if SIMILAR_ROWS not in requires:
+        columns |= {"X_binned": binner.transform(X, part, workers), "n_bins": binner.n_bins}
+    if {SIMILAR_ROWS, DIRECTED_ROWS} & requires:
+        columns["X"] = X if part is None else X[part]
+    return rows_like(requires)(**columns, **options)
+
+
+def rows_like(requires: frozenset[str]) -> Callable[..., Rows]:
+    """What makes rows that follow the protocols of these traits, from columns and options by name."""
     if SIMILAR_ROWS in requires:
         from minrisk.rows.local.similar import LocalSimilarRows
 
-        values = X if part is None else X[part]
-        return LocalSimilarRows(values, costs=costs, workers=workers, trainable=trainable, **options)
-    columns = binner.transform(X, part, workers), binner.n_bins, costs, workers, None, trainable
+        return LocalSimilarRows
     if DIRECTED_ROWS in requires:
         from minrisk.rows.local.directed import LocalDirectedRows
 
-        return LocalDirectedRows(X if part is None else X[part], *columns)
+        return LocalDirectedRows
     if CORRECTIVE_ROWS in requires:
         from minrisk.rows.local.pairs import LocalCorrectiveRows
 
-        return LocalCorrectiveRows(*columns, **options)
+        return LocalCorrectiveRows
     if PAIR_ROWS in requires:
         from minrisk.rows.local.pairs import LocalPairRows
 
-        return LocalPairRows(*columns)
+        return LocalPairRows
     from minrisk.rows.local.rows import LocalRows
 
-    return LocalRows(*columns)
+    return LocalRows
 
 
 def compiled_at_once() -> AbstractContextManager[None]:

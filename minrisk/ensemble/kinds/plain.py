@@ -140,9 +140,9 @@ class TreeMember:
 
         Trained on costs: minus the logarithms of what each decision costs.
         """
-        if self.recipe.loss.link(self.rows.costs) is None:
-            return constant(self.rows, self.recipe, self.rows.costs.constant_scores())
-        rows, log_p = log_frequencies(self.rows.costs)
+        if self.recipe.loss.link(self.rows.merged_costs) is None:
+            return constant(self.rows, self.recipe, self.rows.merged_costs.constant_scores())
+        rows, log_p = log_frequencies(self.rows.merged_costs)
         return Progress(intercept=log_p, losses=[-float(weighted_sum(rows, log_p)) / float(rows.sum())])
 
 
@@ -187,7 +187,7 @@ class Plain(Kind):
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
-        settings, costs = self.task.settings, rows.costs
+        settings, costs = self.task.settings, rows.merged_costs
         usual = usual_trees(settings, costs.n_rows, rows.n_outputs, self.columns.thresholds, len(seen))
         loss = surrogate_loss(self.task.surrogate, costs)
         return recipe_of(settings, loss, costs, self.shaped(usual, len(seen)), seen)
@@ -232,7 +232,7 @@ class Plain(Kind):
             made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]
         else:
             kind, slope = LINK_KERNELS[self.task.link]
-            temperature, log_p = slope * spread or 1.0, log_frequencies(member.rows.costs)[1]
+            temperature, log_p = slope * spread or 1.0, log_frequencies(member.rows.merged_costs)[1]
             known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
             made.intercept = known * temperature / slope
         return self._of_all_rows(member, made, temperature)

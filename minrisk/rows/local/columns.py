@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,13 +15,15 @@ from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import RowCosts
-from minrisk.rows.fixed_point import fixed_factor
+from minrisk.rows.exchange import Alone, Place, everything
+from minrisk.rows.fixed_point import Sums, added, fixed_factor, largest
 from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.sparse_index import SparseIndex
 
 Result = TypeVar("Result")
 
 HISTOGRAM_BYTES = 512 << 10  # one thread's histogram stays within its cache
+EXCHANGED_BYTES = 64 << 20  # of histograms in one exchange
 
 
 class LocalColumns:
@@ -42,12 +45,16 @@ class LocalColumns:
     index : callable, optional
         Of no arguments, gives the index of sparse features; default: it is built when it is needed.
     limits : Limits, optional
+    place : Place, optional
+        Where these rows stand among others, in memories of their own; default: they are all. `left_out` and bags are
+        numbers of all rows.
     """
 
     top_edge: FloatArray  # (D,) the largest of each output at the last gradients, and so on
     top_mass: FloatArray
     top_value: FloatArray
-    fixed_total: IntArray  # sums of `fixed` over the bag
+    fixed_total: IntArray  # sums of `fixed` over the bag,
+    fixed_total_here: IntArray  # and over the part of it in these rows
     fixed_factors: FloatArray
     contrast_factor: float
     margin: int  # what a change of a leaf must gain more than, in units of the contrast
@@ -64,29 +71,34 @@ class LocalColumns:
         left_out: tuple[int, int] = (0, 0),
         index: Callable[[], SparseIndex] | None = None,
         limits: Limits = LIMITS,
+        place: Place | None = None,
     ) -> None:
         (self.n_features, self.n_samples), self.n_outputs = X_binned.shape, costs.table.shape[1]
         self.X_binned = read_only(np.ascontiguousarray(X_binned))  # kernels run along features
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
-        n, D, self.limits = self.n_samples, self.n_outputs, limits
+        n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)
+        self.exchange = self.place.exchange
         if blocks is None:
             parts = 1 if n * D < limits.inline_work else workers.n
             blocks = [n * p // parts for p in range(1, parts)]
-        first, last = self.left_out = left_out
-        bounds = sorted({0, *blocks, n, *left_out}) if n else [0, 0]
-        self.blocks = [block for block in itertools.pairwise(bounds) if not first <= block[0] < last]
-        self.n_trained = n - (last - first)
+        first, last = (min(max(row - self.place.first, 0), n) for row in left_out)
+        self.left_out = first, last
+        bounds = sorted({0, *blocks, n, first, last})
+        trained = [block for block in itertools.pairwise(bounds) if not first <= block[0] < last]
+        self.blocks = trained or [(0, 0)]
+        self.n_trained = self.place.n_rows - (left_out[1] - left_out[0])
+        self._not_trained = left_out
         self.scores = zeros((n, D), dtypes.SCORE)
         self.response = np.ones(n, dtype=dtypes.RESPONSE)
         self.leaf = np.zeros(n, dtype=dtypes.LEAF)
         self.in_bag, self.whole = np.ones(n, dtype=np.bool_), True
         self.in_bag[first:last] = False
-        self.sum_bits = dtypes.SUM_BITS - max(1, n).bit_length()
-        self._weight_sum = float(costs.weight.sum())
-        self._top_cost = float(costs.table.max()) * float(costs.weight.max()) if n else 0.0
+        self.sum_bits = dtypes.SUM_BITS - max(1, self.place.n_rows).bit_length()
+        self.top_weight = float(self.largest([np.array([costs.weight.max(initial=0.0)])])[0])
+        self._top_cost = float(costs.table.max(initial=0.0)) * self.top_weight
         if trainable:
             self.edge, self.mass = empty((2, n, D), dtypes.SCORE)
-            exact = n <= dtypes.EXACT_ROWS
+            exact = self.place.n_rows <= dtypes.EXACT_ROWS
             self._fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
             self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_EDGE if exact else dtypes.FIXED_EDGE)
             self._contrast = np.empty(n, dtype=dtypes.SCORE)
@@ -109,11 +121,26 @@ class LocalColumns:
         return self.workers.map(lambda block: task(*block), self.blocks)
 
     def bag_of(self, chosen: IntArray) -> Bag:
-        """The chosen ones of the `n_trained` rows."""
-        first, last = self.left_out
+        """The chosen ones of the `n_trained` rows, those that are here."""
+        first, last = self._not_trained
+        rows = np.where(chosen < first, chosen, chosen + (last - first)) - self.place.first
         in_bag = np.zeros(self.n_samples, dtype=np.bool_)
-        in_bag[np.where(chosen < first, chosen, chosen + (last - first))] = True
+        in_bag[rows[(rows >= 0) & (rows < self.n_samples)]] = True
         return in_bag
+
+    # -- over all pieces -------------------------------------------------------------------------------------
+    @property
+    def is_alone(self) -> bool:
+        """Whether all rows are here, and nothing is exchanged."""
+        return type(self.exchange) is Alone
+
+    def largest(self, tops: Sequence[FloatArray]) -> FloatArray:
+        """Elementwise maximum over the blocks of all pieces."""
+        return self.exchange.largest(largest(tops))
+
+    def added(self, parts: Sequence[Sums]) -> Sums:
+        """Sum over the blocks of all pieces."""
+        return self.exchange.added(added(parts))
 
     # -- histograms: threads over features -----------------------------------------------------------------------
     def over_features(
@@ -137,3 +164,40 @@ class LocalColumns:
 
         self.workers.map(work_off, range(n_threads))
         return np.concatenate(chunks), [results[c] for c in range(len(chunks))]
+
+    def scanned(
+        self, features: IntArray, shape: tuple[int, ...], columns: int, add: Callable[[IntArray, np.ndarray], None],
+        scan: Callable[[IntArray, np.ndarray], tuple[Any, ...]],
+    ) -> tuple[IntArray, list[Any]]:  # fmt: skip
+        """Scan the sums of each feature, of this shape and so many columns of numbers; in the order that is returned.
+
+        `add(features, sums)` adds those of these rows, of features that are all indexed, or none; alone, they are
+        scanned while they are in the cache. Sums of several pieces are exchanged before the scan.
+        """
+        size = 8 * math.prod(shape)
+        if self.is_alone:
+
+            def search(chunk: IntArray, memory: np.ndarray) -> tuple[Any, ...]:
+                sums = memory.reshape(len(chunk), *shape)
+                add(chunk, sums)
+                return scan(chunk, sums)
+
+            order, found = self.over_features(features, size, self.n_samples * len(features) * columns, search)
+        else:
+            order, found, width = features, [], max(1, EXCHANGED_BYTES // size)
+            for first in range(0, len(features), width):
+                chunk = features[first : first + width]
+                found.append(scan(chunk, self.exchange.added(self._sums_here(chunk, shape, add))))
+        return order, [np.concatenate(column) for column in zip(*found, strict=True)]
+
+    def _sums_here(
+        self, features: IntArray, shape: tuple[int, ...], add: Callable[[IntArray, np.ndarray], None]
+    ) -> np.ndarray:
+        """What `add` adds up for these features."""
+        sums = np.zeros((len(features), *shape), dtype=dtypes.FIXED)
+        for kind in (self.index.indexed[features], ~self.index.indexed[features]):
+            if kind.any():
+                own = np.zeros((int(kind.sum()), *shape), dtype=dtypes.FIXED)
+                add(features[kind], own)
+                sums[kind] = own
+        return sums

@@ -14,13 +14,12 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._cached import cached_property
-from minrisk._kernels._dtypes import FIXED, SCORE
+from minrisk._kernels._dtypes import FIXED, SCORE, SUM_BITS
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
 from minrisk._kernels.scores import add_response
 from minrisk._memory import points
-from minrisk._sums import weighted_sum
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
@@ -35,7 +34,8 @@ from minrisk.rows.base import (
     Target,
     TreeLike,
 )
-from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.exchange import Place
+from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
 from minrisk.rows.scans import TIE
@@ -43,6 +43,7 @@ from minrisk.rows.scans import TIE
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
 SMALLEST = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
+MEAN_BITS = 61  # of the terms of a mean: float64 and int64 hold them
 FLAT = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
 
 
@@ -55,33 +56,52 @@ class Centered(NamedTuple):
     near: FloatArray  # (d,): in two halves, as unit / near^2 may be beyond float64
 
     @classmethod
-    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers) -> Centered:
-        """From raw values (n, d)."""
+    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> Centered:
+        """From raw values (n, d). Rows of weight 0 count for nothing."""
         n, d = X.shape
-        Z, center, unit, halves = np.empty((d, n)), np.zeros(d), np.ones(d), np.ones(d)
+        Z, counts, exchange = np.empty((d, n)), weight > 0, place.exchange
 
-        def column(j: int) -> None:
-            known = ~np.isnan(X[:, j])
-            largest = np.abs(X[known & (weight > 0), j]).max(initial=0.0)  # rows of weight 0 count for nothing
-            if not largest > SMALLEST:  # constant, or its slopes would be beyond float64
-                Z[j] = 0.0
-                return
-            near = np.ldexp(1.0, -int(np.frexp(largest)[1]) // 2)  # twice: a power of two that float64 holds
+        def top_of(j: int) -> float:
+            return float(np.abs(X[counts & ~np.isnan(X[:, j]), j]).max(initial=0.0))
+
+        largest = exchange.largest(np.array(workers.map(top_of, range(d))))
+        varies = largest > SMALLEST  # it would be constant, or its slopes would be beyond float64
+        near = np.where(varies, np.ldexp(1.0, -np.frexp(largest)[1] // 2), 1.0)  # twice: a power of two in float64
+        mean = _means(X, near, weight, workers, place)
+
+        def center(j: int) -> float:
             with np.errstate(over="ignore", invalid="ignore"):
-                x, counted = X[:, j] * near * near, np.where(known, weight, 0.0)
-                total = counted.sum()
-                mean = float(weighted_sum(counted, np.where(known, x, 0.0))) / total if total > 0 else 0.0
-                z = np.where(known, x - mean, 0.0)
-                top = np.abs(z[weight > 0]).max(initial=0.0)
-            if not 0 < top < np.inf or not np.isfinite(mean):
-                Z[j] = 0.0
-                return
-            center[j] = mean / near / near
-            unit[j], halves[j] = np.ldexp(1.0, int(np.frexp(top)[1])), near
-            Z[j] = z / unit[j]
+                Z[j] = np.where(np.isnan(X[:, j]), 0.0, X[:, j] * near[j] * near[j] - mean[j])
+            return float(np.abs(Z[j, counts]).max(initial=0.0))
 
-        workers.map(column, range(d))
-        return cls(Z, center, unit, halves)
+        top = exchange.largest(np.array(workers.map(center, range(d))))
+        varies &= (0 < top) & (top < np.inf)
+        unit = np.where(varies, np.ldexp(1.0, np.frexp(top)[1]), 1.0)
+
+        def scale(j: int) -> None:
+            if varies[j]:
+                Z[j] /= unit[j]
+            else:
+                Z[j] = 0.0
+
+        workers.map(scale, range(d))
+        near = np.where(varies, near, 1.0)
+        return cls(Z, np.where(varies, mean / near / near, 0.0), unit, near)
+
+
+def _means(X: FloatArray, near: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> FloatArray:
+    """Weighted mean of what is known of each feature, times near^2 (d,); that is within -1 and 1 where rows weigh."""
+    exchange, bits = place.exchange, min(SUM_BITS - max(1, place.n_rows).bit_length(), MEAN_BITS)
+    factor = float(fixed_factor(exchange.largest(np.array([weight.max(initial=0.0)])), bits)[0])
+
+    def sums(j: int) -> tuple[int, int]:
+        counted = np.where(np.isnan(X[:, j]), 0.0, weight)
+        x = np.where(counted > 0.0, X[:, j], 0.0) * near[j] * near[j]
+        whole = np.rint(counted * factor).astype(FIXED)
+        return int(np.rint(counted * x * factor).astype(FIXED).sum()), int(whole.sum())
+
+    product, total = exchange.added(np.array(workers.map(sums, range(X.shape[1])), dtype=FIXED).reshape(-1, 2)).T
+    return divide(product, total.astype(np.float64))
 
 
 class LocalDirectedRows(LocalRows):
@@ -91,7 +111,7 @@ class LocalDirectedRows(LocalRows):
     ----------
     X : ndarray of shape (n, d)
         Raw values.
-    X_binned, n_bins, costs, workers, blocks, trainable
+    X_binned, n_bins, costs, workers, blocks, trainable, place
         As for `LocalRows`.
     """
 
@@ -99,9 +119,9 @@ class LocalDirectedRows(LocalRows):
 
     def __init__(
         self, X: FloatArray, X_binned: Binned, n_bins: IntArray, costs: RowCosts, workers: Workers,
-        blocks: Sequence[int] | None = None, trainable: bool = True,
+        blocks: Sequence[int] | None = None, trainable: bool = True, place: Place | None = None,
     ) -> None:
-        super().__init__(X_binned, n_bins, costs, workers, blocks, trainable)
+        super().__init__(X_binned, n_bins, costs, workers, blocks, trainable, place=place)
         self.X = np.asarray(X, dtype=np.float64)
         n = self.n_samples
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
@@ -118,7 +138,7 @@ class LocalDirectedRows(LocalRows):
 
     @cached_property
     def _centered(self) -> Centered:
-        return Centered.of(self.X, self.costs.weight, self.workers)
+        return Centered.of(self.X, self.costs.weight, self.workers, self.place)
 
     @cached_property
     def _target_rows(self) -> LocalDirectedRows:
@@ -143,7 +163,7 @@ class LocalDirectedRows(LocalRows):
                 self.line, self.costs.weight, self.in_bag, WEIGHTINGS[weighting], a, b, self.push, self.pull
             )
         )
-        self.top_push, self.top_pull = np.split(largest(tops), 2)
+        self.top_push, self.top_pull = np.split(self.largest(tops), 2)
 
     def regress(self, features: IntArray) -> Line | None:
         """The best line in one feature; see `DirectedRows.regress`."""
@@ -160,7 +180,8 @@ class LocalDirectedRows(LocalRows):
             )
             return out
 
-        total = divide(added(self.over_blocks(sums)), np.concatenate([pull_factor, pull_factor, push_factor])[None])
+        factors = np.concatenate([pull_factor, pull_factor, push_factor])[None]
+        total = divide(self.added(self.over_blocks(sums)), factors)
         mean = total[:, 0] / W
         spread = total[:, 1] - mean * total[:, 0]  # sum rho (z - mean)^2
         common = total[:, 2] - mean * U  # sum u (z - mean)
@@ -194,19 +215,21 @@ class LocalDirectedRows(LocalRows):
 
     def fit(self, regressor: Any) -> Any:
         """The regressor, fitted to the target; see `DirectedRows.fit`."""
-        push, pull = self.push[:, 0], self.pull[:, 0]
-        counted = pull > 0.0
-        if not counted.any():
+        counted = self.pull[:, 0] > 0.0
+        X, push, pull = (  # a regressor has all rows in one place
+            self.exchange.gathered(column[counted]) for column in (self.X, self.push[:, 0], self.pull[:, 0])
+        )
+        if not len(pull):
             return None
-        target, weight = push[counted] / pull[counted], pull[counted]
+        target, weight = push / pull, pull
         if np.all(weight == weight[0]):
-            return regressor.fit(self.X[counted], target)
+            return regressor.fit(X, target)
         if not has_fit_parameter(regressor, "sample_weight"):
             raise ValueError(
                 f"{type(regressor).__name__} does not take sample_weight: use weighting='uniform' without sample "
                 "weights, or another estimator."
             )
-        return regressor.fit(self.X[counted], target, sample_weight=weight / weight.mean())
+        return regressor.fit(X, target, sample_weight=weight / weight.mean())
 
     def respond(self, tree: TreeLike) -> None:
         """Fill the response; see `Rows.respond`. A line is not on bins but on raw values, and so is a regressor."""
@@ -248,13 +271,13 @@ class LocalDirectedRows(LocalRows):
         """Fill `line` at the step; returns its maxima, (3,)."""
         groups = self._groups
         if groups is None:
-            return largest(self.over_blocks(
+            return self.largest(self.over_blocks(
                 lambda a, b: loss.along(
                     self.costs, self.scores, self._factor, self._move, step, self._log_scale, a, b, self.line
                 )
             ))  # fmt: skip
         grouped: GroupedRowLoss = loss  # type: ignore[assignment]  # or there were no groups
-        return largest(self.over_blocks(
+        return self.largest(self.over_blocks(
             lambda a, b: grouped.along_groups(
                 self.costs, self._log_scale, groups, self._factor, step, a, b, self.line
             )
@@ -280,7 +303,8 @@ class LocalDirectedRows(LocalRows):
         if self._weightless is not None:
             factor = np.where(self._weightless, 0.0, factor)
             move = move if len(move) == 1 else np.where(self._weightless[:, None], 0.0, move)
-        return float(np.abs(factor).max() * np.abs(move).max())
+        tops = self.exchange.largest(np.array([np.abs(factor).max(initial=0.0), np.abs(move).max(initial=0.0)]))
+        return float(tops[0] * tops[1])
 
     def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
         """Value and two derivatives along the line; see `DirectedRows.along`."""
@@ -288,7 +312,7 @@ class LocalDirectedRows(LocalRows):
         bits = min(PRODUCT_BITS, self.sum_bits)
         factor = fixed_factor(top, bits)
         parts = self.over_blocks(lambda a, b: line_sums(self.line, self.in_bag, factor, a, b))
-        sums: FloatArray = unfixed(added(parts), top, bits)
+        sums: FloatArray = unfixed(self.added(parts), top, bits)
         if self._groups is not None and loss.relative:  # type: ignore[attr-defined]  # or there were no groups
             sums[0] += self._base
         return sums

@@ -28,7 +28,8 @@ from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
-from minrisk.rows.fixed_point import divide, largest
+from minrisk.rows.fixed_point import divide
+from minrisk.rows.growing import GrowingTree
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.sparse_index import no_lists
 
@@ -43,19 +44,19 @@ class Growth:
 
     def __init__(self, rows: LocalColumns) -> None:
         self._rows = ref(rows)  # which own this: without a cycle their memory is free when they are
-        n = rows.n_samples
-        if n >= 1 << COUNT_BITS:
-            raise ValueError(f"Trees with vectors in their leaves take fewer than {1 << COUNT_BITS} rows, got {n}.")
+        n_all = rows.place.n_rows
+        if n_all >= 1 << COUNT_BITS:
+            raise ValueError(f"Trees with vectors in their leaves take fewer than {1 << COUNT_BITS} rows, got {n_all}.")
         self._all = np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
         self.order = self._all.copy()  # before a tree is grown all rows are in one leaf
-        self._spare = np.empty(rows.n_trained, dtype=np.int32)
+        self._spare = np.empty_like(self._all)
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
         self._lists = self._no_lists = no_lists(rows.n_features)
         self._kept: dict[int, np.ndarray] = {}
         self._tree: Growing | None = None
-        self.start, self.end = np.array([0]), np.array([rows.n_trained])
+        self.start, self.end = np.array([0]), np.array([len(self._all)])
 
     @property
     def rows(self) -> LocalColumns:
@@ -73,12 +74,13 @@ class Growth:
         Returns what a unit of each column is worth, and the number of rows.
         """
         rows, D, n = self.rows, self.rows.n_outputs, len(in_bag)
+        n_all = int(rows.exchange.added(np.array([n]))[0])
         n_columns = 2 * D + 1 if target.directions is None else len(target.directions) + 1
         if self._columns.shape != (rows.n_samples, n_columns):
             self._columns = empty((rows.n_samples, n_columns), FIXED)
             self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
         self.order[:n], self._bins = in_bag, rows.X_binned
-        packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n
+        packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n_all
         unlisted = packed or rows.n_samples > BLOCK  # lists number all rows, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
         if len(self._lists[2]):
@@ -93,15 +95,34 @@ class Growth:
         )
         if packed:
             assert rule.n_rows is not None
-            most, offset = max(int(n * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
-            m, top = draw_rows(self._sketch, in_bag, rule.n_rows, most, offset, self._spare)
+            most, offset = max(int(n_all * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
+            m, top = self._draw(in_bag, rule.n_rows, most, offset)
             self._pack(features, self._spare[:m])
             return fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns), m
-        top, bits = largest(tops), rows.sum_bits
+        top, bits = rows.largest(tops), rows.sum_bits
         units: list[FloatArray] = rows.over_blocks(
             lambda a, b: fix_sketch(self._sketch, top, bits, COUNT_BITS, a, b, self._columns)
         )
         return units[0], n
+
+    def _draw(self, in_bag: Int32Array, least: int, most: int, offset: float) -> tuple[int, FloatArray]:
+        """Draw rows of the bag into `_spare`, their sketch to its top: how many, and the maxima of all that are drawn.
+
+        The draw runs along the rows of all pieces, whose sketches are gathered for it.
+        """
+        exchange = self.rows.exchange
+        if self.rows.is_alone:
+            m, top = draw_rows(self._sketch, in_bag, least, most, offset, self._spare)
+            return m, top
+        bags = exchange.gathered(np.array([[self.rows.place.first, len(in_bag)]]))
+        before = int(bags[bags[:, 0] < self.rows.place.first, 1].sum())
+        sketch = exchange.gathered(self._sketch[in_bag])
+        everyone = np.arange(len(sketch), dtype=np.int32)
+        drawn = np.empty_like(everyone)
+        m, top = draw_rows(sketch, everyone, least, most, offset, drawn)
+        here = np.flatnonzero((drawn[:m] >= before) & (drawn[:m] < before + len(in_bag)))
+        self._sketch[: len(here)], self._spare[: len(here)] = sketch[here], in_bag[drawn[here] - before]
+        return len(here), top
 
     def _pack(self, features: IntArray, drawn: Int32Array) -> None:
         """These rows side by side, numbered from 0: nodes of few rows read few lines of memory."""
@@ -126,14 +147,29 @@ class Growth:
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         factor, n_searched = self._prepare(target, in_bag, rule, features, seed)
         order = self.order[:n_searched]
-        L, C = rule.max_leaves, self._columns.shape[1]
+        if rows.is_alone:
+            grown = self._grow_here(target, rule, features, seed, factor, order)
+        else:
+            grown = self._grow_with_others(target, rule, features, seed, factor, order)
+        if len(order) < len(self._all):
+            self._number_all(grown)
+        else:
+            leaf_numbers(order, self.start, self.end, rows.leaf)
+        if len(order) < len(in_bag):  # vectors are of all rows
+            order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
+        return grown
+
+    def _grow_here(
+        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray, order: Int32Array
+    ) -> GrownTree:
+        """On these rows alone, which the kernel sums and scans side by side."""
+        rows, L, C = self.rows, rule.max_leaves, self._columns.shape[1]
         if self._tree is None or self._tree.total.shape != (L, C):
             self._tree = Growing.empty(L, C)
         tree = self._tree
         tree.sizes[0] = 0
         self._kept.clear()
-        apart = rows.workers.n > 1 or rule.n_drawn == len(features)  # pays: threads, or a parent less a sibling
-        large = rows.limits.large_leaf if apart else len(order)
+        large = self._large(rule, features, len(order))
         while True:
             split = grow(
                 tree, self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
@@ -155,13 +191,43 @@ class Growth:
         feature, bins, left, gain = (
             column[:n_nodes].copy() for column in (tree.feature, tree.bin, tree.left, tree.gain)
         )  # fmt: skip
-        if len(order) < rows.n_trained:
-            self._number_all(feature, bins, left, node)
-        else:
-            leaf_numbers(order, self.start, self.end, rows.leaf)
-        if len(order) < len(in_bag):  # vectors are of all rows
-            order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
         return GrownTree(feature, bins, left, gain, node, deepest)
+
+    def _large(self, rule: GrowthRule, features: IntArray, n_rows: int) -> int:
+        """Leaves of more rows than this are evaluated apart, where threads or a parent less a sibling pay for it."""
+        apart = self.rows.workers.n > 1 or rule.n_drawn == len(features)
+        return self.rows.limits.large_leaf if apart else n_rows
+
+    def _grow_with_others(
+        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray, order: Int32Array
+    ) -> GrownTree:
+        """On the rows of all pieces: the sums of every node are exchanged, and each piece divides its own rows."""
+        rows, lists = self.rows, len(self._lists[2]) > 0
+        start, end, here = [0], [len(order)], [self._columns[order].sum(axis=0)]
+        tree = GrowingTree(target, rule, factor, rows.exchange.added(here[0]))
+        large = self._large(rule, features, tree.count(0))
+        leaves = [0]
+        while True:
+            for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
+                drawn = read_only(tree.drawn(leaf, features, seed))
+                histograms = rows.exchange.added(self._by_rows(drawn, leaf, start[leaf], end[leaf], here[leaf]))
+                width = None if tree.count(leaf) > large else len(drawn)
+                tree.judge(leaf, *self._best(drawn, histograms, tree.leaves[leaf].total, factor, target, rule, width))
+            split = tree.next_split()
+            if split < 0:
+                break
+            first, last, best = start[split], end[split], tree.leaves[split]
+            above = self._bins[best.feature, order[first:last]] > best.bin
+            order[first:last] = order[first:last][np.argsort(above, kind="stable")]
+            middle = last - int(above.sum())
+            below = self._columns[order[first:middle]].sum(axis=0)
+            leaves = tree.split(split, rows.exchange.added(below))
+            start, end, here = [*start, middle], [*end, last], [*here, here[split] - below]
+            end[split], here[split] = middle, below
+            if lists:
+                rows.leaf[order[middle:last]] = leaves[1]
+        self.start, self.end = np.array(start), np.array(end)
+        return tree.grown()
 
     def _histograms(
         self, leaves: list[int], waiting: list[int], rule: GrowthRule, features: IntArray, seed: int
@@ -173,7 +239,7 @@ class Growth:
         parent = self._kept.pop(leaves[0], None)
         if parent is not None and len(leaves) == 2:
             smaller, larger = sorted(leaves, key=lambda leaf: (end[leaf] - start[leaf], leaf))
-            own = self._by_rows(features, smaller)
+            own = self._of_leaf(features, smaller)
             self._over_features(len(features), own.size, lambda a, b: np.subtract(parent[a:b], own[a:b], parent[a:b]))
             found = {smaller: (features, own), larger: (features, parent)}
         else:
@@ -181,7 +247,7 @@ class Growth:
                 drawn = np.empty(len(features), dtype=np.int64)
                 draw_features(features, rule.n_drawn, seed, node[leaf], drawn)
                 drawn = read_only(drawn[: rule.n_drawn])
-                found[leaf] = (drawn, self._by_rows(drawn, leaf))
+                found[leaf] = (drawn, self._of_leaf(drawn, leaf))
         limits = self.rows.limits
         for leaf in waiting if everything else ():
             large, histograms = end[leaf] - start[leaf] > limits.large_leaf, found[leaf][1]
@@ -189,10 +255,14 @@ class Growth:
                 self._kept[leaf] = histograms
         return found
 
-    def _by_rows(self, features: IntArray, leaf: int) -> np.ndarray:
-        """Histograms of a leaf from its rows."""
-        assert self._tree is not None
-        start, end, total = int(self._tree.start[leaf]), int(self._tree.end[leaf]), self._tree.total[leaf]
+    def _of_leaf(self, features: IntArray, leaf: int) -> np.ndarray:
+        """Histograms of a leaf of the tree that the kernel grows."""
+        tree = self._tree
+        assert tree is not None
+        return self._by_rows(features, leaf, int(tree.start[leaf]), int(tree.end[leaf]), tree.total[leaf])
+
+    def _by_rows(self, features: IntArray, leaf: int, start: int, end: int, total: IntArray) -> np.ndarray:
+        """Histograms of a leaf from its rows, which are order[start:end] and add up to `total`."""
         gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
         gather(self._columns, self.order, start, end, gathered)
         out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
@@ -207,15 +277,15 @@ class Growth:
 
     def _best(
         self, features: IntArray, histograms: np.ndarray, total: IntArray, factor: FloatArray, target: Target,
-        rule: GrowthRule,
+        rule: GrowthRule, width: int | None = None,
     ) -> tuple[float, int, int]:
-        """Best split over the features: merit, feature, bin; ties to the lowest feature."""
+        """Best split over the features: merit, feature, bin; ties to the lowest feature. `width` features at a time."""
         found: list[tuple[float, int, int]] = self._over_features(
             len(features), histograms.size,
             lambda a, b: evaluate_histograms(
                 histograms[a:b], features[a:b], self.rows.n_bins, total, factor, target.ridge, target.gain,
                 rule.min_leaf,
-            ),
+            ), width,
         )  # fmt: skip
         best = found[0]
         for split in found[1:]:
@@ -223,12 +293,14 @@ class Growth:
                 best = split
         return best
 
-    def _over_features(self, n_features: int, work: int, task: Callable[[int, int], Result]) -> list[Result]:
+    def _over_features(
+        self, n_features: int, work: int, task: Callable[[int, int], Result], width: int | None = None
+    ) -> list[Result]:
         """Run `task(first, last)` over ranges of features, in ascending order, on the threads where that pays.
 
         The ranges do not depend on the threads, so that neither does the first of equal splits.
         """
-        width = max(4, n_features // 32)
+        width = width or max(4, n_features // 32)
         starts = range(0, n_features, width)
 
         def run(first: int) -> Result:
@@ -239,13 +311,15 @@ class Growth:
         return self.rows.workers.map(run, starts)
 
     # -- what the leaves hold ----------------------------------------------------------------------------------------
-    def _number_all(self, feature: Int32Array, bins: Int32Array, left: Int32Array, node: IntArray) -> None:
+    def _number_all(self, tree: GrownTree) -> None:
         """Write every row's leaf number into the rows' leaf column, rows out of the bag included."""
         rows = self.rows
-        number, one = np.zeros(len(feature), dtype=np.int32), np.ones(len(feature))
-        number[node] = np.arange(len(node))
+        number, one = np.zeros(len(tree.feature), dtype=np.int32), np.ones(len(tree.feature))
+        number[tree.leaf_node] = np.arange(len(tree.leaf_node))
         rows.over_blocks(
-            lambda a, b: tree_response(rows.X_binned, feature, bins, left, one, number, a, b, rows.response, rows.leaf)
+            lambda a, b: tree_response(
+                rows.X_binned, tree.feature, tree.bin, tree.left, one, number, a, b, rows.response, rows.leaf
+            )
         )
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
@@ -253,7 +327,8 @@ class Growth:
         rows, n_leaves = self.rows, len(self.start)
         inline = rows.n_samples * rows.n_outputs < rows.limits.inline_work
         parts = 1 if inline else min(n_leaves, 4 * rows.workers.n)
-        edge, mass = np.empty((2, n_leaves, rows.n_outputs))
+        sums = np.empty((2, n_leaves, rows.n_outputs))
+        edge, mass = sums
 
         def add(part: int) -> None:
             leaves = slice(n_leaves * part // parts, n_leaves * (part + 1) // parts)
@@ -263,4 +338,5 @@ class Growth:
             )
 
         rows.workers.map(add, range(parts))
+        edge, mass = rows.exchange.added(sums)
         return edge, mass

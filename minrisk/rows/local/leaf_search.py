@@ -37,26 +37,25 @@ def add_contrasts(rows: LocalColumns, features: IntArray, first: int, total: Int
 
 def best_leaf_splits(rows: LocalColumns, sign: IntArray, features: IntArray) -> LeafSplits:
     """Best change of each leaf with present constant sign `sign`; see `Rows.best_leaf_splits`."""
-    changes = LeafScan(sign, leaf_totals(rows, len(sign)), rows.margin, rows.contrast_factor, rows.n_bins)
+    here = leaf_totals(rows, len(sign))
+    changes = LeafScan(sign, rows.exchange.added(here), rows.margin, rows.contrast_factor, rows.n_bins)
     splits = changes.constants()
     for first in range(0, len(sign), LEAF_BATCH):
         leaves = slice(first, min(first + LEAF_BATCH, len(sign)))
-        order, found = _scanned(rows, changes, leaves, features)
+        order, found = _scanned(rows, changes, leaves, features, here)
         changes.choose(splits, leaves, order, *found)
     return splits
 
 
 def _scanned(
-    rows: LocalColumns, changes: LeafScan, leaves: slice, features: IntArray
+    rows: LocalColumns, changes: LeafScan, leaves: slice, features: IntArray, here: IntArray
 ) -> tuple[IntArray, list[IntArray]]:
     """Features, and for each of them the best score, bin and sign of each of some leaves."""
-    width = leaves.stop - leaves.start
 
-    def search(chunk: IntArray, memory: np.ndarray) -> tuple[IntArray, IntArray, IntArray]:
-        sums = memory.reshape(len(chunk), width, MAX_BINS)
-        add_contrasts(rows, chunk, leaves.start, changes.total, sums)
+    def add(chunk: IntArray, sums: np.ndarray) -> None:
+        add_contrasts(rows, chunk, leaves.start, here, sums)
+
+    def scan(chunk: IntArray, sums: np.ndarray) -> tuple[IntArray, IntArray, IntArray]:
         return changes.scan(chunk, leaves, sums)
 
-    work = rows.n_samples * len(features)
-    order, parts = rows.over_features(features, width * MAX_BINS * 8, work, search)
-    return order, [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return rows.scanned(features, (leaves.stop - leaves.start, MAX_BINS), 1, add, scan)

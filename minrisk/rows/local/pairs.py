@@ -11,10 +11,10 @@ from minrisk._kernels._dtypes import FLOAT_BITS, MAX_BINS, SCORE
 from minrisk._kernels.fixed import response_sums, unfixed
 from minrisk._kernels.pairwise import class_sums, fill_odds, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_response
-from minrisk._kernels.split import bar_alike
+from minrisk._kernels.split import bar_between, side_bounds
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss
-from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.fixed_point import added, divide, fixed_factor
 from minrisk.rows.local.joint_responses import JointResponses
 from minrisk.rows.local.rows import LocalRows
 
@@ -35,7 +35,7 @@ class LocalPairRows(LocalRows):
         """Sum of the terms r = y; see `PairRows.own_total`."""
         if self._own is None or self._own[0] is not loss:
             terms = loss.own_terms(self.costs)[:, None]
-            self._own = loss, terms, terms.max(axis=0, initial=0.0)
+            self._own = loss, terms, self.exchange.largest(terms.max(axis=0, initial=0.0))
         _, terms, top = self._own
         return float(unfixed(self._column_sums(terms, top), top, self.sum_bits)[0])
 
@@ -45,7 +45,7 @@ class LocalPairRows(LocalRows):
         parts = self.over_blocks(
             lambda a, b: pair_sums(self.mass, self.costs.label, self.response, self.in_bag, factor[0], a, b)
         )
-        less, more = added(parts)
+        less, more = self.added(parts)
         return divide(more + less.T, factor)
 
     def start_pairs(self) -> None:
@@ -72,7 +72,7 @@ class LocalPairRows(LocalRows):
                 self._log_scale, factors[0], factors[1], a, b,
             )
         )
-        sums: IntArray = added(parts)
+        sums: IntArray = self.added(parts)
         return float(divide(sums[:1], factors[:1])[0]), divide(sums[1:], factors[1:])
 
 
@@ -131,7 +131,8 @@ class LocalCorrectiveRows(LocalPairRows):
         self._vectors[self.n_kept] = vectors[0]
         self._kept.append(self.response)
         if len(self.barred):
-            bar_alike(self.X_binned, self.response, self.barred)
+            bounds = side_bounds(self.X_binned, self.response)
+            bar_between(self.exchange.largest(bounds), self.barred)
 
     def correct(self, changes: FloatArray) -> None:
         """Add changes to the vectors so far; see `CorrectiveRows.correct`."""
@@ -155,8 +156,9 @@ class LocalCorrectiveRows(LocalPairRows):
             self._kept.add(tables, a, b, scores)
             return loss.edges(self.costs, scores, self._log_scale, a, b, edge, self._value)
 
-        top_edge, top_value = largest(self.over_blocks(edges))
-        factor, whole = self.fixed_factor(top_value), fixed_factor(top_edge, FLOAT_BITS - self.n_samples.bit_length())
+        top_edge, top_value = self.largest(self.over_blocks(edges))
+        factor = self.fixed_factor(top_value)
+        whole = fixed_factor(top_edge, FLOAT_BITS - self.place.n_rows.bit_length())
 
         def sums(a: int, b: int) -> tuple[IntArray, FloatArray, IntArray]:
             value = class_sums(self._value, self.costs.label, self.in_bag, factor, a, b)
@@ -164,6 +166,6 @@ class LocalCorrectiveRows(LocalPairRows):
             return value, before, response_sums(edge, self.response, self.in_bag, whole, a, b)
 
         values, before, last = zip(*self.over_blocks(sums), strict=True)
-        slope = -np.concatenate([self._kept.products(added(before)), added(last)[None]])
-        value = float(unfixed(added(values), top_value, self.sum_bits).sum())
+        slope = -self.exchange.added(np.concatenate([self._kept.products(added(before)), added(last)[None]]))
+        value = float(unfixed(self.added(values), top_value, self.sum_bits).sum())
         return value, divide(slope, np.broadcast_to(whole, slope.shape))

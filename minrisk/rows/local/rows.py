@@ -29,6 +29,7 @@ from minrisk.rows.base import (
     LeafSplits,
     LossFacts,
     RoundRule,
+    RowCosts,
     RowLoss,
     SeparableRowLoss,
     Split,
@@ -40,7 +41,7 @@ from minrisk.rows.base import (
     is_joint,
     is_separable,
 )
-from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
+from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
@@ -66,7 +67,8 @@ class LocalRows(LocalColumns):
     # -- known scores ------------------------------------------------------------------------------------------
     def spread(self, intercept: FloatArray) -> float:
         """The largest difference of two scores of a row; see `Rows.spread`."""
-        return float(np.ptp(self.scores - intercept, axis=1).max())
+        own = np.ptp(self.scores - intercept, axis=1).max(initial=0.0)
+        return float(self.exchange.largest(np.array([own]))[0])
 
     @property
     def resting(self) -> bool:
@@ -133,10 +135,16 @@ class LocalRows(LocalColumns):
             self.advance(own)
 
     # -- sums over blocks of rows ------------------------------------------------------------------------------
+    @cached_property
+    def merged_costs(self) -> RowCosts:
+        """Costs of all rows; see `Rows.merged_costs`."""
+        return self.costs.merged(self.exchange, self.place.n_rows)
+
     def facts(self, loss: Stated) -> LossFacts:
         """What the loss says of these rows; see `Rows.facts`."""
-        told = loss.constant(self.costs), loss.unit(self.costs), loss.floors(self.costs)
-        return LossFacts(*told, loss.start_log_scale(self.costs), float(self.costs.weight.sum()))
+        costs = self.merged_costs
+        told = loss.constant(costs), loss.unit(costs), loss.floors(costs)
+        return LossFacts(*told, loss.start_log_scale(costs, self.top_weight), float(costs.weight.sum()))
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
@@ -145,7 +153,7 @@ class LocalRows(LocalColumns):
         tops = self.over_blocks(
             lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
         )
-        self.top_edge, self.top_mass, self.top_value = largest(tops)
+        self.top_edge, self.top_mass, self.top_value = self.largest(tops)
         self._restrict(None)
         self._log_scale = log_scale
         self._whole_mass: FloatArray | None = None  # until `values` knows it
@@ -164,15 +172,14 @@ class LocalRows(LocalColumns):
         parts = self.over_blocks(
             lambda a, b: loss.value_sums(self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b)
         )
-        return np.asarray(unfixed(added(parts), self.top_value, self.sum_bits))
+        return np.asarray(unfixed(self.added(parts), self.top_value, self.sum_bits))
 
     def _mass_sums(self) -> FloatArray:
         return np.asarray(unfixed(self._column_sums(self.mass, self.top_mass), self.top_mass, self.sum_bits))
 
     def _column_sums(self, values: FloatArray, top: FloatArray, spare: int = 0) -> IntArray:
         bits = self.sum_bits - spare
-        parts = self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b))
-        return added(parts)
+        return self.added(self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b)))
 
     def draw_bag(self, size: int, generator: np.random.Generator) -> Bag:
         """So many rows; see `Rows.draw_bag`."""
@@ -203,11 +210,12 @@ class LocalRows(LocalColumns):
         for c, (values, top) in enumerate(columns):
             factors.append(fixed_factor(top, self._fixed_bits))
             totals.append(self._fix(values, factors[c], c * self.n_outputs))
-        self.fixed_total = np.concatenate(totals)
+        self.fixed_total_here = np.concatenate(totals)
+        self.fixed_total = self.exchange.added(self.fixed_total_here)
         self.fixed_factors = np.concatenate(factors)
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
-        """Values in fixed point into the columns from `first` on; returns their sums."""
+        """Values in fixed point into the columns from `first` on; returns the sums of these rows."""
         parts = self.over_blocks(lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first))
         return np.asarray(np.sum(parts, axis=0))
 
@@ -217,8 +225,9 @@ class LocalRows(LocalColumns):
         return divide(self._response_sums(self.edge, factor), factor)
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
-        parts = self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b))
-        return np.asarray(np.sum(parts, axis=0))
+        return self.added(
+            self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b))
+        )
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass per side of the response; see `Rows.side_sums`."""
@@ -237,14 +246,14 @@ class LocalRows(LocalColumns):
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
             )
         )
-        return divide(np.sum(parts, axis=0), factors)
+        return divide(self.added(parts), factors)
 
     def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
         """Fill the contrast, in fixed point; see `Rows.contrast`."""
         tops = self.over_blocks(
             lambda a, b: loss.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
         )
-        self._fix_contrast(max(tops))
+        self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
     def _fix_contrast(self, top: float) -> None:
         """The contrast, of values up to `top`, in fixed point."""
@@ -252,7 +261,7 @@ class LocalRows(LocalColumns):
         sizes = self.over_blocks(
             lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self.fixed_contrast)
         )
-        self.margin = sum(int(s) for s in sizes) >> MARGIN_SHIFT
+        self.margin = int(self.added([np.array([size]) for size in sizes])[0]) >> MARGIN_SHIFT
         self.contrast_factor = factor or 1.0
 
     def advance(self, vectors: FloatArray) -> None:
@@ -278,11 +287,12 @@ class LocalRows(LocalColumns):
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
         factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
-        if factor == 0.0 or self._weight_sum == 0.0:
+        total = float(self.merged_costs.weight.sum())
+        if factor == 0.0 or total == 0.0:
             return 0.0
         table, row, weight = self.costs[:3]
         parts = self.over_blocks(lambda a, b: decision_costs(self.scores, table, row, weight, factor, a, b))
-        return sum(int(p) for p in parts) / factor / self._weight_sum
+        return int(self.added([np.array([part]) for part in parts])[0]) / factor / total
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
@@ -299,7 +309,7 @@ class LocalRows(LocalColumns):
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
         """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`."""
-        if self.traits or self.n_trained > self.limits.large_leaf:
+        if self.traits or not self.is_alone or self.n_trained > self.limits.large_leaf:
             return None
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
 

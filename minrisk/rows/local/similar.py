@@ -16,7 +16,8 @@ from minrisk._workers import Workers
 from minrisk.data.distances import Points, Units, coincident
 from minrisk.data.row_keys import odd_numbers, row_keys
 from minrisk.rows.base import EXPONENTIAL, SIMILAR_ROWS, Opposite, RowCosts, SeparableRowLoss
-from minrisk.rows.fixed_point import added, divide, fixed_factor
+from minrisk.rows.exchange import Place
+from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
@@ -28,16 +29,17 @@ BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 class LocalSimilarRows(LocalRows):
     """`LocalRows` of points, with real-valued responses.
 
-    Bins are not used: learners along bins find one bin per feature.
+    Bins are not used: learners along bins find one bin per feature. Every piece of the rows knows all points, and
+    computes the distances of all to an anchor; edges, masses and responses are of its own rows.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Raw values; NaN is a missing one.
+    X : ndarray of shape (N, d)
+        Raw values of the rows of all pieces; NaN is a missing one.
     units : Units
     cache_bytes : float
         Memory for columns of distances, of n numbers each.
-    costs, workers, blocks, trainable, limits
+    costs, workers, blocks, trainable, limits, place
         As for `LocalRows`.
     n_neighbors : int, optional
         Opposite points are looked for among about so many nearest points, where some of those are opposite.
@@ -48,19 +50,20 @@ class LocalSimilarRows(LocalRows):
     def __init__(
         self, X: np.ndarray, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
         blocks: Sequence[int] | None = None, trainable: bool = True, n_neighbors: int | None = None,
-        limits: Limits = LIMITS,
+        limits: Limits = LIMITS, place: Place | None = None,
     ) -> None:
-        n, d = X.shape
-        bins = np.zeros((d, n), dtype=np.uint8)  # never touched, so it takes no memory
-        super().__init__(bins, np.ones(d, dtype=np.int64), costs, workers, blocks, trainable, limits=limits)
+        n, d = len(costs.row), X.shape[1]
+        bins, n_bins = np.zeros((d, n), dtype=np.uint8), np.ones(d, dtype=np.int64)  # never touched: no memory
+        super().__init__(bins, n_bins, costs, workers, blocks, trainable, limits=limits, place=place)
         self.units, self.points, self.n_neighbors = units, Points.of(X, units), n_neighbors
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
         self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
-        self._room = max(8, int(cache_bytes // (8 * max(1, n))))
+        self._room = max(8, int(cache_bytes // (8 * max(1, len(X)))))
+        self._here = slice(self.place.first, self.place.first + n)  # own rows among all points
         if trainable:
             self._whole = np.empty((2 * self.n_outputs, n))  # edges, then masses
-            self._side = np.ones(n, dtype=np.int8)
-            self._alike = n > 0 and costs.weight.min() == costs.weight.max()
+            least = -self.exchange.largest(np.array([-costs.weight.min(initial=np.inf)]))[0]
+            self._alike = least == self.top_weight
 
     @cached_property
     def location(self) -> tuple[IntArray, int]:
@@ -70,7 +73,7 @@ class LocalSimilarRows(LocalRows):
     @cached_property
     def _neighbors(self) -> IntArray | None:
         """About the `n_neighbors` nearest points of every point, for `opposite` to look among."""
-        if self.n_neighbors is None or self.n_samples < 2:
+        if self.n_neighbors is None or self.place.n_rows < 2:
             return None
         return neighbors_of(self.points, self.n_neighbors)
 
@@ -80,13 +83,15 @@ class LocalSimilarRows(LocalRows):
 
         Coincident points stand in the order of their classes, costs and weights.
         """
-        along = np.zeros(self.n_samples)
+        along = np.zeros(self.place.n_rows)
         for j, feature in enumerate(self.points.X):
             along += np.cos(j) * feature
         table, row, weight, label = self.costs[:4]
         cost = row_keys(table.T, odd_numbers(np.random.default_rng(0), table.shape[1]))[row]
-        place = np.empty(self.n_samples, dtype=np.int64)
-        place[np.lexsort((weight, cost, label, along))] = np.arange(self.n_samples)
+        gathered = self.exchange.gathered
+        ties = gathered(weight), gathered(cost), gathered(label)
+        place = np.empty(len(along), dtype=np.int64)
+        place[np.lexsort((*ties, along))] = np.arange(len(along))
         return place
 
     # -- distances -------------------------------------------------------------------------------------------------
@@ -105,8 +110,12 @@ class LocalSimilarRows(LocalRows):
         return found
 
     def _distances(self, anchors: FloatArray) -> np.ndarray:
-        out = np.empty((len(anchors), self.n_samples), dtype=self.points.kind(anchors))
-        self.over_blocks(lambda a, b: self.points.distances(anchors, a, b, out))
+        """Squared distances of all points to the anchors."""
+        out = np.empty((len(anchors), self.place.n_rows), dtype=self.points.kind(anchors))
+        if self.is_alone:
+            self.over_blocks(lambda a, b: self.points.distances(anchors, a, b, out))
+        else:
+            self.points.distances(anchors, 0, self.place.n_rows, out)
         return out
 
     # -- what learners are chosen by ---------------------------------------------------------------------------------
@@ -128,7 +137,7 @@ class LocalSimilarRows(LocalRows):
     def start_search(self, mass: FloatArray, gain: int) -> None:
         """See `SimilarRows.start_search`."""
         self._mass, self._gain = mass, gain
-        self._pool = self.in_bag & (self.costs.weight > 0.0)  # points that may be anchors
+        self._pool = self.exchange.gathered(self.in_bag & (self.costs.weight > 0.0))  # points that may be anchors
         ones = np.ones(self.n_samples)
         self._total = self._summed(lambda a, b, out: kernels.single_sums(ones, self._whole, a, b, out))
 
@@ -142,7 +151,7 @@ class LocalSimilarRows(LocalRows):
             task(start, stop, out)
             return out
 
-        return added(self.over_blocks(sums)).astype(np.float64)
+        return self.added(self.over_blocks(sums)).astype(np.float64)
 
     def drop(self) -> float:
         """By how much the best vector lowers the loss; see `SimilarRows.drop`."""
@@ -161,10 +170,12 @@ class LocalSimilarRows(LocalRows):
         scale = self._units[0] * self._inverse_root()
         share = divide(np.ones(self.n_samples), self.costs.weight)
         if self._alike:
-            top = float((self.top_edge * self._inverse_root()).max()) * float(np.sqrt(share.max()))
+            widest = self.exchange.largest(np.array([share.max(initial=0.0)]))[0]
+            top = float((self.top_edge * self._inverse_root()).max()) * float(np.sqrt(widest))
         else:
             longest = self.over_blocks(lambda a, b: np.abs(self.edge[a:b] * self._inverse_root()).max(axis=1))
-            top = float((np.concatenate(longest) * np.sqrt(share)).max())
+            own = (np.concatenate(longest) * np.sqrt(share)).max(initial=0.0)
+            top = float(self.exchange.largest(np.array([own]))[0])
         factor = float(fixed_factor(np.array(top * top), min(self.sum_bits, kernels.PRODUCT_BITS)))
 
         def sums(start: int, stop: int) -> IntArray:
@@ -172,13 +183,15 @@ class LocalSimilarRows(LocalRows):
             kernels.moments(self._whole, scale, share, factor, start, stop, out)
             return out
 
-        upper = added(self.over_blocks(sums)).astype(np.float64)
+        upper = self.added(self.over_blocks(sums)).astype(np.float64)
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def binarise(self, vector: FloatArray) -> None:
         """The signs of v1 = U' q, Eq. (10); see `SimilarRows.binarise`."""
         direction = vector * self._units[0] * self._inverse_root()
-        self.over_blocks(lambda a, b: kernels.binarise(self._whole, direction, a, b, self._side))
+        side = np.ones(self.n_samples, dtype=np.int8)
+        self.over_blocks(lambda a, b: kernels.binarise(self._whole, direction, a, b, side))
+        self._side = self.exchange.gathered(side)
 
     def _inverse_root(self) -> FloatArray:
         """1 / sqrt(mass of all rows), 0 where there is none."""
@@ -187,12 +200,14 @@ class LocalSimilarRows(LocalRows):
     def most_isolated(self) -> int:
         """The best isolated point; see `SimilarRows.most_isolated`."""
         location, n_locations = self.location
-        drops = np.empty(self.n_samples)
-        if n_locations == self.n_samples:
-            self.over_blocks(lambda a, b: self._isolation_drops(self._whole, a, b, drops))
+        if n_locations == self.place.n_rows:
+            own = np.empty(self.n_samples)
+            self.over_blocks(lambda a, b: self._isolation_drops(self._whole, a, b, own))
+            drops = self.exchange.gathered(own)
         else:
-            summed = np.zeros((2 * self.n_outputs, n_locations))
-            kernels.add_groups(self._whole, location, summed)
+            here = np.zeros((2 * self.n_outputs, n_locations))
+            kernels.add_groups(self._whole, location[self._here], here)
+            summed = self.exchange.added(here)
             per_location = np.empty(n_locations)
             self._isolation_drops(summed, 0, n_locations, per_location)
             drops = per_location[location]
@@ -217,8 +232,8 @@ class LocalSimilarRows(LocalRows):
         near = self.columns([point])[0]
         order, everyone = self._ordered(point, near, self.limits.nearest)
         alive = np.ones(len(order), dtype=np.bool_)
-        largest = int(np.clip(BATCH_BYTES // (8 * self.n_samples), 1, 64))
-        left = self.n_samples if most is None else most
+        largest = int(np.clip(BATCH_BYTES // (8 * self.place.n_rows), 1, 64))
+        left = self.place.n_rows if most is None else most
         size, place = min(8, largest), 0
         tried: list[int] = []
         while left > 0:
@@ -269,13 +284,15 @@ class LocalSimilarRows(LocalRows):
         self, near: np.ndarray, fars: Sequence[np.ndarray], spans: Sequence[float], real: bool
     ) -> list[float]:
         """`drop_along` of f_ij for the columns of several x_j."""
+        near, fars = near[self._here], [far[self._here] for far in fars]
+
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((len(fars), 2 * self.n_outputs), dtype=dtypes.FIXED)
             for c, (far, span) in enumerate(zip(fars, spans, strict=True)):
                 kernels.candidate_sums(near, far, span, real, self._whole, start, stop, out[c])
             return out
 
-        return [self._drop(row, real) for row in added(self.over_blocks(sums)).astype(np.float64)]
+        return [self._drop(row, real) for row in self.added(self.over_blocks(sums)).astype(np.float64)]
 
     # -- responses -----------------------------------------------------------------------------------------------------
     def answer(self, points: tuple[int, ...], span: float, real: bool) -> None:
@@ -297,6 +314,7 @@ class LocalSimilarRows(LocalRows):
     def _fill(self, columns: Sequence[np.ndarray], span: float, real: bool) -> None:
         """The response, by the squared distances to up to two anchors."""
         self.leaf[:] = 0
+        columns = [column[self._here] for column in columns]
         if len(columns) == 0:
             self.response[:] = 1.0
         elif len(columns) == 1:
@@ -318,4 +336,4 @@ class LocalSimilarRows(LocalRows):
             kernels.exponential_slopes(self.response, self._whole, vector, self._units, factors, start, stop, out)
             return out
 
-        return divide(added(self.over_blocks(sums)), factors)
+        return divide(self.added(self.over_blocks(sums)), factors)

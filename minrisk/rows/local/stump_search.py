@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from minrisk._kernels._dtypes import MAX_BINS
@@ -17,7 +19,7 @@ def add_edges(rows: LocalColumns, features: IntArray, sums: np.ndarray) -> None:
     index = rows.index
     if index.indexed[features[0]]:
         edge_histogram_sparse(
-            rows.X_binned, features, rows.fixed, index.offsets, index.rows, rows.fixed_total, index.frequent,
+            rows.X_binned, features, rows.fixed, index.offsets, index.rows, rows.fixed_total_here, index.frequent,
             rows.n_bins, sums,
         )  # fmt: skip
     else:
@@ -30,12 +32,5 @@ def best_stump(rows: LocalColumns, gain: int, mass: FloatArray, features: IntArr
     width = rows.fixed.shape[1]
     stumps = StumpScan(gain, mass, rows.fixed_total, rows.fixed_factors, rows.n_bins, rows.barred)
 
-    def search(chunk: IntArray, memory: np.ndarray) -> tuple[FloatArray, IntArray]:
-        sums = memory.reshape(len(chunk), MAX_BINS, width)
-        add_edges(rows, chunk, sums)
-        return stumps.scan(chunk, sums)
-
-    work = rows.n_samples * len(features) * width
-    order, found = rows.over_features(features, MAX_BINS * width * 8, work, search)
-    drop, where = (np.concatenate(column) for column in zip(*found, strict=True))
+    order, (drop, where) = rows.scanned(features, (MAX_BINS, width), width, partial(add_edges, rows), stumps.scan)
     return best_split(order, drop, where)

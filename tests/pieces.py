@@ -1,0 +1,224 @@
+"""Rows in several pieces that share no memory: the second implementation of `minrisk.rows.base.Rows`.
+
+Each piece is rows of `minrisk.rows.local` with arrays of its own. A call is answered by all pieces side by side, and only
+what they exchange (`minrisk.rows.exchange`) goes from one to another, as copies. They must give the same answer.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from inspect import getattr_static, isfunction
+from threading import Barrier, BrokenBarrierError
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk.rows import factory
+from minrisk.rows.exchange import Place
+from minrisk.rows.local.similar import LocalSimilarRows
+
+PATIENCE = 60  # seconds that a piece waits for others that ask for something else
+RETURNED_BY_EACH = {"scores", "response", "leaf"}  # columns that tests look at
+
+
+class Meeting:
+    """Where the pieces lay down their arrays, and take copies of what they are together."""
+
+    def __init__(self, n_pieces: int) -> None:
+        self._barrier, self._laid = Barrier(n_pieces), [None] * n_pieces
+        self.bytes = self.exchanges = 0
+
+    def all_of(self, piece: int, own: np.ndarray) -> list[np.ndarray]:
+        self._laid[piece] = own.copy()
+        self._barrier.wait(PATIENCE)
+        found = [array.copy() for array in self._laid]
+        if self._barrier.wait(PATIENCE) == 0:
+            self.exchanges += 1
+            self.bytes += own.nbytes
+        return found
+
+    def given_up(self) -> None:
+        self._barrier.abort()
+
+
+class Together:
+    """The exchange of one piece."""
+
+    def __init__(self, meeting: Meeting, piece: int) -> None:
+        self._meeting, self._piece = meeting, piece
+
+    def largest(self, own: np.ndarray) -> np.ndarray:
+        return np.max(self._meeting.all_of(self._piece, own), axis=0)
+
+    def added(self, own: np.ndarray) -> np.ndarray:
+        found = np.array(self._meeting.all_of(self._piece, own))
+        np.testing.assert_array_equal(found.sum(axis=0), found[::-1].sum(axis=0))  # exact: in no order
+        return found.sum(axis=0)
+
+    def gathered(self, own: np.ndarray) -> np.ndarray:
+        return np.concatenate(self._meeting.all_of(self._piece, own))
+
+
+class BagOfPieces(NamedTuple):
+    """Of each piece."""
+
+    parts: list[np.ndarray]
+
+
+class PiecedRows:
+    """Follows the protocol of rows by asking all pieces.
+
+    Parameters
+    ----------
+    make : callable
+        A class of `minrisk.rows.local`.
+    cuts : sequence of int
+        Where the rows are divided, 0 and their number among them.
+    **columns
+        Its parameters, of all rows.
+    """
+
+    def __init__(self, make: Any, cuts: list[int], **columns: Any) -> None:
+        self.cuts, self._all_costs = cuts, columns["costs"]
+        self._meeting = Meeting(len(cuts) - 1)
+        self._pool = ThreadPoolExecutor(len(cuts) - 1)
+        ends = list(zip(cuts, cuts[1:], strict=False))
+        self.pieces = self._side_by_side([
+            lambda p=p, a=a, b=b: make(**part_of(make, columns, a, b), place=Place(a, cuts[-1], Together(self._meeting, p)))
+            for p, (a, b) in enumerate(ends)
+        ])
+
+    def _side_by_side(self, tasks: list[Any]) -> list[Any]:
+        def run(task: Any) -> Any:
+            try:
+                return task()
+            except BaseException:
+                self._meeting.given_up()
+                raise
+
+        running = [self._pool.submit(run, task) for task in tasks]
+        errors = [error for future in running if (error := future.exception()) is not None]
+        if errors:
+            self._meeting = None
+            raise next((error for error in errors if not isinstance(error, BrokenBarrierError)), errors[0])
+        return [future.result() for future in running]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in RETURNED_BY_EACH:
+            return np.concatenate([getattr(piece, name) for piece in self.pieces])
+        if not isfunction(getattr_static(type(self.pieces[0]), name, None)):  # properties may exchange
+            return self._agreed(self._side_by_side([lambda piece=piece: getattr(piece, name) for piece in self.pieces]))
+
+        def ask(*arguments: Any, **options: Any) -> Any:
+            return self._agreed(self._side_by_side([
+                lambda piece=piece, p=p: getattr(piece, name)(*own(arguments, p), **own(options, p))
+                for p, piece in enumerate(self.pieces)
+            ]))
+
+        return ask
+
+    def _agreed(self, answers: list[Any]) -> Any:
+        if isinstance(answers[0], Iterator):
+            return self._walked(answers)
+        for other in answers[1:]:
+            assert_same(answers[0], other)
+        return answers[0]
+
+    def _walked(self, walks: list[Any]) -> Iterator[Any]:
+        end = object()
+        while (found := self._agreed(self._side_by_side([lambda walk=walk: next(walk, end) for walk in walks]))) is not end:
+            yield found
+
+    # -- what is not the same for all pieces ---------------------------------------------------------------------
+    @property
+    def n_samples(self) -> int:
+        return self.cuts[-1]
+
+    @property
+    def costs(self) -> Any:
+        return self._all_costs
+
+    def draw_bag(self, size: int, generator: np.random.Generator) -> BagOfPieces:
+        before = copy.deepcopy(generator)
+        generator.choice(self.n_trained, size=size, replace=False)
+        return BagOfPieces([piece.draw_bag(size, copy.deepcopy(before)) for piece in self.pieces])
+
+    def left_out_scores(self, *arguments: Any) -> np.ndarray:
+        return np.concatenate(self._side_by_side([
+            lambda piece=piece, p=p: piece.left_out_scores(*own(arguments, p)) for p, piece in enumerate(self.pieces)
+        ]))
+
+    def whole_rounds(self, rule: Any, n_rounds: int) -> None:
+        return None
+
+    @property
+    def resting(self) -> bool:
+        return any(piece.resting for piece in self.pieces)
+
+
+def own(arguments: Any, piece: int) -> Any:
+    """A piece's copies of what is asked."""
+    if isinstance(arguments, BagOfPieces):
+        return arguments.parts[piece]
+    if isinstance(arguments, dict):
+        return {name: own(value, piece) for name, value in arguments.items()}
+    if type(arguments) in (list, tuple):
+        return type(arguments)(own(value, piece) for value in arguments)
+    if isinstance(arguments, np.ndarray) or hasattr(arguments, "fit"):  # a regressor is changed by its fit
+        return copy.deepcopy(arguments)
+    return arguments
+
+
+def part_of(make: Any, columns: dict[str, Any], first: int, last: int) -> dict[str, Any]:
+    """The columns of some rows, in memory of their own. Points are compared with all others."""
+    part = {name: value for name, value in columns.items() if name != "index"}
+    costs = columns["costs"].at(np.arange(first, last))
+    part["costs"] = type(costs)(*copy.deepcopy(tuple(costs)))
+    if "X_binned" in part:
+        part["X_binned"] = part["X_binned"][:, first:last].copy()
+    if "X" in part:
+        part["X"] = part["X"].copy() if make is LocalSimilarRows else part["X"][first:last].copy()
+    return part
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Two pieces have answered the same, to the last bit."""
+    if isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
+    elif isinstance(one, tuple):
+        assert type(one) is type(other) and len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b)
+    elif isinstance(one, (int, float, str, bool, type(None), frozenset)):
+        assert one == other or (one != one and other != other), f"{one} and {other}"
+    else:
+        assert type(one) is type(other)
+
+
+def cuts_of(n: int, n_pieces: int) -> list[int]:
+    """Uneven pieces, among them an empty one and, of rows enough, one of one row."""
+    inner = np.sort(np.random.default_rng(n).integers(0, n + 1, n_pieces - 1)).tolist()
+    if n_pieces > 2:
+        inner[0] = min(1, n)
+        inner[1] = inner[0]
+    return [0, *sorted(inner), n]
+
+
+def in_pieces(monkeypatch: Any, n_pieces: int, limits: Any = None) -> list[PiecedRows]:
+    """All rows that the factory makes from now on are in so many pieces; returns those that it has made."""
+    made, kind = [], factory.rows_like
+
+    def rows_like(requires: frozenset[str]) -> Any:
+        def make(**columns: Any) -> PiecedRows:
+            made.append(PiecedRows(kind(requires), cuts_of(len(columns["costs"].row), n_pieces), **columns))
+            return made[-1]
+
+        return make
+
+    monkeypatch.setattr(factory, "rows_like", rows_like)
+    return made
