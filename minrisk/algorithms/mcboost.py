@@ -218,7 +218,7 @@ class MCBoostClassifier(RecipeClassifier):
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
-        from minrisk.learners.directed import Directed
+        from minrisk.learners.directed import DirectedLearners
         from minrisk.losses.codewords import simplex_codewords
         from minrisk.steps.line_search import LineSearch
 
@@ -228,7 +228,7 @@ class MCBoostClassifier(RecipeClassifier):
         along = np.ascontiguousarray(0.5 * simplex_codewords(costs.table.shape[1]).T)  # Eq. (23)
         return Recipe(
             loss=loss,
-            family=Directed(self._regression(thresholds), self.weighting),
+            family=DirectedLearners(self._regression(thresholds), self.weighting),
             solver=LineSearch(),
             learning_rate=self.learning_rate,
             subsample=self.subsample,
@@ -248,9 +248,9 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.learners.directed import Lines, RegressionTrees
 
         if self.estimator is not None:
-            from minrisk.learners.plugged import PluggedRegression
+            from minrisk.learners.plugged import ScikitRegressors
 
-            return PluggedRegression(self.estimator)
+            return ScikitRegressors(self.estimator)
         if self.weak_learner == "linear":
             return Lines()
         return RegressionTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)

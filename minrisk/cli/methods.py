@@ -60,7 +60,7 @@ class MethodOption(click.Option):
         return extra
 
 
-OPTIONS = (
+METHOD_OPTIONS = (
     click.option("--method", type=click.Choice(list(METHODS)), default=next(iter(METHODS)), show_default=True,
                  is_eager=True,
                  help="What is trained: minrisk, the project's own MinRiskClassifier; rebel, the REBELClassifier of "
@@ -151,6 +151,6 @@ def as_options(message: str, names: Iterable[str]) -> str:
 
 def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options above, in their order."""
-    for option in reversed(OPTIONS):
+    for option in reversed(METHOD_OPTIONS):
         command = option(command)
     return command

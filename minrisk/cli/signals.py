@@ -1,7 +1,7 @@
 """Signals that ask to stop: Ctrl-C, SIGTERM, the end of the terminal, Ctrl-Break.
 
 The command says in one line that it was stopped and ends with 128 and the signal's number, as shells report it. Until
-then everything is tidied up as after an error; a finished fit is written first. What does not end in `GRACE` seconds is
+then everything is tidied up as after an error; a finished fit is written first. What does not end in `GRACE_SECONDS` seconds is
 ended, and a second signal ends the process at once: files are written so that this harms none.
 """
 
@@ -18,8 +18,8 @@ from types import FrameType
 
 from minrisk.cli.streams import flush, note, say
 
-NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where the system has them
-GRACE = 4.0  # seconds
+SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where the system has them
+GRACE_SECONDS = 4.0  # seconds
 
 
 class Stopped(BaseException):
@@ -50,7 +50,7 @@ def _stop(number: int, frame: FrameType | None = None) -> None:
 
 def _end(code: int) -> None:
     """End the process although something goes on: a kernel, other threads, or code that lost the exception."""
-    time.sleep(GRACE)
+    time.sleep(GRACE_SECONDS)
     if not _State.said:
         with suppress(OSError):
             os.write(2, b"minrisk: stopped.\n")
@@ -73,7 +73,7 @@ def finishing(what: str) -> Iterator[None]:
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Let signals stop the block, which is all that the process does, as errors do."""
-    numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, name)]
     asked = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has it
     with suppress(ValueError):  # not the main thread
         for number in asked:

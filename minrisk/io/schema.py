@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk.costs.units import LARGEST
+from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, Unpacked
 from minrisk.io.header import read_header
@@ -43,8 +43,8 @@ class Numbers(NamedTuple):
 
     shape: tuple[str, ...]
     dtypes: tuple[type[np.generic], ...] = (np.float64,)
-    least: float = -LARGEST
-    most: float | str = LARGEST
+    least: float = -LARGEST_FLOAT
+    most: float | str = LARGEST_FLOAT
     is_curve: bool = False
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from minrisk._kernels.split import QUADRATIC
+from minrisk._kernels.split import QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.model.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
@@ -78,7 +78,7 @@ class Differences(ABC):
     @property
     def gain(self) -> int:
         """E^2 / (2 M): one Newton step."""
-        return QUADRATIC
+        return QUADRATIC_GAIN
 
     @property
     @abstractmethod

@@ -26,8 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from minrisk._kernels import losses as kernels
-from minrisk._kernels.split import EXPONENTIAL as EXPONENTIAL_GAIN
-from minrisk._kernels.split import QUADRATIC
+from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE
@@ -52,9 +51,9 @@ class CoupledLoss:
     phi: FloatArray
 
     KINDS: ClassVar[dict[str, int]] = {
-        "exponential": kernels.EXPONENTIAL,
-        "logistic": kernels.LOGISTIC,
-        "squared": kernels.SQUARED,
+        "exponential": kernels.EXPONENTIAL_BOUND,
+        "logistic": kernels.LOGISTIC_BOUND,
+        "squared": kernels.SQUARED_BOUND,
     }
 
     @property
@@ -65,7 +64,7 @@ class CoupledLoss:
     @property
     def gain(self) -> int:
         """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, one Newton step for logistic."""
-        return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC
+        return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN
 
     def constant(self, costs: RowCosts) -> float:
         """Weighted mean of beta."""
@@ -167,7 +166,7 @@ def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:
 def split_costs(table: FloatArray, beta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """c+ and c- of each row (S.4)."""
     plus = table - beta[:, None]
-    plus[plus <= kernels.TINY * phi[:, None]] = 0.0
+    plus[plus <= kernels.ZERO_COST * phi[:, None]] = 0.0
     return plus, phi[:, None] - table
 
 

@@ -19,7 +19,7 @@ from minrisk.losses.base import Differences
 from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts
 
-HIGHEST = 600.0  # exponents above are cut, so that sums stay finite whatever the scores
+HIGHEST_EXPONENT = 600.0  # exponents above are cut, so that sums stay finite whatever the scores
 
 Elementwise = Callable[[FloatArray], Any]
 
@@ -33,7 +33,7 @@ class Smooth(NamedTuple):
 
 
 def _decay(v: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(np.minimum(-v, HIGHEST)))
+    return np.asarray(np.exp(np.minimum(-v, HIGHEST_EXPONENT)))
 
 
 GAMMAS = {

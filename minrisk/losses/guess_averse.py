@@ -31,7 +31,7 @@ from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
 from minrisk.model.links import Link
-from minrisk.rows.base import EQUAL, Groups, RowCosts
+from minrisk.rows.base import SAME_RISK, Groups, RowCosts
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
 SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
@@ -183,7 +183,7 @@ def log_ratio(costs: RowCosts) -> float:
     means = costs.of_classes()
     positive = means[means > 0.0]
     ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
-    return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + EQUAL) else 0.0
+    return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + SAME_RISK) else 0.0
 
 
 def balanced(totals: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from minrisk.model.similarities import Similarity, pack_similarities
 from minrisk.model.trees import PackedTrees, Tree, pack_trees
 
 
-class Packed(Protocol):
+class PackedLearners(Protocol):
     """Many learners as flat arrays: what prediction, files and exporters read."""
 
     def __len__(self) -> int: ...

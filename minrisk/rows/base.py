@@ -19,11 +19,11 @@ import numpy as np
 from minrisk._memory import read_only
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
-from minrisk.costs.units import LARGEST
+from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import Units
 from minrisk.model.trees import Tree
 
-EQUAL = 1e-9  # risks and means of costs that differ by a smaller share are equal
+SAME_RISK = 1e-9  # risks and means of costs that differ by a smaller share are equal
 
 
 class RowCosts(NamedTuple):
@@ -48,7 +48,7 @@ class RowCosts(NamedTuple):
     def stated(self, mean: Any) -> Any:
         """Mean avoidable costs of these rows as means of stated costs."""
         with np.errstate(over="ignore"):  # by rounding
-            return np.minimum(self.unit * mean + self.mean_least(), LARGEST)[()]
+            return np.minimum(self.unit * mean + self.mean_least(), LARGEST_FLOAT)[()]
 
     def avoidable(self, mean: Any) -> Any:
         """And back."""
@@ -96,7 +96,7 @@ class RowCosts(NamedTuple):
 def constant_is_better(risk: float, costs: RowCosts) -> bool:
     """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows, or that is free."""
     least = float(costs.of_decisions().min())
-    return least == 0.0 or risk - least > EQUAL * risk
+    return least == 0.0 or risk - least > SAME_RISK * risk
 
 
 class Totals(NamedTuple):
@@ -207,7 +207,7 @@ class Gradients(Protocol):
     ) -> FloatArray: ...
 
 
-class Stated(Protocol):
+class LossBeforeRounds(Protocol):
     """What a loss says of rows before any round; see `minrisk.losses.base`."""
 
     def constant(self, costs: RowCosts) -> float: ...
@@ -345,7 +345,7 @@ class Rows(Protocol):
     def traits(self) -> frozenset[str]:
         """Facts that learners and steps may rely on."""
 
-    def facts(self, loss: Stated) -> LossFacts:
+    def facts(self, loss: LossBeforeRounds) -> LossFacts:
         """What the loss says of these rows."""
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:

@@ -51,7 +51,7 @@ class LocalColumns:
     fixed_factors: FloatArray
     contrast_factor: float
     margin: int  # what a change of a leaf must gain more than, in units of the contrast
-    barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST passes over
+    barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST_EDGE_GAIN passes over
 
     def __init__(
         self,

@@ -38,15 +38,15 @@ from minrisk.rows.base import (
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
-from minrisk.rows.scans import TIE
+from minrisk.rows.scans import STUMP_TIE
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
-SMALLEST = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
-FLAT = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
+SMALLEST_VALUE = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
+CONSTANT_VARIANCE = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
 
 
-class Centered(NamedTuple):
+class CenteredFeatures(NamedTuple):
     """Features less their means, by powers of two within -1 and 1 (where rows weigh something); a mean for missing."""
 
     Z: FloatArray  # (d, n)
@@ -55,7 +55,7 @@ class Centered(NamedTuple):
     near: FloatArray  # (d,): in two halves, as unit / near^2 may be beyond float64
 
     @classmethod
-    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers) -> Centered:
+    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers) -> CenteredFeatures:
         """From raw values (n, d)."""
         n, d = X.shape
         Z, center, unit, halves = np.empty((d, n)), np.zeros(d), np.ones(d), np.ones(d)
@@ -63,7 +63,7 @@ class Centered(NamedTuple):
         def column(j: int) -> None:
             known = ~np.isnan(X[:, j])
             largest = np.abs(X[known & (weight > 0), j]).max(initial=0.0)  # rows of weight 0 count for nothing
-            if not largest > SMALLEST:  # constant, or its slopes would be beyond float64
+            if not largest > SMALLEST_VALUE:  # constant, or its slopes would be beyond float64
                 Z[j] = 0.0
                 return
             near = np.ldexp(1.0, -int(np.frexp(largest)[1]) // 2)  # twice: a power of two that float64 holds
@@ -117,8 +117,8 @@ class LocalDirectedRows(LocalRows):
         self._terms = np.empty((0, 0))
 
     @cached_property
-    def _centered(self) -> Centered:
-        return Centered.of(self.X, self.costs.weight, self.workers)
+    def _centered(self) -> CenteredFeatures:
+        return CenteredFeatures.of(self.X, self.costs.weight, self.workers)
 
     @cached_property
     def _target_rows(self) -> LocalDirectedRows:
@@ -164,10 +164,10 @@ class LocalDirectedRows(LocalRows):
         mean = total[:, 0] / W
         spread = total[:, 1] - mean * total[:, 0]  # sum rho (z - mean)^2
         common = total[:, 2] - mean * U  # sum u (z - mean)
-        varies = spread > FLAT * total[:, 1]
+        varies = spread > CONSTANT_VARIANCE * total[:, 1]
         slope = np.divide(common, spread, out=np.zeros_like(common), where=varies)
         explained = slope * common
-        best = int(np.flatnonzero(explained >= explained.max() * (1.0 - TIE))[0])
+        best = int(np.flatnonzero(explained >= explained.max() * (1.0 - STUMP_TIE))[0])
         j = int(features[best])
         value = U / W - slope[best] * mean[best]
         with np.errstate(over="ignore"):

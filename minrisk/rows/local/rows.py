@@ -32,7 +32,7 @@ from minrisk.rows.base import (
     RowLoss,
     SeparableRowLoss,
     Split,
-    Stated,
+    LossBeforeRounds,
     Target,
     Totals,
     TreeLike,
@@ -133,7 +133,7 @@ class LocalRows(LocalColumns):
             self.advance(own)
 
     # -- sums over blocks of rows ------------------------------------------------------------------------------
-    def facts(self, loss: Stated) -> LossFacts:
+    def facts(self, loss: LossBeforeRounds) -> LossFacts:
         """What the loss says of these rows; see `Rows.facts`."""
         told = loss.constant(self.costs), loss.unit(self.costs), loss.floors(self.costs)
         return LossFacts(*told, loss.start_log_scale(self.costs), float(self.costs.weight.sum()))

@@ -21,7 +21,7 @@ from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
 
-EQUAL = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
+SIMILARITY_TIE = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 
 
@@ -197,7 +197,7 @@ class LocalSimilarRows(LocalRows):
             self._isolation_drops(summed, 0, n_locations, per_location)
             drops = per_location[location]
         drops[~self._pool] = -1.0
-        best = np.flatnonzero(drops >= drops.max() * (1.0 - EQUAL))
+        best = np.flatnonzero(drops >= drops.max() * (1.0 - SIMILARITY_TIE))
         return int(best[np.argmin(self._place[best])])
 
     def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
