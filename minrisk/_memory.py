@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 import numpy.typing as npt
 
-LARGE_BYTES = 1 << 20  # bytes
+LARGE_BYTES = 1 << 20  # from which arrays have memory of their own: an allocator would keep it for later
 
 
 def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:

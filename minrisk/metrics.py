@@ -17,7 +17,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.units import scaled, unscaled
 
-SAME_MEAN = 1e-14  # of a mean cost: two that differ by less are the same
+SAME_MEAN = 1e-14  # of a mean cost: two that differ by a smaller share are the same, to rounding
 
 __all__ = [
     "best_constant_cost",

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
+from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
 from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 
-LARGEST_SEED = 2**32 - 1
-MAX_DEPTH = 64  # as in minrisk.model.trees, which this does without: it takes time to import
+LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
 ALL_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 

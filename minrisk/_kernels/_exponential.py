@@ -5,14 +5,15 @@ After a change here, touch the files that import it: see `_jit`.
 
 import numpy as np
 
+from minrisk._kernels._dtypes import ROUNDER, ROUNDER_BITS
 from minrisk._kernels._jit import kernel
 
-LOWEST_EXPONENT = -700.0  # exponents below give 0
-HIGHEST_EXPONENT = 600.0  # and above are cut, so that sums of weights stay finite whatever the scores
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-ROUNDER = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number and leaves that in the low bits
-EXPONENT_BIAS = int(np.float64(ROUNDER).view(np.int64)) - 1023
+LOWEST_EXPONENT = -700.0  # e^x is 0 for x below: it would soon have fewer bits than other numbers
+HIGHEST_EXPONENT = 600.0  # x above is cut to it, so that sums of weights stay finite whatever the scores
+LOG2_E = 1.4426950408889634  # 1 / ln 2
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum is ln 2; n * LN2_HIGH is exact
+EXPONENT_BIAS = ROUNDER_BITS - 1023  # taken off the bits of n + ROUNDER, it leaves the exponent field of 2^n
+EXPONENTIAL_ROWS = 64  # rows whose exponentials losses take in one loop: their scores stay within the fastest cache
 
 
 @kernel
@@ -32,9 +33,10 @@ def exponential(x):
     return y if x >= LOWEST_EXPONENT else 0.0
 
 
-SHIFT, UNSIGNED_ONE = np.uint64(52), np.uint64(1023 << 52)  # of the exponent; 1.0
+SHIFT = np.uint64(52)  # bits below the exponent of a float64
+UNSIGNED_ONE = np.uint64(1023 << 52)  # the bits of 1.0
 ABOVE = np.uint64((1023 << 52) - int(np.float64(0.5**0.5).view(np.int64)))  # mantissas from sqrt(1/2)
-UNSIGNED_TWO_52 = np.uint64(0x4330000000000000)  # 2**52, with a whole number in its low bits
+UNSIGNED_TWO_52 = np.uint64(0x4330000000000000)  # the bits of 2**52: a whole number added to them is added to 2**52
 
 
 @kernel

@@ -7,12 +7,12 @@ by side, since each waits for its own loads: eight rows in one tree, or one row 
 
 import numpy as np
 
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel
 
-CODED_ROWS, CODED_VALUES = 4096, 1 << 19  # coded and walked at a time, and their coded values: these stay in cache
+CODED_ROWS, CODED_VALUES = 4096, 1 << 19  # rows coded and walked at a time, and their coded values: these stay in cache
 EIGHT = 8  # rows or trees side by side: the walks are written out
 LEFT_SHIFT, BIN_BITS = 32, 8
-LEAF_BIN = 255
 COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1
 
 

@@ -9,11 +9,10 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import exponentials, logarithm
+from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponentials, logarithm
 from minrisk._kernels._jit import kernel, part
 
-VANISHED_WEIGHT = 1e-290  # weights below this are 0 to the value, as they are in fixed point
-EXPONENTIAL_ROWS = 64  # rows whose exponentials are taken in one loop
+VANISHED_WEIGHT = 1e-290  # of a row: smaller weights are 0 to the value, as they are in fixed point
 
 
 @part

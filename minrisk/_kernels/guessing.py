@@ -8,11 +8,9 @@ y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`, S = `
 import numpy as np
 
 from minrisk._kernels import grouped
-from minrisk._kernels._exponential import exponentials
+from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponentials
 from minrisk._kernels._jit import kernel
 from minrisk._kernels.grouped import by_group
-
-EXPONENTIAL_ROWS = 64  # rows whose exponentials are taken in one loop
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel
 
-NUMBERED_ROWS = 65536
+NUMBERED_ROWS = 65536  # rows of a block of the sparse index, whose numbers within it fit two bytes
 
 
 @kernel

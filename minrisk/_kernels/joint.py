@@ -7,7 +7,7 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel
 
-JOINT_ROWS = 512  # whose scores or edges stay within the cache from one group to the next
+JOINT_ROWS = 512  # rows whose scores or edges stay within the cache from one group to the next
 
 
 @kernel

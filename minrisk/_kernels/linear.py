@@ -8,14 +8,10 @@ adding ROUNDER, which leaves them in the low bits: int64 sums, exact and vectori
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FAR
+from minrisk._kernels._dtypes import FAR, ROUNDER, ROUNDER_BITS
 from minrisk._kernels._jit import kernel
 
-ROUNDER = 6755399441055744.0  # 1.5 * 2**52
-ROUNDER_BITS = int(np.float64(ROUNDER).view(np.int64))
-PRODUCT_BITS = 50  # of |u z|, at most
-
-UNIFORM, SLOPE, CURVATURE = 0, 1, 2
+UNIFORM, SLOPE, CURVATURE = 0, 1, 2  # what a row weighs, as `DirectedRows.aim` says
 
 
 @kernel

@@ -11,12 +11,10 @@ import numpy as np
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
 
-EXPONENTIAL_BOUND = 0
-LOGISTIC_BOUND = 1
-SQUARED_BOUND = 2
+EXPONENTIAL_BOUND, LOGISTIC_BOUND, SQUARED_BOUND = 0, 1, 2  # which F bounds the step from cost to no cost
 
-LN2 = math.log(2.0)
-ZERO_COST = 1e-13  # c+ below ZERO_COST * phi is rounding of an exact zero
+LN2 = math.log(2.0)  # turns ln into log2
+ZERO_COST = 1e-13  # share of phi below which c+ is the rounding of an exact zero
 
 
 @part

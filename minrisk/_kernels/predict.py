@@ -9,7 +9,7 @@ import numpy as np
 from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._jit import kernel, part
 
-WALKED_ROWS, WALKED_VALUES = 1024, 1 << 18  # rows per block and values of theirs: a tree's nodes and vectors stay in cache for them
+WALKED_ROWS, WALKED_VALUES = 1024, 1 << 18  # rows of a block, and values of X: a tree's nodes and vectors stay in cache
 WALKED_TREES = 4  # trees walked before their vectors are added: the row's scores stay in registers meanwhile
 LEFT_BITS = 32
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel, part
 
-LEAST_SIZE = 1e-3  # of the mean size, added to each: every row may be drawn
-MOST_PASSES = 50
-SHARE_ROUNDING = 1e-9  # of the running sum of shares
+LEAST_SIZE = 1e-3  # of the mean size, added to each row's: every row may be drawn
+MOST_PASSES = 50  # over the sizes: the level falls with each, and hardly any more after a few
+SHARE_ROUNDING = 1e-9  # rows: by how much the running sum of shares may miss a whole number that it reaches exactly
 
 
 @part

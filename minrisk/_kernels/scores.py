@@ -8,7 +8,7 @@ from minrisk._kernels.coded_trees import pack_nodes, walk_rows
 
 walking_kernel = kernel(uses=(coded_trees,))
 
-SCORED_ROWS = 256  # that walk all trees together
+SCORED_ROWS = 256  # rows that walk all trees together: they and the trees stay within the cache
 ROOT = np.int64(0)  # of the first tree; not to Numba of a type of its own, as 0 is
 
 

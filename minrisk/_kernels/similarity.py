@@ -9,18 +9,16 @@ are not lost beside large coordinates. Either way a distance depends on its two 
 
 import numpy as np
 
+from minrisk._kernels._dtypes import ROUNDER, ROUNDER_BITS
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
+from minrisk._kernels.split import EXPONENTIAL_GAIN
 
-SUMMED_ROWS = 256  # rows whose sums are held at a time
+SUMMED_ROWS = 256  # rows whose sums are held at a time: these stay within the fastest cache
 NOTHING = 1e-280  # squared distances below, in units of the data's extent, are 0: their squares could not be held
 SUPREMUM = (4.0 / 3.0) ** 0.25 / (16.0 / 3.0)  # of f_ij times |d|^2, at 1.07 |d| from the midpoint
-ROUNDER = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number and leaves that in the low bits
-ROUNDER_BITS = int(np.float64(ROUNDER).view(np.int64))
-PRODUCT_BITS = 50  # of products that are rounded so, at most
-
-EXPONENTIAL_GAIN = 0  # as in `split`: drop = T - sqrt(T^2 - E^2)
-
+SIMILARITY_TIE = 1e-9  # drops that differ by a smaller share are equal: rounding must not choose between learners that are
+# equal mathematically, nor tell rows of the same class and weight apart
 REMOTE = 1e150  # from two points, in units of their distance: its square is still finite
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from minrisk.steps.base import StepSolver
 
 EACH_ROUND = "each round"
-SIGN_SMOOTHING = 1e-3
+SIGN_SMOOTHING = 1e-3  # of responses -1 and +1, as a share of what can still be lost: see docs/developers/design.md
 
 
 class Constant(NamedTuple):

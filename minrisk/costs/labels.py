@@ -25,7 +25,7 @@ _SHOWN_LABELS = 8  # labels listed in a message before "..."
 _REFER = re.compile(r"refer(?:_([1-9]\d{0,3}))?")  # default names of decisions that are no class, as texts
 _BELOW_ZERO = re.compile(r"-[1-9]\d{0,15}")
 _TRUTHS = ("true", "false")
-_WHOLE_NUMBER = re.compile(r"-?[1-9]\d{0,15}|0")
+_WHOLE_NUMBER = re.compile(r"-?[1-9]\d{0,15}|0")  # a label that is one, as a text
 
 
 def as_labels(labels: Any, what: str = "classes") -> Labels:

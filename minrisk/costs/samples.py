@@ -20,7 +20,15 @@ from minrisk.costs.labels import (
     refer_texts,
 )
 from minrisk.costs.matrix import CostMatrix
-from minrisk.costs.reading import NAME_THE_COLUMNS, as_cost, column_labels, is_per_row, is_per_row_and_class, own_rows, row_costs
+from minrisk.costs.reading import (
+    NAME_THE_COLUMNS,
+    as_cost,
+    column_labels,
+    is_per_row,
+    is_per_row_and_class,
+    own_rows,
+    row_costs,
+)
 from minrisk.costs.tables import as_numbers, is_labelled
 from minrisk.costs.units import check_weights
 from minrisk.data.label_cells import check_labels

@@ -18,6 +18,7 @@ from minrisk._printable import short
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, label_text, listed, match_labels
 
+# what messages call the labels of either side
 _TRUE_CLASSES = "the true classes (rows) of cost"
 _DECISIONS = "the decisions (columns) of cost"
 

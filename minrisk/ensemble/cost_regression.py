@@ -34,8 +34,8 @@ from minrisk.model.trees import PackedTrees
 from minrisk.rows.base import RowCosts
 from minrisk.rows.factory import Columns, binned_rows
 
-SAME_COSTS = 1e-9  # of the largest cost: smaller differences within a class are none
-PREDICTED_ROWS = 4096  # rows that are predicted together
+SAME_COSTS = 1e-9  # of the largest cost: smaller differences within a class are rounding
+PREDICTED_ROWS = 4096  # rows that are predicted together, so that memory does not follow the rows
 
 @dataclass(frozen=True, eq=False)
 class CostRegression:

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.lib import format as npy
 
 SUFFIX = ".npy"
-ALLOWED_BYTES, ALLOWED_TIMES = 1 << 20, 64  # bytes, and for each byte of the archive: what it may ask for
-CHUNK_BYTES = 1 << 16  # bytes packed or unpacked at a time
+ALLOWED_BYTES = 1 << 20  # bytes of memory that any archive may ask for,
+ALLOWED_TIMES = 64  # and how many more for each of its own bytes: no model compresses better
+CHUNK_BYTES = 1 << 16  # bytes of a file that are read, packed or unpacked at a time: memory does not follow the file
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1  # a flag of members
-ARRAY_MAGIC = npy.magic(1, 0)
+ARRAY_MAGIC = npy.magic(1, 0)  # what an array begins with as NumPy writes it
 # What NumPy writes before an array's numbers, of one dimension or two; nothing in it is evaluated.
 ARRAY_HEADER = re.compile(
     rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': (True|False), 'shape': \((\d{1,15}),(?: (\d{1,15}))?\), \} *\n"
@@ -52,8 +53,8 @@ class Allowance:
         """
         if n_bytes > self.left:
             raise ValueError(
-                f"it asks for far more memory than a model of its size, beyond {ALLOWED_TIMES} times the file and {ALLOWED_BYTES} "
-                "bytes."
+                f"it asks for far more memory than a model of its size, beyond {ALLOWED_TIMES} times the file and "
+                f"{ALLOWED_BYTES} bytes."
             )
         self.left -= n_bytes
 

@@ -22,14 +22,14 @@ from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
-MOST_ROUNDS = (1 << 31) - 1  # of rounds and the like
+MOST_ROUNDS = (1 << 31) - 1  # rounds, and trees of a round: kernels number trees in 32 bits
 SETTING = 100  # letters of a parameter's value
 PARSED = 64  # bytes that Python takes for a value of the header, at least
 LETTER_BYTES = 16  # bytes of a letter in a text with one beyond the first 65 536, in the copies that are made of it
 DEEPEST = 32  # levels of objects and lists
 TEMPERATURE = Number(float, 1e-100, 1e100)  # of which the inverse is finite
 MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
-SCANNED_BYTES = 1 << 16  # bytes looked at in one go
+SCANNED_BYTES = 1 << 16  # bytes of a header that are looked at in one go: memory does not follow the header
 STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside texts does to the level
 STEPS[[ord(mark) for mark in "[{]}"]] = 1, 1, -1, -1
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written

@@ -31,7 +31,7 @@ from minrisk.data.kept import name_out
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
-from minrisk.io.header import RUN_PARAMETERS, LETTER_BYTES, room_of_header
+from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, room_of_header
 from minrisk.io.labels import costs_out, labels_out, room_of_labels
 from minrisk.io.restore import check_scores, restore
 from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
@@ -41,13 +41,12 @@ from minrisk.model.stored_trees import stored
 from minrisk.model.trees import PackedTrees
 from minrisk.validation import check_parameters, plain_array
 
-MAGIC = b"minrisk\n"
+MAGIC = b"minrisk\n"  # what a model file begins with
 VERSION = 5
 READABLE = (3, 4, 5)  # 3 knew no smooth scores, 4 no rounded vectors and nothing packed
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32
-CHUNK_BYTES = 1 << 16  # bytes that are read at a time
-LONGEST_SENTENCE = 400  # characters of a sentence
+LONGEST_SENTENCE = 400  # characters of a sentence in a message, at most
 # What the standard library says of an archive that it cannot read
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OverflowError)
 
@@ -215,7 +214,7 @@ def _write_archive(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[s
 def _digest(file: IO[bytes], head: bytes) -> tuple[bytes, int]:
     """SHA-256 of the head and the rest of a file, and how many bytes these are."""
     digest, found = hashlib.sha256(head), 0
-    while chunk := file.read(CHUNK_BYTES):
+    while chunk := file.read(io_arrays.CHUNK_BYTES):
         digest.update(chunk)
         found += len(chunk)
     return digest.digest(), found

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, Unpacked
@@ -23,7 +24,6 @@ from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
 from minrisk.losses.surrogates import POSTERIOR
 from minrisk.model.rounded_vectors import EXPONENTS
-from minrisk.model.trees import MAX_DEPTH
 
 LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
 LARGEST_SCORE = 2.0**1020  # what scores, over the temperature, may come to: they and their differences stay finite

@@ -20,8 +20,6 @@ from minrisk.losses.base import DIRECTED
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, DirectedRows, GrowthRule, are_directed
 
-_ZERO = np.zeros(1, dtype=np.int32)
-
 
 class Regression(Protocol):
     """Fits a learner to the target that the rows hold."""
@@ -82,10 +80,9 @@ class Lines:
         line = rows.regress(round_.features)
         if line is None:
             return None
-        return Tree(
-            feature=np.array([line.feature], dtype=np.int32), bin=_ZERO + 255, threshold=np.array([np.inf]),
-            left=_ZERO, value=np.array([line.value]), vector=_ZERO, gain=np.array([float(line.slope != 0.0)]), depth=0,
-            slope=np.array([line.slope]), origin=np.array([line.origin]),
+        return CONSTANT._replace(
+            feature=np.array([line.feature], dtype=np.int32), value=np.array([line.value]),
+            gain=np.array([float(line.slope != 0.0)]), slope=np.array([line.slope]), origin=np.array([line.origin]),
         )  # fmt: skip
 
 

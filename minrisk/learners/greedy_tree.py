@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.model.trees import Tree
 from minrisk.rows.base import LeafSplits, is_separable
-
-LEAF_BIN = 255
 
 
 @dataclass

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minrisk._kernels.similarity import SIMILARITY_TIE
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS
 from minrisk.model.similarities import Similarity
 from minrisk.rows.base import SIMILAR_ROWS, are_similar
-
-SIMILARITY_TIE = 1e-9  # drops that differ by less are equal: rounding must not choose between mathematically equal learners
 
 
 class _Best(NamedTuple):

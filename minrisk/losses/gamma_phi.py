@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from minrisk._kernels._exponential import HIGHEST_EXPONENT
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
 from minrisk.model.links import Link
 from minrisk.rows.base import RowCosts
-
-HIGHEST_EXPONENT = 600.0  # exponents above are cut, so that sums stay finite whatever the scores
 
 Elementwise = Callable[[FloatArray], Any]
 

@@ -13,7 +13,7 @@ from minrisk._typing import FloatArray
 
 BITS = 15  # of an entry, beside its sign
 EXPONENTS = (-140, 100)  # between which all values are exact in float32 too
-BLOCK_VECTORS = 1 << 12  # vectors whose values are made at a time
+BLOCK_VECTORS = 1 << 12  # vectors whose values are made at a time, so that they take little memory
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
-from minrisk._kernels.split import LARGEST_EDGE_GAIN, SIDES_GAIN, scan_edges, scan_largest, scan_leaves, scan_sides
+from minrisk._kernels.split import (
+    LARGEST_EDGE_GAIN,
+    SIDES_GAIN,
+    STUMP_TIE,
+    scan_edges,
+    scan_largest,
+    scan_leaves,
+    scan_sides,
+)
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import LeafSplits, Split
 from minrisk.rows.fixed_point import divide
-
-STUMP_TIE = 1e-12  # drops that differ by less are equal, and the first feature is taken
 
 
 class StumpScan(NamedTuple):

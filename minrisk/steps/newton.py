@@ -11,7 +11,7 @@ from minrisk.losses.base import SEPARABLE
 from minrisk.rows.base import is_separable
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
-BISECTION_TOLERANCE = 1e-12  # of a bisection
+BISECTION_TOLERANCE = 1e-12  # of a vector's entry, relative (or absolute below 1): where a bisection ends
 LAST_STEP = 1e-7  # of Newton's: its error is about the square, as no third derivative exceeds the second
 NEWTON_ITERATIONS = 60  # bisection alone needs 45 for the tolerance
 

@@ -10,14 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from minrisk._kernels.split import LARGEST_EDGE_GAIN
+from minrisk._kernels.split import LARGEST_EDGE_GAIN, STUMP_TIE
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS
 from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss, are_corrective, are_pairs
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
-
-STUMP_TIE = 1e-12  # outputs whose edges differ by less are equal, and the first one is selected
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -182,7 +180,7 @@ class CorrectiveStep:
 
 
 def most_violated(edges: FloatArray) -> int:
-    """The output of the largest edge; see `STUMP_TIE`."""
+    """The output of the largest edge; those that differ by less than a tie are equal, and the first one is selected."""
     return int(np.flatnonzero(edges >= edges.max() * (1.0 - STUMP_TIE))[0])
 
 

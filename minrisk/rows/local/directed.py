@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._cached import cached_property
-from minrisk._kernels._dtypes import FIXED, SCORE
+from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
-from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
+from minrisk._kernels.linear import CURVATURE, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
 from minrisk._kernels.scores import add_response
+from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._sums import weighted_sum
 from minrisk._typing import Binned, FloatArray, IntArray
@@ -38,7 +39,6 @@ from minrisk.rows.base import (
 from minrisk.rows.fixed_point import added, divide, fixed_factor, largest
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
-from minrisk.rows.scans import STUMP_TIE
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding

@@ -13,8 +13,8 @@ from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, pr
 from minrisk._kernels.grow import (
     CLOSED,
     EVALUATED,
-    PENDING,
     GROWTH_TIE,
+    PENDING,
     GrowthState,
     draw_features,
     evaluate_histograms,

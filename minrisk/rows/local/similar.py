@@ -11,6 +11,7 @@ import numpy as np
 from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
+from minrisk._kernels._dtypes import PRODUCT_BITS
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.distances import Points, Units, coincident
@@ -21,7 +22,6 @@ from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
 
-SIMILARITY_TIE = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 
 
@@ -116,7 +116,7 @@ class LocalSimilarRows(LocalRows):
         Edges and masses become whole numbers by output, such that their sums with a response are exact.
         """
         mass = super().weigh(in_bag, 0)
-        bits = min(self.sum_bits, kernels.PRODUCT_BITS)
+        bits = min(self.sum_bits, PRODUCT_BITS)
         units = []
         for values, top, first in ((self.edge, self.top_edge, 0), (self.mass, self.top_mass, self.n_outputs)):
             factor = fixed_factor(top, bits)
@@ -165,7 +165,7 @@ class LocalSimilarRows(LocalRows):
         else:
             longest = self.over_blocks(lambda a, b: np.abs(self.edge[a:b] * self._inverse_root()).max(axis=1))
             top = float((np.concatenate(longest) * np.sqrt(share)).max())
-        factor = float(fixed_factor(np.array(top * top), min(self.sum_bits, kernels.PRODUCT_BITS)))
+        factor = float(fixed_factor(np.array(top * top), min(self.sum_bits, PRODUCT_BITS)))
 
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((self.n_outputs, self.n_outputs), dtype=dtypes.FIXED)
@@ -197,7 +197,7 @@ class LocalSimilarRows(LocalRows):
             self._isolation_drops(summed, 0, n_locations, per_location)
             drops = per_location[location]
         drops[~self._pool] = -1.0
-        best = np.flatnonzero(drops >= drops.max() * (1.0 - SIMILARITY_TIE))
+        best = np.flatnonzero(drops >= drops.max() * (1.0 - kernels.SIMILARITY_TIE))
         return int(best[np.argmin(self._place[best])])
 
     def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
@@ -311,7 +311,7 @@ class LocalSimilarRows(LocalRows):
         if EXPONENTIAL not in loss.traits:
             return super().slopes(loss, vector)
         bound = self.top_mass * np.exp(np.abs(vector))  # as |f| <= 1
-        factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, kernels.PRODUCT_BITS))
+        factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, PRODUCT_BITS))
 
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((4, self.n_outputs), dtype=dtypes.FIXED)

@@ -18,7 +18,7 @@ import numpy as np
 from minrisk._kernels._dtypes import FIXED
 from minrisk._kernels._jit import is_compiled
 from minrisk._kernels.grow import GrowthState
-from minrisk._kernels.whole_round import TrainingRows, Rule, Space, State, logistic_rounds
+from minrisk._kernels.whole_round import Rule, Space, State, TrainingRows, logistic_rounds
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray
 from minrisk.model.trees import Tree
