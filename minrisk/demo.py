@@ -29,7 +29,7 @@ __all__ = ["METHODS", "SPLITS", "STORIES", "Result", "Study", "cheque_costs", "c
 STORIES = ("clerk", "too-high")
 MISREAD, TOO_HIGH = 10.0, 5.0
 SPLITS = 5  # halves for training and testing, drawn with the seeds 0, 1, ...
-ROUNDS, FEW_ROUNDS = 200, 10
+ROUNDS, FEW_ROUNDS = 200, 10  # of boosting: of every model, and of those that only compile its kernels
 
 
 class Result(NamedTuple):
@@ -120,17 +120,17 @@ def compare(
     Returns
     -------
     Study
-        Results in the order of `COMPARED_METHODS`. Every method had one thread, so that the times compare.
+        Results in the order of `METHODS`. Every method had one thread, so that the times compare.
     """
     from sklearn.model_selection import train_test_split
 
     one_thread = import_module("threadpoolctl").threadpool_limits  # comes with scikit-learn
     _compile(X, y, cost)
-    found: dict[str, list[tuple[float, ...]]] = {method.name: [] for method in COMPARED_METHODS}
+    found: dict[str, list[tuple[float, ...]]] = {method.name: [] for method in METHODS}
     kept: dict[str, Any] = {}
     for seed in range(n_splits):
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
-        for method in COMPARED_METHODS:
+        for method in METHODS:
             start = time.perf_counter()
             with one_thread(1, user_api="openmp"):  # OpenMP threads that wait for a busy core take ages
                 decided, model = method.decide(X_train, y_train, X_test, cost, rounds)
@@ -142,7 +142,7 @@ def compare(
                 kept["by_round"] = model
             if after_each is not None:
                 after_each()
-    results = [Result(method.name, method.trained_on, *np.array(found[method.name]).T) for method in COMPARED_METHODS]
+    results = [Result(method.name, method.trained_on, *np.array(found[method.name]).T) for method in METHODS]
     return Study(results, cost=cost, **kept)
 
 
@@ -199,7 +199,7 @@ def _min_risk(X: Any, y: Any, X_test: Any, cost: CostMatrix, rounds: int) -> tup
     return model.predict(X_test), model
 
 
-COMPARED_METHODS = (
+METHODS = (
     Method("REBEL blind to costs", "0/1", _blind),
     Method("REBEL blind, then costs applied to its probabilities", "0/1", _blind_then_costs),
     Method("scikit-learn's boosting, then costs applied likewise", "0/1", _gradient_boosting),
@@ -207,7 +207,7 @@ COMPARED_METHODS = (
     Method("REBEL trained on the costs, tight offset", "costs", _trained_tight),
     Method("MinRiskClassifier", "0/1", _min_risk),
 )
-SHOWN_METHOD, METHOD_BY_ROUND = COMPARED_METHODS[-1].name, COMPARED_METHODS[-2].name  # the models that are kept
+SHOWN_METHOD, METHOD_BY_ROUND = METHODS[-1].name, METHODS[-2].name  # the models that are kept
 
 
 def _cheapest(model: Any, X: Any, cost: CostMatrix) -> Labels:
@@ -229,5 +229,5 @@ def _judge(y: Labels, decided: Labels, cost: CostMatrix) -> tuple[float, float, 
 
 def _compile(X: Any, y: Any, cost: CostMatrix) -> None:
     """A few rounds of everything, so that no method is charged for compiling kernels or importing modules."""
-    for method in COMPARED_METHODS:  # as many rows as later: few rows and many have kernels of their own
+    for method in METHODS:  # as many rows as later: few rows and many have kernels of their own
         method.decide(X[::2], y[::2], X[1::2], cost, FEW_ROUNDS)

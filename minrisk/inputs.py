@@ -32,7 +32,7 @@ from minrisk.validation import (
 if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
 
-QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn, or shared among threads
+QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
 
 
 P = ParamSpec("P")

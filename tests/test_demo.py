@@ -25,7 +25,7 @@ def study(request):
 
 
 def test_every_method_is_judged_on_every_split(study):
-    assert [result.method for result in study.results] == [method.name for method in demo.COMPARED_METHODS]
+    assert [result.method for result in study.results] == [method.name for method in demo.METHODS]
     for result in study.results:
         for numbers in result[2:]:
             assert numbers.shape == (2,) and np.isfinite(numbers).all() and (numbers >= 0).all()

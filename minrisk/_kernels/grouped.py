@@ -2,8 +2,8 @@
 
 Triangular codewords have three different numbers in a coordinate, so a row's loss at S + t f v needs three exponentials
 whatever the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` (P, n) holds
-the sums of each row at t = 0, taken from what `gradients` wrote there. `line` is as in `minrisk._kernels.along`. Loops
-run over GROUPED_ROWS rows side by side, which is what is vectorised.
+the sums of each row at t = 0, taken from what `gradients` wrote there. `line` is as in `minrisk._kernels.loss_lines`.
+Loops run over GROUPED_ROWS rows side by side, which is what is vectorised.
 """
 
 import math

@@ -23,13 +23,11 @@ from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, ga
 
 grow_kernel = kernel(uses=(node_kernels,))
 
-SKETCH = 0
-EXACT = 1
-NEWTON = 2
+SKETCH, EXACT, NEWTON = 0, 1, 2  # what a split is chosen by: see above
 
-PENDING, EVALUATED, CLOSED = 0, 1, 2
+PENDING, EVALUATED, CLOSED = 0, 1, 2  # a leaf: its split is not known yet, is known, or is none that helps
 GROWTH_TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
-COUNT = (1 << COUNT_BITS) - 1
+COUNT = (1 << COUNT_BITS) - 1  # the bits of a sketch's last column that hold a number of rows
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _POSITION = np.zeros(64, dtype=np.int64)

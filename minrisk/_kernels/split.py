@@ -12,7 +12,7 @@ QUADRATIC_GAIN = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton
 SIDES_GAIN = 2  # exponential with a vector for either side: the sum over sides of T - sqrt(T^2 - E^2)
 LARGEST_EDGE_GAIN = 3  # drop = max_k |E_k|: the most violated constraint of a dual
 
-STUMP_TIE = 1e-12  # drops that differ by a smaller share are equal, and the first one is taken: sums are exact, drops rounded
+STUMP_TIE = 1e-12  # drops that differ by a smaller share are equal and the first one is taken: only they are rounded
 
 
 @kernel

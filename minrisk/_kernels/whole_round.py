@@ -24,7 +24,7 @@ BY_SKETCH = np.int64(SKETCH)
 
 
 class TrainingRows(NamedTuple):
-    """The rows, and which of them are learnt from."""
+    """The rows, and which of them are learnt from; no round changes them."""
 
     X_binned: np.ndarray
     n_bins: np.ndarray

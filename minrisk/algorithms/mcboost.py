@@ -3,21 +3,21 @@
 O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass
 Boosting", ICML 2014.
 
-===============================  =================================  ============================
+===============================  =================================  =================================
 paper                            here                               where
-===============================  =================================  ============================
+===============================  =================================  =================================
 y_k, codewords                   ``simplex_codewords``              `minrisk.losses.codewords`
 S_k = 1/2 <y_k, f>, Eq. (23)     ``scores``                         rows
 GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.losses.guess_averse`
-L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.guessing`
+L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.not_guess_averse`
 L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
-w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.along`
+w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.loss_lines`
 g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.base`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
 Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.decisions`
 Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
-===============================  =================================  ============================
+===============================  =================================  =================================
 
 f lives in R^(K-1) and is updated as f_r += alpha g; here the scores S are, S += alpha g(x) (1/2 y^r) with y^r the r-th
 coordinates of the K codewords, which is the same and needs no decoding.
@@ -238,7 +238,7 @@ class MCBoostClassifier(RecipeClassifier):
 
     def _loss(self) -> JointLoss:
         from minrisk.losses.guess_averse import GuessAverseLoss
-        from minrisk.losses.guessing import GuessingLoss
+        from minrisk.losses.not_guess_averse import GuessingLoss
 
         if self.loss in ("ls", "lt"):
             return GuessingLoss(self.loss)
@@ -248,7 +248,7 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.learners.directed import Lines, RegressionTrees
 
         if self.estimator is not None:
-            from minrisk.learners.plugged import ScikitRegressors
+            from minrisk.learners.scikit_regressors import ScikitRegressors
 
             return ScikitRegressors(self.estimator)
         if self.weak_learner == "linear":

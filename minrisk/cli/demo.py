@@ -30,7 +30,7 @@ def demo(out: Path, costs: str) -> None:
 
     X, y = study_of.load_cheques()
     splits, rounds = study_of.SPLITS, study_of.ROUNDS
-    with progress("comparing", splits * len(study_of.COMPARED_METHODS)) as advance:
+    with progress("comparing", splits * len(study_of.METHODS)) as advance:
         study = study_of.compare(X, y, study_of.cheque_costs(costs), splits, rounds, advance)
     print_demo(study, costs, _save(study, out))
 

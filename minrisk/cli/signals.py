@@ -1,8 +1,8 @@
 """Signals that ask to stop: Ctrl-C, SIGTERM, the end of the terminal, Ctrl-Break.
 
 The command says in one line that it was stopped and ends with 128 and the signal's number, as shells report it. Until
-then everything is tidied up as after an error; a finished fit is written first. What does not end within `GRACE_SECONDS` is
-ended, and a second signal ends the process at once: files are written so that this harms none.
+then everything is tidied up as after an error; a finished fit is written first. What does not end within
+`GRACE_SECONDS` is ended, and a second signal ends the process at once: files are written so that this harms none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import FrameType
 from minrisk.cli.streams import flush, note, say
 
 SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where the system has them
-GRACE_SECONDS = 4.0  # until what has not ended by itself is stopped: a user who waits longer takes it for stuck
+GRACE_SECONDS = 4.0  # until what does not end by itself is ended: who waits longer takes it for stuck
 
 
 class Stopped(BaseException):

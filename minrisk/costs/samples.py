@@ -78,7 +78,8 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
                 f"that occur are {listed(classes)}: pass labels=[...], the classes in the order of the rows, or "
                 f"{NAME_THE_COLUMNS}."
             )
-        own = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", NAME_THE_COLUMNS)
+        places = match_labels(truth.labels, classes)
+        own = _positions(truth, places, classes, "y_true", "classes (rows)", NAME_THE_COLUMNS)
         values, decisions = row_costs(own_rows(cost, own, classes), n, classes, own)
     elif per_row:
         classes = given if given is not None else _classes_of_columns(cost, truth, occurring, referrals)

@@ -191,8 +191,8 @@ def _check_values(values: list[Any], column: Column) -> None:
         if not is_kept(value):
             way = CATEGORIES_AS_TEXTS[column.kind].format(name=column.name)
             raise ValueError(
-                f"X must hold categories that are texts or {KEPT_NUMBERS}, got {shown(value)} in column {column.name!r}, which "
-                f"no model file could keep: make texts of them, {way}."
+                f"X must hold categories that are texts or {KEPT_NUMBERS}, got {shown(value)} in column "
+                f"{column.name!r}, which no model file could keep: make texts of them, {way}."
             )
 
 
@@ -238,7 +238,8 @@ class _Groups(NamedTuple):
         start = np.flatnonzero(first_of_equals(place[order], key[order]))
         copies = np.add.reduceat(copies[order], start)
         last = np.cumsum(copies)
-        before, after = (np.ceil((end[:, None] - np.arange(CATEGORY_FOLDS)) / CATEGORY_FOLDS) for end in (last - copies, last))
+        ends = (last - copies, last)
+        before, after = (np.ceil((end[:, None] - np.arange(CATEGORY_FOLDS)) / CATEGORY_FOLDS) for end in ends)
         number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
         mass = np.add.reduceat(weight[order], start)
         return cls(rows[order], number, rows[order[start]], mass, copies, after - before)

@@ -15,7 +15,7 @@ NORMAL_IQR = 1.3489795003921634  # interquartile range of a standard normal
 CONSTANT_DEVIATION = 1e-12  # of a feature's largest value: a smaller deviation is rounding, and the feature constant
 INT32_FEATURES = 33_000  # features: sums of fewer squares of 0..255 fit int32
 FARTHEST = 1e130  # of a coordinate from 0: squares of new points' coordinates must not overflow
-LARGEST_EXTENT, SMALLEST_EXTENT = 1e100, 1e-100  # of the data, in its own unit: extents beyond which squares could overflow or vanish
+LARGEST_EXTENT, SMALLEST_EXTENT = 1e100, 1e-100  # extents of features beyond which squares overflow or vanish
 
 
 class Units(NamedTuple):

@@ -45,7 +45,8 @@ class CodedCells(NamedTuple):
 
 def is_missing(cell: Any) -> bool:
     """Whether a cell holds nothing: None, NaN, or what pandas has for these."""
-    return cell is None or type(cell).__name__ in MISSING_TYPES or (isinstance(cell, (float, np.floating)) and cell != cell)
+    is_nan = isinstance(cell, (float, np.floating)) and cell != cell
+    return cell is None or type(cell).__name__ in MISSING_TYPES or is_nan
 
 
 def of_cells(cells: Iterable[Any]) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from minrisk.data.frames import NUMBERS, is_missing, of_cells
 from minrisk.data.kept import AS_TEXTS, shown
 
-LABEL_KINDS = NUMBERS + "UMc"  # kinds of dtypes of arrays of labels, by NumPy's letters; M are dates, and scikit-learn refuses complex numbers
+LABEL_KINDS = NUMBERS + "UMc"  # kinds of dtypes of arrays of labels; M: dates. scikit-learn refuses complex numbers
 
 
 def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:

@@ -135,8 +135,8 @@ def load(path: str | Path) -> Any:
 
 def _sentence(what: str) -> str:
     """What is wrong with a file, in one line that is not too long, whatever the file has put into it."""
-    what = " ".join(what.split())
-    return what if len(what) <= LONGEST_SENTENCE else f"{what[: LONGEST_SENTENCE // 2]} … {what[-LONGEST_SENTENCE // 2 :]}"
+    what, half = " ".join(what.split()), LONGEST_SENTENCE // 2
+    return what if len(what) <= LONGEST_SENTENCE else f"{what[:half]} … {what[-half:]}"
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from minrisk.io.values import TableError, shown
 TEXT_TIMES = 4  # bytes that a table takes while it is read for each byte of its text, about
 CELL = 8  # bytes of a cell of a table in memory: a float64
 READ_BYTES = 1 << 24  # bytes that are read between two looks at the free memory; shorter files are read without one
-CONTAINER_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")  # bytes that a container may take, and takes
+CONTAINER_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")  # its bytes, and those taken
 
 
 def free() -> int:

@@ -130,7 +130,7 @@ class GammaPhiLoss(Differences):
         self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
         start: int, stop: int, line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
         d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop] + step * d, start, stop)
         v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d

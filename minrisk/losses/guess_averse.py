@@ -11,7 +11,7 @@ C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.base`
 S_k(x)                 ``scores``                          rows
 L^{id,exp}, GEL        ``"gel"``                           `minrisk._kernels.guess_averse`
 L^{log,exp}, GLL       ``"gll"``                           `minrisk._kernels.guess_averse`
-w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.along`
+w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.loss_lines`
 =====================  ==================================  ===========================================
 
 Deviation: the sums run over k != z. The paper's include C_zz, which is 0 there; here a cost of the right decision is a
@@ -25,8 +25,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from minrisk._kernels import along as lines
-from minrisk._kernels import grouped
+from minrisk._kernels import grouped, loss_lines
 from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
@@ -131,8 +130,8 @@ class GuessAverseLoss(NamedDifferences):
         self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
         start: int, stop: int, line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
-        run = lines.exponential_along if self.kind == "gel" else lines.logistic_along
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
+        run = loss_lines.exponential_along if self.kind == "gel" else loss_lines.logistic_along
         top: FloatArray = run(
             costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
         )

@@ -32,7 +32,7 @@ class FittedRegressor(NamedTuple):
 class PackedRegressors:
     """Learners of a model that are objects, one vector each: predicted one after another, never written to a file."""
 
-    regressors: tuple[FittedRegressor | Tree, ...]  # a tree keeps the place of a learner that was not found, and answers 0
+    regressors: tuple[FittedRegressor | Tree, ...]  # a tree keeps the place of one that was not found, and answers 0
 
     def __len__(self) -> int:
         return len(self.regressors)

@@ -40,7 +40,7 @@ class Tree(NamedTuple):
 
 
 _ZERO = np.zeros(1, dtype=np.int32)  # of the only node
-CONSTANT = Tree(_ZERO, _ZERO + LEAF_BIN, np.array([np.inf]), _ZERO, np.ones(1), _ZERO, np.zeros(1), 0)  # one leaf, f = 1
+CONSTANT = Tree(_ZERO, _ZERO + LEAF_BIN, np.array([np.inf]), _ZERO, np.ones(1), _ZERO, np.zeros(1), 0)  # a leaf, f = 1
 
 
 @dataclass(frozen=True)

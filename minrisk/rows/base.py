@@ -469,7 +469,7 @@ class DirectedRows(Rows, Protocol):
         """A regressor of scikit-learn, fitted to the target; None without rows that weigh something."""
 
     def steer(self, vector: FloatArray, number: int, of: int, value: float) -> None:
-        """Look along response * vector, the vector that was aimed along last; for several learners along their sum.
+        """Look along response * vector, the vector that `aim` was last given; for several learners along their sum.
 
         The several are told one after another; `value` is the loss over the bag at step 0.
         """

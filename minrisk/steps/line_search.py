@@ -11,7 +11,7 @@ from minrisk.losses.base import DIRECTED, JOINT
 from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, are_directed
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
-LINE_ITERATIONS = 100  # looks at the line, at most: Newton's steps need a few, halving an interval of float64 fewer than these
+LINE_ITERATIONS = 100  # looks at the line, at most: Newton's steps need a few, halving alone fewer than these
 STEP_TOLERANCE = 1e-7  # a step this small, relative to the one so far, leaves an error of its square
 FINEST = 1e-13  # where nothing else helps, the bracket is halved down to this
 

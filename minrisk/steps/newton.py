@@ -50,7 +50,8 @@ class NewtonStep:
             change = following - vector
             vector = following
             value = value + change * (own_slope + 0.5 * change * own_curvature)  # there, once the change is small
-            if np.all(np.abs(change) <= np.where(outside, BISECTION_TOLERANCE, LAST_STEP) * np.maximum(1.0, np.abs(vector))):
+            tolerance = np.where(outside, BISECTION_TOLERANCE, LAST_STEP)
+            if np.all(np.abs(change) <= tolerance * np.maximum(1.0, np.abs(vector))):
                 break
         else:
             value = problem.rows.slopes(loss, vector)[0]

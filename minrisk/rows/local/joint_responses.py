@@ -56,7 +56,7 @@ class JointResponses:
         n_groups = len(self._codes)
         counts = np.empty(n_groups, dtype=np.int64)
         joint_counts(self._codes, response, counts)
-        growth = np.where(counts <= MOST_JOINT, counts - self._n_joint, MOST_JOINT)  # MOST_JOINT: more than any that fits
+        growth = np.where(counts <= MOST_JOINT, counts - self._n_joint, MOST_JOINT)  # more than any that fits
         best = int(growth.argmin()) if n_groups else -1
         enough = n_groups >= max(FEW_GROUPS, len(self) // LEARNERS)
         if best >= 0 and (growth[best] <= 1 or (enough and growth[best] < MOST_JOINT)):

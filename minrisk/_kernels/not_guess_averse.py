@@ -84,7 +84,8 @@ def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, e
     Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
     """
     D = scores.shape[1]
-    top, up, down, scale = np.zeros((3, D)), np.empty((EXPONENTIAL_ROWS, D)), np.empty((EXPONENTIAL_ROWS, D)), np.empty(EXPONENTIAL_ROWS)
+    top, scale = np.zeros((3, D)), np.empty(EXPONENTIAL_ROWS)
+    up, down = np.empty((EXPONENTIAL_ROWS, D)), np.empty((EXPONENTIAL_ROWS, D))
     for low in range(start, stop, EXPONENTIAL_ROWS):
         high = min(low + EXPONENTIAL_ROWS, stop)
         pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
