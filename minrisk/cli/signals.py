@@ -22,7 +22,7 @@ SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where
 GRACE_SECONDS = 4.0  # until what does not end by itself is ended: who waits longer takes it for stuck
 
 
-class Stopped(BaseException):
+class StopSignal(BaseException):
     """Somebody asked to stop."""
 
     def __init__(self, number: int) -> None:
@@ -45,7 +45,7 @@ def _stop(number: int, frame: FrameType | None = None) -> None:
         _State.pending = number
         return
     _thread.start_new_thread(_end, (128 + number,))  # threading's locks may be held by what was interrupted
-    raise Stopped(number)
+    raise StopSignal(number)
 
 
 def _end(code: int) -> None:
@@ -80,7 +80,7 @@ def stoppable() -> Iterator[None]:
             signal.signal(number, _stop)
     try:
         yield
-    except Stopped as stop:
+    except StopSignal as stop:
         _State.said = True
         with suppress(OSError, ValueError):
             say("minrisk: stopped.", err=True)

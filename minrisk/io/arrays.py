@@ -113,7 +113,7 @@ def _write(member: IO[bytes], array: np.ndarray) -> int:
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-class Unpacked(Mapping[str, np.ndarray]):
+class ArchiveArrays(Mapping[str, np.ndarray]):
     """The arrays of an archive by name, each read anew when it is asked for.
 
     Parameters

@@ -117,7 +117,7 @@ def load(path: str | Path) -> Any:
     with open(path, "rb") as file, _seekable(file) as whole:
         size = _check_head(whole, path)
         try:
-            return restore(Contents(io_arrays.Unpacked(whole, size), size))
+            return restore(Contents(io_arrays.ArchiveArrays(whole, size), size))
         except MemoryError:
             raise
         except BROKEN as error:
@@ -174,7 +174,7 @@ def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_a
     file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
     start = file.tell()
     size = _write_archive(file, header, arrays)
-    contents = Contents(io_arrays.Unpacked(file, size), size)
+    contents = Contents(io_arrays.ArchiveArrays(file, size), size)
     for name, array in arrays.items():
         check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
     head = HEAD.pack(VERSION, size)

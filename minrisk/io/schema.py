@@ -19,7 +19,7 @@ import numpy as np
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import FARTHEST
-from minrisk.io.arrays import Allowance, Unpacked
+from minrisk.io.arrays import Allowance, ArchiveArrays
 from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
 from minrisk.losses.surrogates import POSTERIOR
@@ -194,7 +194,7 @@ class Contents(Mapping[str, np.ndarray]):
 
     Parameters
     ----------
-    archive : Unpacked
+    archive : ArchiveArrays
     size : int
         Bytes of the file.
 
@@ -217,7 +217,7 @@ class Contents(Mapping[str, np.ndarray]):
         Saying in one sentence what is missing, unknown or does not fit.
     """
 
-    def __init__(self, archive: Unpacked, size: int) -> None:
+    def __init__(self, archive: ArchiveArrays, size: int) -> None:
         self._archive, self.room = archive, Allowance(size)
         if "header" not in archive or archive.kind("header")[0] != np.uint8 or len(archive.kind("header")[1]) != 1:
             raise ValueError("it has no header.")
