@@ -27,7 +27,7 @@ from minrisk.costs import CostMatrix, with_reject
 __all__ = ["METHODS", "SPLITS", "STORIES", "Result", "Study", "cheque_costs", "compare", "conclusion", "load_cheques"]
 
 STORIES = ("clerk", "too-high")
-MISREAD, TOO_HIGH = 10.0, 5.0
+MISREAD, TOO_HIGH = 10.0, 5.0  # a misread digit where a clerk costs 1; factor of the costs of reading too high
 SPLITS = 5  # halves for training and testing, drawn with the seeds 0, 1, ...
 ROUNDS, FEW_ROUNDS = 200, 10  # of boosting: of every model, and of those that only compile its kernels
 

@@ -12,8 +12,8 @@ from minrisk._kernels._jit import kernel
 
 CODED_ROWS, CODED_VALUES = 4096, 1 << 19  # rows coded and walked at a time, and their coded values: these stay in cache
 EIGHT = 8  # rows or trees side by side: the walks are written out
-LEFT_SHIFT, BIN_BITS = 32, 8
-COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1
+LEFT_SHIFT, BIN_BITS = 32, 8  # bits of a node below its left child, and bits of its bin: see above
+COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1  # the largest feature that fits between them
 
 
 @kernel

@@ -14,11 +14,11 @@ import numpy as np
 from minrisk._kernels._exponential import LN2_HIGH, LN2_LOW, exponential
 from minrisk._kernels._jit import kernel
 
-MANTISSA = (1 << 52) - 1
+MANTISSA = (1 << 52) - 1  # the bits of a float64 below its exponent
 SIGNED_ONE = 1023 << 52  # the bits of 1.0
-SQRT2 = 1.4142135623730951
-TWO_52 = 4503599627370496.0
-TWO_52_BITS = 1075 << 52  # with a small whole number in the low bits it is 2^52 plus that number
+SQRT2 = 1.4142135623730951  # above it a mantissa is halved: logarithms are taken near 1
+TWO_52 = 4503599627370496.0  # 2^52: from here on float64 are whole, one after another
+TWO_52_BITS = 1075 << 52  # its bits; with a small whole number in the low bits it is 2^52 plus that number
 
 
 @kernel

@@ -11,7 +11,7 @@ from minrisk._kernels._jit import kernel, part
 
 WALKED_ROWS, WALKED_VALUES = 1024, 1 << 18  # rows of a block, and values of X: a tree's nodes and vectors stay in cache
 WALKED_TREES = 4  # trees walked before their vectors are added: the row's scores stay in registers meanwhile
-LEFT_BITS = 32
+LEFT_BITS = 32  # of a packed node's left child, above its feature
 
 
 @kernel

@@ -42,10 +42,10 @@ from minrisk.model.trees import PackedTrees
 from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"  # what a model file begins with
-VERSION = 5
+VERSION = 5  # of the format, as files are written
 READABLE = (3, 4, 5)  # 3 knew no smooth scores, 4 no rounded vectors and nothing packed
 HEAD = struct.Struct("<IQ")
-DIGEST_BYTES = 32
+DIGEST_BYTES = 32  # of a SHA-256
 LONGEST_SENTENCE = 400  # characters of a sentence in a message, at most
 # What the standard library says of an archive that it cannot read
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OverflowError)

@@ -27,7 +27,7 @@ from minrisk.model.rounded_vectors import EXPONENTS
 
 LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
 LARGEST_SCORE = 2.0**1020  # what scores, over the temperature, may come to: they and their differences stay finite
-WIDE = float(np.finfo(np.float32).max)
+WIDE = float(np.finfo(np.float32).max)  # the largest float32: weights of linear features are no larger
 SPANS = 1e-300, 1e300  # squared distances whose inverse is finite
 MOST_LINEAR = 256  # linear features: a fit makes about 40, and a prediction has memory for each in every row
 COURSE = 1e300  # of a curve: differences of two are finite
