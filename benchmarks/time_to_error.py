@@ -71,7 +71,7 @@ class Search(NamedTuple):
     fixed: dict[str, Any]  # parameters that a shorter fit must be given to be the beginning of this one
 
 
-class Found(NamedTuple):
+class TimedFit(NamedTuple):
     """A fit that makes at most as many mistakes (`rounds`, `model`), or None and the best there was."""
 
     rounds: int | None
@@ -220,7 +220,7 @@ def first(mistakes: list[int], enough: int) -> int | None:
     return next((t for t, found in enumerate(mistakes, 1) if found <= enough), None)
 
 
-def reach(name: str, data: Data, enough: int, jobs: int, limit: float, ours_rounds: int, peer_rounds: int) -> Found:
+def reach(name: str, data: Data, enough: int, jobs: int, limit: float, ours_rounds: int, peer_rounds: int) -> TimedFit:
     """The shortest fit that makes at most `enough` mistakes on the test rows, timed."""
     if name in OURS:
         search = search_ours(name, data, jobs, ours_rounds)
@@ -251,15 +251,15 @@ def fewest(name: str, data: Data, enough: int, jobs: int, guess: int, limit: int
     return most
 
 
-def timed_again(name: str, data: Data, jobs: int, rounds: int | None, search: Search) -> Found:
+def timed_again(name: str, data: Data, jobs: int, rounds: int | None, search: Search) -> TimedFit:
     if rounds is None:
-        return Found(None, None, search.seconds, min(search.mistakes) / len(data.y_test), search)
+        return TimedFit(None, None, search.seconds, min(search.mistakes) / len(data.y_test), search)
     model = make(name, jobs, rounds=rounds, **search.fixed)
     spent = [seconds(lambda: model.fit(data.X, data.y))]
     while len(spent) < 3 and spent[0] < SHORT:
         spent.append(seconds(lambda: model.fit(data.X, data.y)))
     error = data.mistakes(model.predict(data.X_test)) / len(data.y_test)
-    return Found(rounds, model, float(np.median(spent)), error, search)
+    return TimedFit(rounds, model, float(np.median(spent)), error, search)
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
@@ -271,15 +271,15 @@ def without_lightgbm(data: Data, jobs: int) -> int:
     return data.mistakes(make(POOLED, jobs, rounds=10).fit(data.X, data.y).predict(data.X_test))
 
 
-def lightgbm_fit(data: Data, jobs: int, quick: bool) -> Found:
+def lightgbm_fit(data: Data, jobs: int, quick: bool) -> TimedFit:
     """Its default fit, and the mistakes at the end."""
     model = make("LightGBM", jobs, **({"rounds": 10} if quick else {}))
     spent = seconds(lambda: model.fit(data.X, data.y))
     wrong = data.mistakes(model.predict(data.X_test))
-    return Found(model.n_estimators, model, spent, wrong / len(data.y_test), Search([wrong], spent, {}))
+    return TimedFit(model.n_estimators, model, spent, wrong / len(data.y_test), Search([wrong], spent, {}))
 
 
-def lightgbm_default(data: Data, jobs: int, quick: bool) -> tuple[Any, Found, Found, int]:
+def lightgbm_default(data: Data, jobs: int, quick: bool) -> tuple[Any, TimedFit, TimedFit, int]:
     """Its default fit, the same cut where its error was that low for the first time, and its mistakes."""
     whole = lightgbm_fit(data, jobs, quick)
     default, enough, mistakes = whole.model, whole.search.mistakes[-1], list(lightgbm_stages(whole.model, data))
@@ -295,7 +295,7 @@ def plain(name: str) -> str:
     return name.removesuffix(", as early").removesuffix(", one thread")
 
 
-def row(name: str, data: Data, jobs: int, found: Found) -> dict[str, Any]:
+def row(name: str, data: Data, jobs: int, found: TimedFit) -> dict[str, Any]:
     best = min(found.search.mistakes) / len(data.y_test)
     return {
         **data.describe(), "method": name, "threads": jobs,
@@ -355,7 +355,7 @@ def large(name: str, arguments: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def in_turns(rows: list[dict[str, Any]], fits: dict[str, Found], data: Data, turns: int) -> None:
+def in_turns(rows: list[dict[str, Any]], fits: dict[str, TimedFit], data: Data, turns: int) -> None:
     """Put the median of `turns` more fits of each, one after another, in place of the seconds."""
     spent: dict[str, list[float]] = {method: [] for method in fits}
     for _ in range(turns):

@@ -17,7 +17,8 @@ import numpy as np
 
 from minrisk.losses.gamma_phi import PHIS
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.losses.guessing import GuessingLoss, is_guess_averse, row_values
+from minrisk.losses.guessing import is_guess_averse, row_values
+from minrisk.losses.not_guess_averse import GuessingLoss
 
 EVERY = 1.0 - np.eye(3)
 DEAR = np.array([[0, 1.0, 10.0], [1, 0, 1], [1, 1, 0]])  # C_12 = 1, C_13 = 10

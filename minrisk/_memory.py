@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 import numpy.typing as npt
 
-LARGE = 1 << 20  # bytes
+LARGE_BYTES = 1 << 20  # from which arrays have memory of their own: an allocator would keep it for later
 
 
 def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
@@ -21,12 +21,12 @@ def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
     An allocator keeps blocks of a few megabytes for later, in each thread's heap, and finds them in pieces when it
     needs them: a fit that frees and allocates such arrays by turns then holds up to twice what it uses.
     """
-    return _large(shape, dtype) if _size(shape, dtype) >= LARGE else np.empty(shape, dtype=dtype)
+    return _large(shape, dtype) if _size(shape, dtype) >= LARGE_BYTES else np.empty(shape, dtype=dtype)
 
 
 def zeros(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
     """`numpy.zeros` of the same kind of memory."""
-    return _large(shape, dtype) if _size(shape, dtype) >= LARGE else np.zeros(shape, dtype=dtype)
+    return _large(shape, dtype) if _size(shape, dtype) >= LARGE_BYTES else np.zeros(shape, dtype=dtype)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

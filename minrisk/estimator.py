@@ -20,14 +20,14 @@ from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
 from minrisk.data.kept import check_kept
-from minrisk.inputs import FEW_ROWS, Inputs, check_the_same, of_one_fit
+from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
     from minrisk.boosting.monitors import ProgressBar
     from minrisk.costs import CostMatrix
     from minrisk.model.additive import AdditiveModel
-    from minrisk.rows.base import RowCosts
+    from minrisk.rows.costs import RowCosts
 
 LEAST_COST = 1e-300  # of which there is a logarithm
 NO_LINK = (
@@ -115,7 +115,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
         Sets the classes, decisions, costs and the seed of the fit.
         """
-        from minrisk.rows.base import RowCosts
+        from minrisk.rows.costs import RowCosts
 
         weight = self._weights(sample_weight, X)
         codes, labels = self._encode(y, weight, goes_on)
@@ -184,7 +184,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     # -- prediction ------------------------------------------------------------------------------------------------
     def _scores(self, X: np.ndarray) -> FloatArray:
         """Scores of checked rows."""
-        if len(X) <= FEW_ROWS:
+        if len(X) <= QUICK_ROWS:
             return self.model_.scores(X)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
             return self.model_.scores(X, workers)

@@ -32,7 +32,7 @@ from minrisk.validation import (
 if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
 
-FEW_ROWS = 16
+QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
 
 
 P = ParamSpec("P")
@@ -140,7 +140,7 @@ class Inputs:
         return X if frame is None or self._column_names is None else frame.arranged(self._column_names)
 
     def _check_X(self, X: Any) -> np.ndarray:
-        if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= FEW_ROWS and X.dtype in (np.float64, np.float32):
+        if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32):
             known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
             fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
             if fits and not self._categories.columns and not np.isinf(X).any():

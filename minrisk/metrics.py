@@ -17,7 +17,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.units import scaled, unscaled
 
-ROUNDING = 1e-14  # of a mean cost: two that differ by less are the same
+SAME_MEAN = 1e-14  # of a mean cost: two that differ by a smaller share are the same, to rounding
 
 __all__ = [
     "best_constant_cost",
@@ -151,7 +151,7 @@ def regret(
     least = samples.values.min(axis=1, keepdims=True)  # which no decision avoids: a constant is no part of a difference
     avoidable = samples._replace(values=samples.values - least)
     mean, constant = _mean_cost(avoidable), _constant_cost(avoidable)
-    return 0.0 if abs(mean - constant) <= ROUNDING * constant else mean - constant
+    return 0.0 if abs(mean - constant) <= SAME_MEAN * constant else mean - constant
 
 
 def cost_confusion_matrix(

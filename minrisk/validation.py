@@ -11,14 +11,14 @@ import numpy as np
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
+from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
 from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 
-LARGEST_SEED = 2**32 - 1
-MAX_DEPTH = 64  # as in minrisk.model.trees, which this does without: it takes time to import
+LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
-MOST_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
+ALL_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 
 
 class Choice(NamedTuple):
@@ -177,7 +177,7 @@ class Folds(NamedTuple):
 
 def share_of(max_features: float, n_features: int) -> float:
     """The share of the features that a share of them, or a number, asks for."""
-    return min(max_features, MOST_FEATURES) / n_features if isinstance(max_features, Integral) else max_features
+    return min(max_features, ALL_FEATURES) / n_features if isinstance(max_features, Integral) else max_features
 
 
 def n_drawn(max_features: float, n_features: int) -> int:

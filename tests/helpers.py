@@ -12,7 +12,7 @@ from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.model.stored_trees import read_trees, stored
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 from minrisk.rows.limits import LIMITS
 from minrisk.rows.local.rows import LocalRows
 from minrisk.steps.closed_form import ClosedFormStep

@@ -7,6 +7,7 @@ what they exchange (`minrisk.rows.exchange`) goes from one to another, as copies
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from inspect import getattr_static, isfunction
@@ -84,7 +85,7 @@ class PiecedRows:
         self.cuts, self._all_costs = cuts, columns["costs"]
         self._meeting = Meeting(len(cuts) - 1)
         self._pool = ThreadPoolExecutor(len(cuts) - 1)
-        ends = list(zip(cuts, cuts[1:], strict=False))
+        ends = list(itertools.pairwise(cuts))
         self.pieces = self._side_by_side([
             lambda p=p, a=a, b=b: make(**part_of(make, columns, a, b), place=Place(a, cuts[-1], Together(self._meeting, p)))
             for p, (a, b) in enumerate(ends)

@@ -148,6 +148,31 @@ def test_files_are_written_in_one_way(path):
             assert own and ast.unparse(node.func) == "open", f"{path}:{node.lineno} writes outside a `write_beside` block"
 
 
+def constants_of(path):
+    """Names in capitals that a file binds at its top level by other means than an import; `_X` is `X` to a reader."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) or (isinstance(node, ast.AnnAssign) and node.value is not None):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and re.fullmatch(r"_?[A-Z][A-Z0-9_]*", name.id):
+                        yield name.id.lstrip("_")
+
+
+def test_a_constant_is_defined_in_one_file():
+    """What several files need alike one of them defines and the others import; what differs has different names."""
+    places = {}
+    for path in FILES:
+        for name in constants_of(path):
+            places.setdefault(name, set()).add(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+def test_no_type_is_a_bare_participle():
+    """A type says what it holds, as "Found" would not."""
+    names = {node.name.lstrip("_"): path for path in FILES for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)}
+    assert [name for name in names if re.fullmatch(r"(?!Seed)[A-Z][a-z]*(ed|ing)|Made|Found|Given|Held|Kept", name)] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_property_has_a_lock(path):
     """See `minrisk._cached`: a fork may leave it locked."""

@@ -24,7 +24,7 @@ from minrisk import (
     load,
     save,
 )
-from minrisk.data.categories import FOLDS, PRIOR, Categories
+from minrisk.data.categories import CATEGORY_FOLDS, PRIOR, Categories
 from minrisk.data.row_keys import odd_numbers, row_keys
 from tests.forging import changed
 
@@ -92,7 +92,7 @@ def dealt(X, y, weight):
     folds, card = {}, 0  # a card for each copy, dealt to the folds in turn
     for i in sorted(rows, key=lambda i: (content[y[i]], key[i])):
         for _ in range(int(copies[i])):
-            folds.setdefault((y[i], key[i]), []).append(card % FOLDS)
+            folds.setdefault((y[i], key[i]), []).append(card % CATEGORY_FOLDS)
             card += 1
     return [folds.get((y[i], key[i]), []) if weight[i] else [] for i in range(n)]
 
@@ -116,7 +116,7 @@ def test_shares_are_those_of_other_folds(n_classes, weights):
 
     shown = range(1, 2) if n_classes == 2 else range(n_classes)
     without = [np.array([w * np.mean(np.array(f) != fold) if f else 0.0 for w, f in zip(weight, folds, strict=True)])
-               for fold in range(FOLDS)]  # what is left of each row
+               for fold in range(CATEGORY_FOLDS)]  # what is left of each row
     table = categories.columns[0].table
     for i in range(0, n, 7):
         expected = np.mean([[share(values[i], k, without[f]) for k in shown] for f in folds[i]], axis=0) if folds[i] else (

@@ -20,7 +20,7 @@ from minrisk import cli
 from minrisk.cli import layout, report
 from minrisk.cli.app import app
 from minrisk.cli.fit import fit
-from minrisk.cli.methods import METHODS, MethodOption
+from minrisk.cli.methods import ESTIMATORS, MethodOption
 from minrisk.costs import CostMatrix
 from minrisk.metrics import best_constant_cost, expected_cost
 
@@ -140,8 +140,8 @@ def test_fit_without_rows_to_leave_out(tmp_path):
 
 
 def test_defaults_in_the_help_are_those_of_the_estimators():
-    assert {getattr(minrisk, name) for name in METHODS.values()} <= set(minrisk.ALGORITHMS)
-    parameters = {method: getattr(minrisk, name)().get_params() for method, name in METHODS.items()}
+    assert {getattr(minrisk, name) for name in ESTIMATORS.values()} <= set(minrisk.ALGORITHMS)
+    parameters = {method: getattr(minrisk, name)().get_params() for method, name in ESTIMATORS.items()}
     options = [option for option in fit.params if isinstance(option, MethodOption)]
     assert {option.name for option in options} == {
         "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget",
@@ -159,7 +159,7 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
 
 
 def test_choices_are_those_of_the_estimators():
-    rules = {method: getattr(minrisk, name)._rules for method, name in METHODS.items()}
+    rules = {method: getattr(minrisk, name)._rules for method, name in ESTIMATORS.items()}
     for name in ("surrogate", "loss", "offset", "weak_learner", "decision", "descent", "response", "scaling"):
         option = next(option for option in fit.params if option.name == name)
         assert set(option.type.choices) == {choice for method in option.defaults for choice in rules[method][name].options}
@@ -169,7 +169,7 @@ def test_choices_are_those_of_the_estimators():
     (None, 1 - np.eye(3)), ("uniform", 1 - np.eye(3)), ("ordinal", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
     ("ordinal:2", [[0, 1, 4], [1, 0, 1], [4, 1, 0]]),
 ])  # fmt: skip
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ESTIMATORS)
 def test_costs_by_name(folder, tmp_path, costs, table, method):
     out = tmp_path / "m.minrisk"
     given = [] if costs is None else ["--costs", costs]
@@ -187,7 +187,7 @@ def test_costs_file_finds_labels_that_are_numbers(folder, tmp_path):
     assert minrisk.load(out).cost_.values.tolist() == [[0, 5, 5], [1, 0, 1], [1, 1, 0]]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ESTIMATORS)
 @pytest.mark.parametrize("free", [["good"], ["bad", "fair", "good"]])
 def test_classes_that_cost_nothing_count_for_nothing(folder, tmp_path, method, free):
     own = {"bad": "0,4,9", "fair": "3,0,1", "good": "2,1,0"}
@@ -393,7 +393,7 @@ def test_evaluate_without_a_costly_decision(tmp_path):
     assert "no less than the best constant" in run("evaluate", tmp_path / "m", tmp_path / "one.csv")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ESTIMATORS)
 def test_labels_and_names_with_brackets_are_shown_as_they_are(tmp_path, method):
     names = {"x [m]": [0.0, 1, 0, 2] * 5, "[red]y": ["[bold]a", "b"] * 10}
     pd.DataFrame(names).to_csv(tmp_path / "t[1].csv", index=False)
@@ -724,7 +724,7 @@ def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch)
     assert minrisk.load(out).n_iter_ == 2
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ESTIMATORS)
 @pytest.mark.parametrize(("error", "code", "words"), [
     (KeyboardInterrupt(), 130, "minrisk: stopped."), (MemoryError(), 2, "minrisk: there is not enough memory"),
 ])  # fmt: skip
@@ -732,7 +732,7 @@ def test_interruptions(folder, tmp_path, monkeypatch, error, code, words, method
     def stop(*args, **more):
         raise error
 
-    monkeypatch.setattr(f"minrisk.algorithms.{METHODS[method]}.fit", stop)
+    monkeypatch.setattr(f"minrisk.algorithms.{ESTIMATORS[method]}.fit", stop)
     result = invoke("fit", folder / "plain.csv", "--target", "grade", "--method", method, "--out", tmp_path / "m")
     assert result.exit_code == code and result.stderr.strip().startswith(words) and not list(tmp_path.iterdir())
 

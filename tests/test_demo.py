@@ -35,7 +35,7 @@ def test_every_method_is_judged_on_every_split(study):
 
 
 def test_the_kept_model_is_the_one_of_the_table(study):
-    result = next(result for result in study.results if result.method == demo.SHOWN)
+    result = next(result for result in study.results if result.method == demo.SHOWN_METHOD)
     assert study.model.cost_ == study.by_round.cost_ == study.cost
     assert study.model.n_iter_ <= 4 and study.by_round.n_iter_ == 4
     assert result.cost[0] == pytest.approx(expected_cost(study.y_test, study.decided, study.cost))
@@ -93,7 +93,7 @@ def test_the_command_prints_a_table_and_saves_model_and_pictures(tmp_path, monke
         "costly-confusions.png", "digits.minrisk", "risk-per-round.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in out.glob("*.png"))
     model = minrisk.load(out / "digits.minrisk")
-    assert type(model).__name__ == demo.SHOWN == "MinRiskClassifier" and model.n_iter_ <= 3
+    assert type(model).__name__ == demo.SHOWN_METHOD == "MinRiskClassifier" and model.n_iter_ <= 3
 
 
 def tiny_of(data):

@@ -528,7 +528,7 @@ def _regular_depth(text):
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 1 << 16])
 def test_levels_are_counted_across_parts(chunk, monkeypatch):
-    monkeypatch.setattr("minrisk.io.header.CHUNK", chunk)
+    monkeypatch.setattr("minrisk.io.header.SCANNED_BYTES", chunk)
     rng = np.random.default_rng(0)
     for n in range(300):
         text = bytes(rng.choice(list(b'[]{}""\\\\a'), size=n % 40).tolist())

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
-from minrisk._kernels._exponential import HIGHEST, LOWEST, exponential, logarithm
+from minrisk._kernels._exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exponential, logarithm
 from minrisk.losses.base import JOINT, SEPARABLE
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
 from minrisk.model.links import LINKS, log_probabilities, probabilities
@@ -340,12 +340,12 @@ def test_softmax_link_and_temperature():
 
 
 def test_exponential_of_the_kernel():
-    x = np.concatenate([np.linspace(LOWEST, HIGHEST, 20001), np.random.default_rng(11).normal(size=2000)])
+    x = np.concatenate([np.linspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, 20001), np.random.default_rng(11).normal(size=2000)])
     found = np.array([exponential(v) for v in x])
     np.testing.assert_allclose(found, np.exp(x), rtol=3 * np.finfo(float).eps)
     assert exponential(0.0) == 1.0
-    assert exponential(-1e9) == exponential(np.nextafter(LOWEST, -np.inf)) == 0.0
-    assert exponential(1e9) == exponential(HIGHEST) > 1e260
+    assert exponential(-1e9) == exponential(np.nextafter(LOWEST_EXPONENT, -np.inf)) == 0.0
+    assert exponential(1e9) == exponential(HIGHEST_EXPONENT) > 1e260
 
 
 def test_logarithm_of_the_kernel():

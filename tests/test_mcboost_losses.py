@@ -8,7 +8,8 @@ from scipy.special import logsumexp
 from minrisk.losses.codewords import simplex_codewords
 from minrisk.losses.gamma_phi import GAMMAS, PHIS, GammaPhiLoss, Smooth
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.losses.guessing import GuessingLoss, is_guess_averse, row_values
+from minrisk.losses.guessing import is_guess_averse, row_values
+from minrisk.losses.not_guess_averse import GuessingLoss
 from minrisk.model.links import probabilities
 from minrisk.rows.base import Groups
 from minrisk.rows.fixed_point import fixed_factor

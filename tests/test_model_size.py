@@ -310,7 +310,7 @@ def test_what_packs_too_well_is_stored():
     arrays = {"a": np.zeros(10**6), "b": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "c": np.empty((0, 3))}
     payload = packed(arrays)
     assert len(payload) > 8 * 10**6 and payload == packed(arrays)
-    found = io_arrays.Unpacked(io.BytesIO(payload), len(payload))
+    found = io_arrays.ArchiveArrays(io.BytesIO(payload), len(payload))
     assert set(found) == set(arrays) and len(found) == 3
     for name, array in arrays.items():
         assert found.kind(name) == (array.dtype, array.shape)

@@ -24,12 +24,11 @@ from minrisk import (
     load,
     save,
 )
+from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._workers import MOST_THREADS, Workers
 from minrisk.boosting.loop import MOST_AHEAD
 from minrisk.inputs import Inputs
-from minrisk.model.trees import MAX_DEPTH
 from minrisk.rows.base import GrowthRule
-from minrisk.validation import MAX_DEPTH as DEEPEST
 from minrisk.validation import Depth, Features, Flag, Folds, Number, Seed, Threads, Verbosity, n_drawn, share_of
 
 WARM = [algorithm for algorithm in ALGORITHMS if algorithm is not MinRiskClassifier]
@@ -224,7 +223,7 @@ def test_memory_follows_the_rows():
     assert rule.max_leaves == rule.min_leaf == 100
     assert GrowthRule(8, 5, 1, 3).within(100) == GrowthRule(8, 5, 1, 3)
     assert Workers(2**31).n == MOST_THREADS and Workers(-3).n == 1
-    assert DEEPEST == MAX_DEPTH and Depth().plain(2**63) == MAX_DEPTH and Depth().plain(np.int8(3)) == 3
+    assert Depth().plain(2**63) == MAX_DEPTH and Depth().plain(np.int8(3)) == 3
     assert n_drawn(10**400, 5) == 5 and share_of(10**400, 5) > 1 and share_of(2, 8) == 0.25
 
 

@@ -119,7 +119,7 @@ def test_all_members_are_covered(drawn, counted, n_jobs):
 
 def test_the_share_is_that_of_the_rounds(drawn, counted, monkeypatch):
     """With nothing to stop for, and no challengers: member after member, a checkpoint at a time."""
-    monkeypatch.setattr("minrisk.ensemble.defaults.GRACE", 1000)
+    monkeypatch.setattr("minrisk.ensemble.defaults.GRACE_ROUNDS", 1000)
     X, y = some(150)
     MinRiskClassifier(surrogate="coupled", n_estimators=25, pool=False, random_state=0, verbose=1).fit(X, y)
     assert complete(drawn) and len(counted) == 4 * 25

@@ -66,7 +66,7 @@ def test_rows_that_parquet_counts(tmp_path):
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
 def test_tables_with_room_are_read_whole(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(room, "CHUNK", 7)
+    monkeypatch.setattr(room, "READ_BYTES", 7)
     frame = pa.table({"a": np.arange(50.0), "y": ["u", "v"] * 25}).to_pandas()
     path = tmp_path / name
     frame.to_parquet(path) if name.endswith("parquet") else frame.to_csv(path, index=False)

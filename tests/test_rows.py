@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minrisk._kernels.split import EXPONENTIAL, QUADRATIC, SIDES
+from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN, SIDES_GAIN
 from minrisk.losses.coupled import coupled_loss
 from minrisk.model.trees import Tree
 from minrisk.rows.local.rows import LocalRows, fixed_factor
@@ -27,11 +27,11 @@ def drops(rows, gain):
         for b in range(rows.n_bins[j] - 1):
             f = np.where(rows.X_binned[j] > b, 1.0, -1.0)
             E, T = f @ rows.edge, rows.mass.sum(axis=0)
-            found[j, b] = np.sum(T - np.sqrt(T**2 - E**2)) if gain == EXPONENTIAL else np.sum(E**2 / (2 * T))
+            found[j, b] = np.sum(T - np.sqrt(T**2 - E**2)) if gain == EXPONENTIAL_GAIN else np.sum(E**2 / (2 * T))
     return found
 
 
-@pytest.mark.parametrize("gain", [EXPONENTIAL, QUADRATIC])
+@pytest.mark.parametrize("gain", [EXPONENTIAL_GAIN, QUADRATIC_GAIN])
 @pytest.mark.parametrize("indexed", [True, False])
 def test_best_stump_is_the_best_of_all(gain, indexed):
     for seed in range(20):
@@ -54,7 +54,7 @@ def test_best_stump_with_a_vector_for_either_side(indexed):
         if not indexed:
             rows.index = SparseIndex.build(rows.X_binned, rows.n_bins, rows.workers, density=-1.0)
         mass = rows.weigh(None, columns=2)
-        split = rows.best_stump(SIDES, mass, np.arange(rows.n_features))
+        split = rows.best_stump(SIDES_GAIN, mass, np.arange(rows.n_features))
         best = {}
         for j in range(rows.n_features):
             for b in range(rows.n_bins[j] - 1):
@@ -77,8 +77,8 @@ def test_ties_go_to_the_lowest_feature_then_the_lowest_bin():
     rows, _ = make_rows(X, 1 - np.eye(2), y)
     rows.gradients(coupled_loss(rows.costs, "exponential", "paper"), 0.0)
     mass = rows.weigh(None)
-    assert rows.best_stump(EXPONENTIAL, mass, np.arange(4)).feature == 1
-    assert rows.best_stump(EXPONENTIAL, mass, np.array([0, 2, 3])).feature == 2
+    assert rows.best_stump(EXPONENTIAL_GAIN, mass, np.arange(4)).feature == 1
+    assert rows.best_stump(EXPONENTIAL_GAIN, mass, np.array([0, 2, 3])).feature == 2
 
 
 def test_bag_restricts_every_sum():
@@ -88,10 +88,10 @@ def test_bag_restricts_every_sum():
     np.testing.assert_allclose(rows.weigh(bag), rows.mass[bag].sum(axis=0), rtol=1e-12)
     rows.response[:] = np.where(rng.random(300) < 0.5, 1, -1)
     np.testing.assert_allclose(rows.edges(), (rows.response[:, None] * rows.edge)[bag].sum(axis=0), rtol=1e-10)
-    split = rows.best_stump(EXPONENTIAL, rows.weigh(bag), np.arange(5))
+    split = rows.best_stump(EXPONENTIAL_GAIN, rows.weigh(bag), np.arange(5))
     kept = rows.edge * bag[:, None], rows.mass * bag[:, None]
     rows.edge, rows.mass = kept
-    assert drops(rows, EXPONENTIAL)[split.feature, split.bin] == pytest.approx(max(drops(rows, EXPONENTIAL).values()))
+    assert drops(rows, EXPONENTIAL_GAIN)[split.feature, split.bin] == pytest.approx(max(drops(rows, EXPONENTIAL_GAIN).values()))
 
 
 def test_leaf_splits_are_the_best_of_all():

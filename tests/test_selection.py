@@ -26,7 +26,7 @@ from minrisk.ensemble.cross_fitting import checkpoints, cross_fit, first_rounds,
 from minrisk.ensemble.defaults import (
     CHECKPOINT_RATIO,
     FIRST_CHECKPOINT,
-    GRACE,
+    GRACE_ROUNDS,
     LAST_ROUNDS,
     LAST_ROUNDS_FROM,
     LEAST_PROBABILITY,
@@ -540,7 +540,7 @@ def test_every_member_is_watched():
 @pytest.mark.parametrize("n", [1, 3])
 def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surrogate, n, monkeypatch):
     """Of all folds, or of the first only."""
-    monkeypatch.setattr(defaults, "GRACE", 1000)
+    monkeypatch.setattr(defaults, "GRACE_ROUNDS", 1000)
     rng = np.random.default_rng(12)
     X, y = make_data(rng, 240, 4, 3)
     y = np.where(rng.random(240) < 0.3, rng.integers(0, 3, 240), y)
@@ -620,7 +620,7 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
     stages, rounds = [wrong, wrong, right], [0, *checkpoints(100)]
     members = [Told(stages), Told([wrong, right])]
     fit = cross_fit(kind, members, folds, 100, Workers())
-    last = next(r for r in rounds if r > PATIENCE * 6 + GRACE)
+    last = next(r for r in rounds if r > PATIENCE * 6 + GRACE_ROUNDS)
     assert fit.n_rounds == 6 and fit.judged[:4] == [(0, 1.0), (5, 0.5), (6, 0.0), (7, 0.0)]
     assert [r for r, _ in fit.judged] == members[0].trained == members[1].trained == [r for r in rounds if r <= last]
     np.testing.assert_array_equal(fit.scores, np.concatenate([right, right]))

@@ -21,7 +21,7 @@ from minrisk.ensemble.kinds.smooth import Smooth, SmoothMember
 from minrisk.ensemble.landmarks import fit_basis
 from minrisk.model import smooth as module
 from minrisk.model.smooth import SmoothScores
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 from tests.test_selection import USUAL
 
 

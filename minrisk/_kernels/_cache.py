@@ -41,8 +41,8 @@ logger = logging.getLogger("minrisk")
 
 HERE = Path(__file__).parent
 LONGEST_WAIT = 120.0  # seconds for another process; then both compile
-POLL = 0.02
-LENGTH = hashlib.sha256().digest_size
+POLL = 0.02  # seconds between two looks whether it is done
+LENGTH = hashlib.sha256().digest_size  # bytes of a checksum
 
 
 @cache

@@ -5,36 +5,38 @@ After a change here, touch the files that import it: see `_jit`.
 
 import numpy as np
 
+from minrisk._kernels._dtypes import ROUNDER, ROUNDER_BITS
 from minrisk._kernels._jit import kernel
 
-LOWEST = -700.0  # exponents below give 0
-HIGHEST = 600.0  # and above are cut, so that sums of weights stay finite whatever the scores
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number and leaves that in the low bits
-BIAS = int(np.float64(ROUND).view(np.int64)) - 1023
+LOWEST_EXPONENT = -700.0  # e^x is 0 for x below: it would soon have fewer bits than other numbers
+HIGHEST_EXPONENT = 600.0  # x above is cut to it, so that sums of weights stay finite whatever the scores
+LOG2_E = 1.4426950408889634  # 1 / ln 2
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum is ln 2; n * LN2_HIGH is exact
+EXPONENT_BIAS = ROUNDER_BITS - 1023  # taken off the bits of n + ROUNDER, it leaves the exponent field of 2^n
+EXPONENTIAL_ROWS = 64  # rows whose exponentials losses take in one loop: their scores stay within the fastest cache
 
 
 @kernel
 def exponential(x):
     """e^x within 3 ulp. Unlike math.exp it is inlined and vectorised, and the same on every platform."""
-    inside = min(max(x, LOWEST), HIGHEST)
-    shifted = inside * LOG2_E + ROUND
-    n = shifted - ROUND
+    inside = min(max(x, LOWEST_EXPONENT), HIGHEST_EXPONENT)
+    shifted = inside * LOG2_E + ROUNDER
+    n = shifted - ROUNDER
     r = (inside - n * LN2_HIGH) - n * LN2_LOW
     r2 = r * r
     r4 = r2 * r2
     low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0))
     middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0))
     high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
-    power = np.int64((np.float64(shifted).view(np.int64) - BIAS) << 52).view(np.float64)  # 2^n
+    power = np.int64((np.float64(shifted).view(np.int64) - EXPONENT_BIAS) << 52).view(np.float64)  # 2^n
     y = (low + r4 * (middle + r4 * (high + r4 * (1.0 / 479001600.0)))) * power
-    return y if x >= LOWEST else 0.0
+    return y if x >= LOWEST_EXPONENT else 0.0
 
 
-SHIFT, ONE = np.uint64(52), np.uint64(1023 << 52)  # of the exponent; 1.0
+SHIFT = np.uint64(52)  # bits below the exponent of a float64
+UNSIGNED_ONE = np.uint64(1023 << 52)  # the bits of 1.0
 ABOVE = np.uint64((1023 << 52) - int(np.float64(0.5**0.5).view(np.int64)))  # mantissas from sqrt(1/2)
-WHOLE = np.uint64(0x4330000000000000)  # 2**52, with a whole number in its low bits
+UNSIGNED_TWO_52 = np.uint64(0x4330000000000000)  # the bits of 2**52: a whole number added to them is added to 2**52
 
 
 @kernel
@@ -42,8 +44,8 @@ def logarithm(x):
     """ln x of a positive, normal number within 1 ulp (fdlibm's polynomial)."""
     bits = np.float64(x).view(np.uint64)
     n = (bits + ABOVE) >> SHIFT
-    k = np.uint64(n | WHOLE).view(np.float64) - (4503599627370496.0 + 1023.0)
-    f = np.uint64(bits - (n << SHIFT) + ONE).view(np.float64) - 1.0
+    k = np.uint64(n | UNSIGNED_TWO_52).view(np.float64) - (4503599627370496.0 + 1023.0)
+    f = np.uint64(bits - (n << SHIFT) + UNSIGNED_ONE).view(np.float64) - 1.0
     s = f / (2.0 + f)
     z = s * s
     w = z * z

@@ -31,7 +31,7 @@ from minrisk._kernels import _cache
 logger = logging.getLogger("minrisk")
 
 Kernel = Callable[..., Any]
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C code calls them
+JIT_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # no C code calls them
 
 
 class _Compilations(event.Listener):  # type: ignore[misc]
@@ -102,7 +102,7 @@ def kernel(function: Kernel | None = None, *, uses: Sequence[ModuleType] = ()) -
     """
     if function is None:
         return partial(kernel, uses=uses)
-    compiled = numba.njit(function, **OPTIONS)
+    compiled = numba.njit(function, **JIT_OPTIONS)
     if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
         compiled._cache = _cache.KernelCache(function, [str(module.__file__) for module in uses])
     return compiled
@@ -118,4 +118,4 @@ def is_compiled(compiled: Kernel, *arguments: Any) -> bool:
 
 def part(function: Kernel) -> Any:
     """A piece of the kernels that call it, written apart to be read: compiled with each of them, never alone."""
-    return numba.njit(function, inline="always", **OPTIONS)
+    return numba.njit(function, inline="always", **JIT_OPTIONS)

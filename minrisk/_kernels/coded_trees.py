@@ -7,13 +7,13 @@ by side, since each waits for its own loads: eight rows in one tree, or one row 
 
 import numpy as np
 
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel
 
-ROWS, VALUES = 4096, 1 << 19  # coded and walked at a time, and their coded values: these stay in cache
+CODED_ROWS, CODED_VALUES = 4096, 1 << 19  # rows coded and walked at a time, and their coded values: these stay in cache
 EIGHT = 8  # rows or trees side by side: the walks are written out
-LEFT_SHIFT, BIN_BITS = 32, 8
-LEAF_BIN = 255
-COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1
+LEFT_SHIFT, BIN_BITS = 32, 8  # bits of a node below its left child, and bits of its bin: see above
+COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1  # the largest feature that fits between them
 
 
 @kernel
@@ -111,7 +111,7 @@ def add_coded_trees(X, features, thresholds, nodes, vector, vectors, roots, star
     """scores[i] += vectors[vector of x_i's leaf] in each of the trees with these roots, in order, rows start..stop."""
     n_outputs, n_trees = scores.shape[1], roots.shape[0]
     n_codes = max(1, features.shape[0])  # leaves read the first one, to no effect
-    width = min(ROWS, max(64, VALUES // n_codes), stop - start)
+    width = min(CODED_ROWS, max(64, CODED_VALUES // n_codes), stop - start)
     codes = np.empty((width, n_codes), dtype=np.uint8)
     leaf = np.empty((EIGHT, width), dtype=np.int64)
     few = np.empty(EIGHT, dtype=np.int64)

@@ -2,8 +2,8 @@
 
 Triangular codewords have three different numbers in a coordinate, so a row's loss at S + t f v needs three exponentials
 whatever the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` (P, n) holds
-the sums of each row at t = 0, taken from what `gradients` wrote there. `line` is as in `minrisk._kernels.along`. Loops
-run over ROWS rows side by side, which is what is vectorised.
+the sums of each row at t = 0, taken from what `gradients` wrote there. `line` is as in `minrisk._kernels.loss_lines`.
+Loops run over GROUPED_ROWS rows side by side, which is what is vectorised.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from minrisk._kernels._exponential import exponential, logarithm
 from minrisk._kernels._jit import kernel
 
-ROWS = 128
+GROUPED_ROWS = 128  # rows side by side: their sums stay within the fastest cache
 SIGN = np.int64(0x7FFFFFFFFFFFFFFF)  # all bits but the sign
 
 
@@ -81,9 +81,9 @@ def gather_sums(mass, label, group, start, stop, terms):
 @kernel
 def sums_along(terms, label, group, values, own, factor, step, start, stop, line):
     """GEL (own = 1): sum_g terms_g e^(t f (v_g - v_y)); L_s (own = 0): sum_g terms_g e^(t f v_g)."""
-    top, base, z, d = np.zeros(3), np.zeros(ROWS), np.empty(ROWS), np.empty(ROWS)
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    top, base, z, d = np.zeros(3), np.zeros(GROUPED_ROWS), np.empty(GROUPED_ROWS), np.empty(GROUPED_ROWS)
+    for low in range(start, stop, GROUPED_ROWS):
+        high = min(low + GROUPED_ROWS, stop)
         n, f = high - low, factor[low:high]
         value, slope, curvature = line[0, low:high], line[1, low:high], line[2, low:high]
         value[:], slope[:], curvature[:] = 0.0, 0.0, 0.0
@@ -125,10 +125,10 @@ def shares_along(terms, label, weight, log_scale, group, values, factor, step, s
     """GLL less its value at t = 0: w log(terms_last + sum_g terms_g e^(t f (v_g - v_y)))."""
     last = terms.shape[0] - 1
     scale = math.exp(-log_scale)
-    top, base, total = np.zeros(3), np.empty(ROWS), np.empty(ROWS)
-    z, d = np.empty((last, ROWS)), np.empty((last, ROWS))
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    top, base, total = np.zeros(3), np.empty(GROUPED_ROWS), np.empty(GROUPED_ROWS)
+    z, d = np.empty((last, GROUPED_ROWS)), np.empty((last, GROUPED_ROWS))
+    for low in range(start, stop, GROUPED_ROWS):
+        high = min(low + GROUPED_ROWS, stop)
         n, f, w, right = high - low, factor[low:high], weight[low:high], terms[last, low:high]
         value, mean, square = line[0, low:high], line[1, low:high], line[2, low:high]
         own_values(label, group, values, low, high, base)
@@ -158,9 +158,9 @@ def shares_along(terms, label, weight, log_scale, group, values, factor, step, s
 def pairs_along(terms, values, factor, step, start, stop, line):
     """L_t: (sum_g a_g e^(t f v_g)) (sum_g b_g e^(-t f v_g))."""
     G = values.shape[0]
-    top, a, b, e = np.zeros(3), np.empty((3, ROWS)), np.empty((3, ROWS)), np.empty(ROWS)
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    top, a, b, e = np.zeros(3), np.empty((3, GROUPED_ROWS)), np.empty((3, GROUPED_ROWS)), np.empty(GROUPED_ROWS)
+    for low in range(start, stop, GROUPED_ROWS):
+        high = min(low + GROUPED_ROWS, stop)
         n, f = high - low, factor[low:high]
         a[:], b[:] = 0.0, 0.0
         for g in range(G):

@@ -23,13 +23,11 @@ from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, ga
 
 grow_kernel = kernel(uses=(node_kernels,))
 
-SKETCH = 0
-EXACT = 1
-NEWTON = 2
+SKETCH, EXACT, NEWTON = 0, 1, 2  # what a split is chosen by: see above
 
-PENDING, EVALUATED, CLOSED = 0, 1, 2
-TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
-COUNT = (1 << COUNT_BITS) - 1
+PENDING, EVALUATED, CLOSED = 0, 1, 2  # a leaf: its split is not known yet, is known, or is none that helps
+GROWTH_TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
+COUNT = (1 << COUNT_BITS) - 1  # the bits of a sketch's last column that hold a number of rows
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _POSITION = np.zeros(64, dtype=np.int64)
@@ -37,7 +35,7 @@ for _i in range(64):
     _POSITION[((1 << _i) * int(_DE_BRUIJN) & (2**64 - 1)) >> 58] = _i
 
 
-class Growing(NamedTuple):
+class GrowthState(NamedTuple):
     """A tree that is being grown, first its leaves, then its nodes; `plant` and `grow` fill what is in use."""
 
     start: np.ndarray  # rows start..end of the order are the leaf's
@@ -56,7 +54,7 @@ class Growing(NamedTuple):
     sizes: np.ndarray  # leaves, nodes, splits above the deepest leaf
 
     @classmethod
-    def empty(cls, L: int, C: int) -> Growing:
+    def empty(cls, L: int, C: int) -> GrowthState:
         """For up to L leaves, whose totals have C columns."""
         start, end, depth, best_feature, best_bin, status, node = np.zeros((7, L), dtype=np.int64)
         feature, bins, left = np.zeros((3, 2 * L), dtype=np.int32)
@@ -156,7 +154,7 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
     whole0, whole1 = total[0] * f0, total[1] * f1 if m == 2 else 0.0
     whole_mass, count = (total[m] >> COUNT_BITS) * fm, total[m] & COUNT
     best, where, previous = least, -1, -1
-    bar = best + TIE * abs(best)
+    bar = best + GROWTH_TIE * abs(best)
     left0, left1, left_mass = np.int64(0), np.int64(0), np.int64(0)
     for w in range(4):
         word = words[w]
@@ -176,7 +174,7 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
                 sum_ = (g0 * g0 + g1 * g1) * mass_r + (other0 * other0 + other1 * other1) * mass_l
                 if sum_ > bar * product:  # only the winner's fractions are divided
                     best, where = sum_ / product, (previous + b) >> 1
-                    bar = best + TIE * abs(best)
+                    bar = best + GROWTH_TIE * abs(best)
             left0 += histogram[b, 0]
             left_mass += here
             if m == 2:
@@ -203,7 +201,7 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
     for c in range(n_columns):
         left[c] = 0
     best, where, previous = least, -1, -1
-    bar = best + TIE * abs(best)
+    bar = best + GROWTH_TIE * abs(best)
     for w in range(4):
         word = words[w]
         while word != np.uint64(0):
@@ -219,7 +217,7 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
                 value = merit(left, factor, ridge, gain) + merit(right, factor, ridge, gain)
                 if value > bar:
                     best, where = value, (previous + b) >> 1
-                    bar = best + TIE * abs(best)
+                    bar = best + GROWTH_TIE * abs(best)
             for c in range(n_columns):
                 left[c] += histogram[b, c]
                 if clear:
@@ -339,7 +337,7 @@ def grow(
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
         split = -1
         for leaf in range(sizes[0]):
-            if status[leaf] == EVALUATED and (split < 0 or drop[leaf] > drop[split] * (1.0 + TIE)):
+            if status[leaf] == EVALUATED and (split < 0 or drop[leaf] > drop[split] * (1.0 + GROWTH_TIE)):
                 split = leaf
         if split < 0 or sizes[0] == max_leaves:
             return -1

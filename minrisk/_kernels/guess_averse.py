@@ -9,11 +9,10 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import exponentials, logarithm
+from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponentials, logarithm
 from minrisk._kernels._jit import kernel, part
 
-TINY = 1e-290  # weights below this are 0 to the value, as they are in fixed point
-ROWS = 64  # rows whose exponentials are taken in one loop
+VANISHED_WEIGHT = 1e-290  # of a row: smaller weights are 0 to the value, as they are in fixed point
 
 
 @part
@@ -60,15 +59,15 @@ def exponential_gradients(cost, index, label, weight, scores, log_scale, start, 
     Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
     """
     D = scores.shape[1]
-    top, x = np.zeros((3, D)), np.empty((ROWS, D))
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    top, x = np.zeros((3, D)), np.empty((EXPONENTIAL_ROWS, D))
+    for low in range(start, stop, EXPONENTIAL_ROWS):
+        high = min(low + EXPONENTIAL_ROWS, stop)
         for i in range(low, high):
             s, z = scores[i], x[i - low]
             base = s[label[i]] + log_scale
             for k in range(D):
                 z[k] = s[k] - base
-        exponentials(x.reshape(ROWS * D), (high - low) * D)
+        exponentials(x.reshape(EXPONENTIAL_ROWS * D), (high - low) * D)
         for i in range(low, high):
             y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
             z[y], total = 0.0, 0.0
@@ -93,14 +92,14 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
     distance apart.
     """
     D = scores.shape[1]
-    top, x, behind = np.zeros((3, D)), np.empty((ROWS, D)), np.empty(ROWS)
+    top, x, behind = np.zeros((3, D)), np.empty((EXPONENTIAL_ROWS, D)), np.empty(EXPONENTIAL_ROWS)
     scale, everyone = math.exp(-log_scale), all_count(cost, index, label, start, stop)
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    for low in range(start, stop, EXPONENTIAL_ROWS):
+        high = min(low + EXPONENTIAL_ROWS, stop)
         below_highest(cost, index, label, scores, low, high, everyone, x)
         for i in range(low, high):  # what the true class's score is below the highest
             behind[i - low] = -x[i - low, label[i]]
-        exponentials(x.reshape(ROWS * D), (high - low) * D)
+        exponentials(x.reshape(EXPONENTIAL_ROWS * D), (high - low) * D)
         for i in range(low, high):
             b, y, w, row = i - low, label[i], weight[i] * scale, index[i]
             right, wrong = x[b, y], 0.0
@@ -141,20 +140,20 @@ def logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag,
     q_k is at least Q / (D - 1).
     """
     D = scores.shape[1]
-    sums, values = np.zeros(D, dtype=np.int64), np.empty(ROWS)
+    sums, values = np.zeros(D, dtype=np.int64), np.empty(EXPONENTIAL_ROWS)
     scale = math.exp(-log_scale)
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    for low in range(start, stop, EXPONENTIAL_ROWS):
+        high = min(low + EXPONENTIAL_ROWS, stop)
         for i in range(low, high):
             w = weight[i] * scale
-            values[i - low] = edge[i, label[i]] / w if w >= TINY else 0.0
+            values[i - low] = edge[i, label[i]] / w if w >= VANISHED_WEIGHT else 0.0
         for j in range(high - low):  # the loop that is vectorised
             Q = min(values[j], 0.5)
             u = 1.0 - Q
             values[j] = values[j] if values[j] > 0.5 else ((u - 1.0) + Q) / u - logarithm(u)  # -log1p(-Q)
         for i in range(low, high):
             y, w, value = label[i], weight[i] * scale, values[i - low]
-            if not in_bag[i] or w < TINY:
+            if not in_bag[i] or w < VANISHED_WEIGHT:
                 continue
             if edge[i, y] / w > 0.5:
                 largest = 0 if y > 0 else 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel
 
-BLOCK = 65536
+NUMBERED_ROWS = 65536  # rows of a block of the sparse index, whose numbers within it fit two bytes
 
 
 @kernel
@@ -33,7 +33,7 @@ def edge_histogram_sparse(X_binned, features, fixed, offsets, rows, total, frequ
     for c in range(features.shape[0]):
         j = features[c]
         for block in range(offsets.shape[1] - 1):
-            first = block * BLOCK
+            first = block * NUMBERED_ROWS
             for p in range(offsets[j, block], offsets[j, block + 1]):
                 i = first + rows[p]
                 b = X_binned[j, i]
@@ -67,7 +67,7 @@ def leaf_histogram_sparse(X_binned, features, leaf, first_leaf, fixed, offsets, 
     for c in range(features.shape[0]):
         j = features[c]
         for block in range(offsets.shape[1] - 1):
-            first = block * BLOCK
+            first = block * NUMBERED_ROWS
             for p in range(offsets[j, block], offsets[j, block + 1]):
                 i = first + rows[p]
                 node = leaf[i] - first_leaf
@@ -95,8 +95,8 @@ def index_rows(X_binned, j, frequent, offsets, position, rows):
     n_samples = X_binned.shape[1]
     for block in range(offsets.shape[1] - 1):
         offsets[j, block] = position
-        first = block * BLOCK
-        for i in range(first, min(first + BLOCK, n_samples)):
+        first = block * NUMBERED_ROWS
+        for i in range(first, min(first + NUMBERED_ROWS, n_samples)):
             if X_binned[j, i] != frequent:
                 rows[position] = np.uint16(i - first)
                 position += 1

@@ -7,7 +7,7 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel
 
-ROWS = 512  # whose scores or edges stay within the cache from one group to the next
+JOINT_ROWS = 512  # rows whose scores or edges stay within the cache from one group to the next
 
 
 @kernel
@@ -24,8 +24,8 @@ def joint_counts(codes, response, out):
 @kernel
 def add_joint(codes, tables, start, stop, scores):
     """scores[i] += tables[g, codes[g, i]] for all groups, rows start..stop."""
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    for low in range(start, stop, JOINT_ROWS):
+        high = min(low + JOINT_ROWS, stop)
         for g in range(codes.shape[0]):
             for i in range(low, high):
                 row, s = tables[g, codes[g, i]], scores[i]
@@ -37,9 +37,9 @@ def add_joint(codes, tables, start, stop, scores):
 def sum_joint(codes, values, in_bag, factor, start, stop, sums):
     """sums[g, codes[g, i]] += rint(values[i] * factor) for all groups, the bag's rows of start..stop."""
     D = values.shape[1]
-    whole = np.empty((ROWS, D))
-    for low in range(start, stop, ROWS):
-        high = min(low + ROWS, stop)
+    whole = np.empty((JOINT_ROWS, D))
+    for low in range(start, stop, JOINT_ROWS):
+        high = min(low + JOINT_ROWS, stop)
         for i in range(low, high):
             for k in range(D):
                 whole[i - low, k] = np.rint(values[i, k] * factor[k]) if in_bag[i] else 0.0

@@ -3,19 +3,15 @@
     Z (n_features, n_samples), |z| <= 1      push, pull (n,): u and rho of the rows, in units of a power of two
 
 Rows ask for g(z) = a z + b of least sum rho (u / rho - g)^2. Products are rounded to whole numbers below 2**51 by
-adding ROUND, which leaves them in the low bits: int64 sums, exact and vectorised.
+adding ROUNDER, which leaves them in the low bits: int64 sums, exact and vectorised.
 """
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FAR
+from minrisk._kernels._dtypes import FAR, ROUNDER, ROUNDER_BITS
 from minrisk._kernels._jit import kernel
 
-ROUND = 6755399441055744.0  # 1.5 * 2**52
-BIAS = int(np.float64(ROUND).view(np.int64))
-PRODUCT_BITS = 50  # of |u z|, at most
-
-UNIFORM, SLOPE, CURVATURE = 0, 1, 2
+UNIFORM, SLOPE, CURVATURE = 0, 1, 2  # what a row weighs, as `DirectedRows.aim` says
 
 
 @kernel
@@ -52,12 +48,12 @@ def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, 
         first, square, both = np.int64(0), np.int64(0), np.int64(0)
         for i in range(count):
             r = rho[i] * z[i]
-            first += np.float64(r + ROUND).view(np.int64)
-            square += np.float64(r * z[i] + ROUND).view(np.int64)
-            both += np.float64(u[i] * z[i] + ROUND).view(np.int64)
-        out[c, 0] += first - count * BIAS
-        out[c, 1] += square - count * BIAS
-        out[c, 2] += both - count * BIAS
+            first += np.float64(r + ROUNDER).view(np.int64)
+            square += np.float64(r * z[i] + ROUNDER).view(np.int64)
+            both += np.float64(u[i] * z[i] + ROUNDER).view(np.int64)
+        out[c, 0] += first - count * ROUNDER_BITS
+        out[c, 1] += square - count * ROUNDER_BITS
+        out[c, 2] += both - count * ROUNDER_BITS
 
 
 @kernel
@@ -68,8 +64,8 @@ def line_sums(line, in_bag, factor, start, stop):
         values, f, total = line[c], factor[c], np.int64(0)
         for i in range(start, stop):
             x = values[i] * f if in_bag[i] else 0.0
-            total += np.float64(x + ROUND).view(np.int64)
-        sums[c] = total - (stop - start) * BIAS
+            total += np.float64(x + ROUNDER).view(np.int64)
+        sums[c] = total - (stop - start) * ROUNDER_BITS
     return sums
 
 

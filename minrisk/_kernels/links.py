@@ -6,8 +6,7 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel, part
 
-SIGMOID = 0
-SOFTMAX = 1
+SIGMOID, SOFTMAX = 0, 1  # what makes probabilities of scores
 
 
 @part

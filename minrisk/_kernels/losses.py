@@ -1,7 +1,7 @@
 """Row loops of the coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
 
 c+ = cost - beta    c- = phi - cost     (rows of `cost`, picked by `index`; `weight` is the sample weight)
-F: EXPONENTIAL e^x, LOGISTIC log2(1 + e^x), SQUARED (1 + x)^2
+F: EXPONENTIAL_BOUND e^x, LOGISTIC_BOUND log2(1 + e^x), SQUARED_BOUND (1 + x)^2
 """
 
 import math
@@ -11,19 +11,17 @@ import numpy as np
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
 
-EXPONENTIAL = 0
-LOGISTIC = 1
-SQUARED = 2
+EXPONENTIAL_BOUND, LOGISTIC_BOUND, SQUARED_BOUND = 0, 1, 2  # which F bounds the step from cost to no cost
 
-LN2 = math.log(2.0)
-TINY = 1e-13  # c+ below TINY * phi is rounding of an exact zero
+LN2 = math.log(2.0)  # turns ln into log2
+ZERO_COST = 1e-13  # share of phi below which c+ is the rounding of an exact zero
 
 
 @part
 def split(cost, beta, phi):
     """c+ = c - beta and c- = phi - c (S.4)."""
     plus = cost - beta
-    return plus if plus > TINY * phi else 0.0, phi - cost
+    return plus if plus > ZERO_COST * phi else 0.0, phi - cost
 
 
 @kernel
@@ -40,9 +38,9 @@ def logistic(x):
 @kernel
 def bound(base, x):
     """F(x)."""
-    if base == EXPONENTIAL:
+    if base == EXPONENTIAL_BOUND:
         return math.exp(x)
-    if base == LOGISTIC:
+    if base == LOGISTIC_BOUND:
         return logistic(x)[0]
     return (1.0 + x) * (1.0 + x)
 
@@ -55,7 +53,7 @@ def exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, sta
     for i in range(start, stop):
         w, b, high = weight[i], beta[index[i]], phi[index[i]]
         c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
-        tiny = TINY * high
+        tiny = ZERO_COST * high
         for k in range(n_outputs):
             plus = c[k] - b if c[k] - b > tiny else 0.0
             up = w * plus * exponential(s[k] - log_scale)
@@ -81,7 +79,7 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, s
 
     Returns the column maxima of |edge|, mass and value (of the exponential the mass is the value).
     """
-    if base == EXPONENTIAL:
+    if base == EXPONENTIAL_BOUND:
         return exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, start, stop, edge, mass)
     n_outputs = scores.shape[1]
     top = np.zeros((3, n_outputs))
@@ -91,7 +89,7 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, s
         for k in range(n_outputs):
             plus, minus = split(cost[row, k], beta[row], phi[row])
             h = scores[i, k]
-            if base == LOGISTIC:
+            if base == LOGISTIC_BOUND:
                 up, down, p, q = logistic(h)
                 e = w * (minus * q - plus * p) / LN2
                 m = w * (plus + minus) * p * q / LN2
@@ -122,7 +120,7 @@ def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector,
         slope[k] = math.sinh(vector[k])
     for i in range(start, stop):
         total = 0.0
-        if base == EXPONENTIAL:
+        if base == EXPONENTIAL_BOUND:
             for k in range(n_outputs):
                 total += edge[i, k] * slope[k]
         else:
@@ -158,7 +156,7 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
         for k in range(n_outputs):
             plus, minus = split(cost[row, k], beta[row], phi[row])
             h = scores[i, k] + f * vector[k]
-            if base == LOGISTIC:
+            if base == LOGISTIC_BOUND:
                 up, down, p, q = logistic(h)
                 value = plus * up + minus * down
                 slope = (plus * p - minus * q) / LN2

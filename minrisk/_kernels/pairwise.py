@@ -14,11 +14,11 @@ import numpy as np
 from minrisk._kernels._exponential import LN2_HIGH, LN2_LOW, exponential
 from minrisk._kernels._jit import kernel
 
-MANTISSA = (1 << 52) - 1
-ONE = 1023 << 52
-SQRT2 = 1.4142135623730951
-TWO_52 = 4503599627370496.0
-TWO_52_BITS = 1075 << 52  # with a small whole number in the low bits it is 2^52 plus that number
+MANTISSA = (1 << 52) - 1  # the bits of a float64 below its exponent
+SIGNED_ONE = 1023 << 52  # the bits of 1.0
+SQRT2 = 1.4142135623730951  # above it a mantissa is halved: logarithms are taken near 1
+TWO_52 = 4503599627370496.0  # 2^52: from here on float64 are whole, one after another
+TWO_52_BITS = 1075 << 52  # its bits; with a small whole number in the low bits it is 2^52 plus that number
 
 
 @kernel
@@ -26,7 +26,7 @@ def log1p(t):
     """log(1 + t) for t >= 0 within a few ulp; unlike math.log1p it is inlined and vectorised."""
     x = 1.0 + t
     bits = np.float64(x).view(np.int64)
-    m = np.int64((bits & MANTISSA) | ONE).view(np.float64)
+    m = np.int64((bits & MANTISSA) | SIGNED_ONE).view(np.float64)
     high = m > SQRT2
     m = 0.5 * m if high else m
     e = np.int64((bits >> 52) | TWO_52_BITS).view(np.float64) - (TWO_52 + 1023.0) + (1.0 if high else 0.0)

@@ -9,9 +9,9 @@ import numpy as np
 from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._jit import kernel, part
 
-ROWS, VALUES = 1024, 1 << 18  # rows per block and values of theirs: a tree's nodes and vectors stay in cache for them
-TREES = 4  # trees walked before their vectors are added: the row's scores stay in registers meanwhile
-LEFT_BITS = 32
+WALKED_ROWS, WALKED_VALUES = 1024, 1 << 18  # rows of a block, and values of X: a tree's nodes and vectors stay in cache
+WALKED_TREES = 4  # trees walked before their vectors are added: the row's scores stay in registers meanwhile
+LEFT_BITS = 32  # of a packed node's left child, above its feature
 
 
 @kernel
@@ -60,9 +60,9 @@ def add_trees(X, threshold, link, value, vector, offsets, vectors, first, last, 
     `link` is left << 32 | feature.
     """
     n_outputs, n_features = scores.shape[1], X.shape[1]
-    width = min(ROWS, max(64, VALUES // n_features), stop - start)
+    width = min(WALKED_ROWS, max(64, WALKED_VALUES // n_features), stop - start)
     block = np.empty((n_features, width), dtype=X.dtype)
-    leaf = np.empty((TREES, width), dtype=np.int64)
+    leaf = np.empty((WALKED_TREES, width), dtype=np.int64)
     for low in range(start, stop, max(1, width)):
         n_rows = min(width, stop - low)
         for i in range(n_rows):
@@ -71,7 +71,7 @@ def add_trees(X, threshold, link, value, vector, offsets, vectors, first, last, 
         t = first
         while t < last:
             n_trees = 0
-            while t < last and n_trees < TREES:
+            while t < last and n_trees < WALKED_TREES:
                 if not adds_nothing(link, value, vector, offsets[t], vectors):
                     walk(block, threshold, link, offsets[t], n_rows, leaf[n_trees])
                     n_trees += 1

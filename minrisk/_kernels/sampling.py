@@ -6,9 +6,9 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel, part
 
-FLOOR = 1e-3  # of the mean size, added to each: every row may be drawn
-MOST_PASSES = 50
-ROUNDING = 1e-9  # of the running sum of shares
+LEAST_SIZE = 1e-3  # of the mean size, added to each row's: every row may be drawn
+MOST_PASSES = 50  # over the sizes: the level falls with each, and hardly any more after a few
+SHARE_ROUNDING = 1e-9  # rows: by how much the running sum of shares may miss a whole number that it reaches exactly
 
 
 @part
@@ -52,7 +52,7 @@ def draw_rows(sketch, order, n_least, n_most, offset, drawn):
         total += size[i]
         squares += square
     effective = int(total * total / squares) if squares > 0.0 else 0
-    floor = FLOOR * total / n if total > 0.0 else 1.0
+    floor = LEAST_SIZE * total / n if total > 0.0 else 1.0
     for i in range(n):
         size[i] += floor
     level = level_of(size, max(n_least, min(effective, n_most)))
@@ -60,7 +60,7 @@ def draw_rows(sketch, order, n_least, n_most, offset, drawn):
     for i in range(n):
         share = min(1.0, size[i] / level)
         reached += share
-        if reached < 1.0 - ROUNDING:
+        if reached < 1.0 - SHARE_ROUNDING:
             continue
         reached -= 1.0
         drawn[m] = order[i]

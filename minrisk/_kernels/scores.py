@@ -8,7 +8,7 @@ from minrisk._kernels.coded_trees import pack_nodes, walk_rows
 
 walking_kernel = kernel(uses=(coded_trees,))
 
-ROWS = 256  # that walk all trees together
+SCORED_ROWS = 256  # rows that walk all trees together: they and the trees stay within the cache
 ROOT = np.int64(0)  # of the first tree; not to Numba of a type of its own, as 0 is
 
 
@@ -33,10 +33,10 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
 @walking_kernel
 def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, response, leaf):
     """response[i] and leaf[i] = value and vector of the leaf that row i falls into."""
-    words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(ROWS, dtype=np.int64)
+    words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(SCORED_ROWS, dtype=np.int64)
     pack_nodes(feature, bin_, left, ROOT, words)
-    for low in range(start, stop, ROWS):
-        high = min(stop, low + ROWS)
+    for low in range(start, stop, SCORED_ROWS):
+        high = min(stop, low + SCORED_ROWS)
         walk_rows(X_binned[:, low:high].T, words, ROOT, high - low, node)
         for i in range(low, high):
             response[i] = value[node[i - low]]
@@ -51,13 +51,13 @@ def add_binned_trees(
 
     `n_nodes` and `n_vectors` of each tree. A few rows at a time: their bins stay in the cache.
     """
-    words, leaf = np.empty(left.shape[0], dtype=np.int64), np.empty(ROWS, dtype=np.int64)
+    words, leaf = np.empty(left.shape[0], dtype=np.int64), np.empty(SCORED_ROWS, dtype=np.int64)
     root = ROOT
     for n in n_nodes:
         pack_nodes(feature[root : root + n], bin_[root : root + n], left[root : root + n], root, words)
         root += n
-    for low in range(start, stop, ROWS):
-        high = min(stop, low + ROWS)
+    for low in range(start, stop, SCORED_ROWS):
+        high = min(stop, low + SCORED_ROWS)
         root, base = ROOT, 0
         for t in range(n_nodes.shape[0]):
             walk_rows(X_binned[:, low:high].T, words, root, high - low, leaf)

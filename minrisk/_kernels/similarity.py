@@ -9,18 +9,16 @@ are not lost beside large coordinates. Either way a distance depends on its two 
 
 import numpy as np
 
+from minrisk._kernels._dtypes import ROUNDER, ROUNDER_BITS
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
+from minrisk._kernels.split import EXPONENTIAL_GAIN
 
-BLOCK = 256  # rows whose sums are held at a time
+SUMMED_ROWS = 256  # rows whose sums are held at a time: these stay within the fastest cache
 NOTHING = 1e-280  # squared distances below, in units of the data's extent, are 0: their squares could not be held
 SUPREMUM = (4.0 / 3.0) ** 0.25 / (16.0 / 3.0)  # of f_ij times |d|^2, at 1.07 |d| from the midpoint
-ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number and leaves that in the low bits
-BIAS = int(np.float64(ROUND).view(np.int64))
-PRODUCT_BITS = 50  # of products that are rounded so, at most
-
-EXPONENTIAL = 0  # as in `split`: drop = T - sqrt(T^2 - E^2)
-
+SIMILARITY_TIE = 1e-9  # drops that differ by a smaller share are equal: rounding must neither choose between learners
+# that are equal mathematically, nor tell rows of the same class and weight apart
 REMOTE = 1e150  # from two points, in units of their distance: its square is still finite
 
 
@@ -28,11 +26,11 @@ REMOTE = 1e150  # from two points, in units of their distance: its square is sti
 def whole_distances(X, squares, anchors, start, stop, out):
     """out[c, i] = |x_i - z_c|^2 of whole numbers, exactly; `squares` are the |x_i|^2. Pixels of 0 cost nothing."""
     n_features = X.shape[0]
-    dots = np.empty(BLOCK, dtype=np.int32)
-    for low in range(start, stop, BLOCK):
-        n_rows = min(BLOCK, stop - low)
+    dots = np.empty(SUMMED_ROWS, dtype=np.int32)
+    for low in range(start, stop, SUMMED_ROWS):
+        n_rows = min(SUMMED_ROWS, stop - low)
         for c in range(anchors.shape[0]):
-            for i in range(BLOCK):
+            for i in range(SUMMED_ROWS):
                 dots[i] = 0
             own = np.int32(0)
             for j in range(n_features):
@@ -51,11 +49,11 @@ def whole_distances(X, squares, anchors, start, stop, out):
 def real_distances(X, anchors, start, stop, out):
     """out[c, i] = |x_i - z_c|^2."""
     n_features = X.shape[0]
-    sums = np.empty(BLOCK)
-    for low in range(start, stop, BLOCK):
-        n_rows = min(BLOCK, stop - low)
+    sums = np.empty(SUMMED_ROWS)
+    for low in range(start, stop, SUMMED_ROWS):
+        n_rows = min(SUMMED_ROWS, stop - low)
         for c in range(anchors.shape[0]):
-            for i in range(BLOCK):
+            for i in range(SUMMED_ROWS):
                 sums[i] = 0.0
             for j in range(n_features):
                 z = anchors[c, j]
@@ -127,8 +125,8 @@ def moments(whole, scale, share, factor, start, stop, out):
             rate, rate_other = scale[k] * factor, scale[m]
             total = np.int64(0)
             for i in range(count):
-                total += np.float64((one[i] * rate) * (other[i] * rate_other) * part[i] + ROUND).view(np.int64)
-            out[k, m] += total - count * BIAS
+                total += np.float64((one[i] * rate) * (other[i] * rate_other) * part[i] + ROUNDER).view(np.int64)
+            out[k, m] += total - count * ROUNDER_BITS
 
 
 @kernel
@@ -146,7 +144,7 @@ def output_drop(edge, mass, gain):
     """`drop` of one output, whose mass is not 0."""
     r = edge / mass
     r2 = r * r
-    root = np.sqrt(max(1.0 - r2, 0.0)) if gain == EXPONENTIAL else 1.0
+    root = np.sqrt(max(1.0 - r2, 0.0)) if gain == EXPONENTIAL_GAIN else 1.0
     return mass * r2 / (1.0 + root)
 
 
@@ -168,9 +166,9 @@ def drop(edge, mass, gain):
 def isolation_drops(whole, total, unit, mass, gain, start, stop, out):
     """out[i] = `drop` of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
     n_outputs = mass.shape[0]
-    falls = np.empty(BLOCK)
-    for low in range(start, stop, BLOCK):
-        n_rows = min(BLOCK, stop - low)
+    falls = np.empty(SUMMED_ROWS)
+    for low in range(start, stop, SUMMED_ROWS):
+        n_rows = min(SUMMED_ROWS, stop - low)
         for i in range(n_rows):
             falls[i] = 0.0
         for k in range(n_outputs):
@@ -201,18 +199,18 @@ def add_sums(f, whole, first, last, low, n_rows, out):
         values = whole[k, low : low + n_rows]
         total = np.int64(0)
         for i in range(n_rows):
-            total += np.float64(f[i] * values[i] + ROUND).view(np.int64)
-        out[k] += total - n_rows * BIAS
+            total += np.float64(f[i] * values[i] + ROUNDER).view(np.int64)
+        out[k] += total - n_rows * ROUNDER_BITS
 
 
 @kernel
 def candidate_sums(near, far, span, real, whole, start, stop, out):
     """out += sums of f_ij edge and, if real, of |f_ij| mass over rows start..stop; `whole` holds edges, then masses."""
     n_outputs = whole.shape[0] // 2
-    f = np.empty(BLOCK)
+    f = np.empty(SUMMED_ROWS)
     rate = 4.0 / span
-    for low in range(start, stop, BLOCK):
-        n_rows = min(BLOCK, stop - low)
+    for low in range(start, stop, SUMMED_ROWS):
+        n_rows = min(SUMMED_ROWS, stop - low)
         u, v = near[low : low + n_rows], far[low : low + n_rows]
         for i in range(n_rows):
             f[i] = two_point(np.float64(u[i]), np.float64(v[i]), rate, real)
@@ -227,9 +225,9 @@ def candidate_sums(near, far, span, real, whole, start, stop, out):
 def single_sums(response, whole, start, stop, out):
     """out += sums of response edge and |response| mass over rows start..stop."""
     n_outputs = whole.shape[0] // 2
-    f = np.empty(BLOCK)
-    for low in range(start, stop, BLOCK):
-        n_rows = min(BLOCK, stop - low)
+    f = np.empty(SUMMED_ROWS)
+    for low in range(start, stop, SUMMED_ROWS):
+        n_rows = min(SUMMED_ROWS, stop - low)
         add_sums(response[low : low + n_rows], whole, 0, n_outputs, low, n_rows, out)
         for i in range(n_rows):
             f[i] = abs(response[low + i])
@@ -243,8 +241,8 @@ def exponential_slopes(response, whole, vector, units, factors, start, stop, out
     For rows start..stop; edges w- - w+ and masses w- + w+ are `whole` times `units`, (2 D, n) and (2, D).
     """
     n_outputs = vector.shape[0]
-    for low in range(start, stop, BLOCK):
-        n_rows = min(BLOCK, stop - low)
+    for low in range(start, stop, SUMMED_ROWS):
+        n_rows = min(SUMMED_ROWS, stop - low)
         f = response[low : low + n_rows]
         for k in range(n_outputs):
             edge, mass = whole[k, low : low + n_rows], whole[n_outputs + k, low : low + n_rows]
@@ -254,14 +252,14 @@ def exponential_slopes(response, whole, vector, units, factors, start, stop, out
                 grown = exponential(f[i] * a)
                 up = (mass[i] * unit_mass - edge[i] * unit_edge) * grown
                 down = (mass[i] * unit_mass + edge[i] * unit_edge) / grown
-                value += np.float64((up + down) * factors[0, k] + ROUND).view(np.int64)
-                slope += np.float64(f[i] * (up - down) * factors[1, k] + ROUND).view(np.int64)
-                curvature += np.float64(f[i] * f[i] * (up + down) * factors[2, k] + ROUND).view(np.int64)
-                size += np.float64(abs(f[i]) * (up + down) * factors[3, k] + ROUND).view(np.int64)
-            out[0, k] += value - n_rows * BIAS
-            out[1, k] += slope - n_rows * BIAS
-            out[2, k] += curvature - n_rows * BIAS
-            out[3, k] += size - n_rows * BIAS
+                value += np.float64((up + down) * factors[0, k] + ROUNDER).view(np.int64)
+                slope += np.float64(f[i] * (up - down) * factors[1, k] + ROUNDER).view(np.int64)
+                curvature += np.float64(f[i] * f[i] * (up + down) * factors[2, k] + ROUNDER).view(np.int64)
+                size += np.float64(abs(f[i]) * (up + down) * factors[3, k] + ROUNDER).view(np.int64)
+            out[0, k] += value - n_rows * ROUNDER_BITS
+            out[1, k] += slope - n_rows * ROUNDER_BITS
+            out[2, k] += curvature - n_rows * ROUNDER_BITS
+            out[3, k] += size - n_rows * ROUNDER_BITS
 
 
 @kernel
@@ -279,9 +277,9 @@ def thin(near, far, span, order, first, alive):
 def add_similarities(distances, near, far, span, real, vectors, first, last, low, n_rows, scores):
     """scores[low + i] += f_t(x_i) vectors[t], t in first..last; near[t] < 0: f = 1, far[t] < 0: one-point mode."""
     n_outputs = scores.shape[1]
-    f = np.empty(BLOCK)
-    for begin in range(0, n_rows, BLOCK):
-        n = min(BLOCK, n_rows - begin)
+    f = np.empty(SUMMED_ROWS)
+    for begin in range(0, n_rows, SUMMED_ROWS):
+        n = min(SUMMED_ROWS, n_rows - begin)
         for t in range(first, last):
             if near[t] < 0:
                 for i in range(n):

@@ -7,12 +7,12 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel, part
 
-EXPONENTIAL = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable exponential
-QUADRATIC = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton decrement else
-SIDES = 2  # exponential with a vector for either side: the sum over sides of T - sqrt(T^2 - E^2)
-LARGEST = 3  # drop = max_k |E_k|: the most violated constraint of a dual
+EXPONENTIAL_GAIN = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable exponential
+QUADRATIC_GAIN = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton decrement else
+SIDES_GAIN = 2  # exponential with a vector for either side: the sum over sides of T - sqrt(T^2 - E^2)
+LARGEST_EDGE_GAIN = 3  # drop = max_k |E_k|: the most violated constraint of a dual
 
-TIE = 1e-12
+STUMP_TIE = 1e-12  # drops that differ by a smaller share are equal and the first one is taken: only they are rounded
 
 
 @kernel
@@ -35,11 +35,11 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                 left[k] += histogram[c, b, k]
                 r = (total[k] - 2 * left[k]) * ratio[k]
                 r2 = r * r
-                if gain == EXPONENTIAL:
+                if gain == EXPONENTIAL_GAIN:
                     drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
                 else:
                     drop += 0.5 * mass[k] * r2
-            if drop > best * (1.0 + TIE):
+            if drop > best * (1.0 + STUMP_TIE):
                 best = drop
                 where = b
         best_drop[c] = best
@@ -48,7 +48,7 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
 
 @kernel
 def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, best_bin):
-    """Best split of each feature for LARGEST: |E_k| is the fixed-point edge times scale[k].
+    """Best split of each feature for LARGEST_EDGE_GAIN: |E_k| is the fixed-point edge times scale[k].
 
     First the largest of each output over the bins, in whole numbers; then the bin, of features that are not behind an
     earlier one (those that are, or have a single bin, keep best_bin = -1). Splits whose entry of barred (d, MAX_BINS)
@@ -75,7 +75,7 @@ def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, b
             best = max(best, top[k] * scale[k])
         best_drop[c] = best
         best_bin[c] = -1
-        if best == 0.0 or best < ahead * (1.0 - TIE):
+        if best == 0.0 or best < ahead * (1.0 - STUMP_TIE):
             continue
         ahead = max(ahead, best)
         for k in range(n_outputs):
@@ -85,7 +85,7 @@ def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, b
             for k in range(n_outputs):
                 edge[k] -= 2 * histogram[c, b, k]
                 drop = max(drop, abs(edge[k]) * scale[k])
-            if drop >= best * (1.0 - TIE) and not (len(barred) and barred[features[c], b]):
+            if drop >= best * (1.0 - STUMP_TIE) and not (len(barred) and barred[features[c], b]):
                 best_bin[c] = b
                 break
 
@@ -152,7 +152,7 @@ def scan_sides(histogram, features, n_bins, total, scale, best_drop, best_bin):
                 m = n_outputs + k
                 drop += side_drop(left[k] * scale[k], left[m] * scale[m])
                 drop += side_drop((total[k] - left[k]) * scale[k], (total[m] - left[m]) * scale[m])
-            if drop > best * (1.0 + TIE):
+            if drop > best * (1.0 + STUMP_TIE):
                 best = drop
                 where = b
         best_drop[c] = best

@@ -13,7 +13,7 @@ from minrisk._kernels import _exponential, fixed, grow, guess_averse, node, scor
 from minrisk._kernels._dtypes import COUNT_BITS, FLOAT_BITS, SUM_BITS
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, unfixed
-from minrisk._kernels.grow import SKETCH, Growing, draw_directions
+from minrisk._kernels.grow import SKETCH, GrowthState, draw_directions
 from minrisk._kernels.grow import grow as grow_tree
 from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
 from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, tree_columns
@@ -23,8 +23,8 @@ FEW_BITS = np.int64(COUNT_BITS)  # of one type with a number from Python, which 
 BY_SKETCH = np.int64(SKETCH)
 
 
-class Given(NamedTuple):
-    """The rows, and which of them are learnt from."""
+class TrainingRows(NamedTuple):
+    """The rows, and which of them are learnt from; no round changes them."""
 
     X_binned: np.ndarray
     n_bins: np.ndarray
@@ -77,7 +77,7 @@ class Space(NamedTuple):
     lists: tuple[np.ndarray, ...]
     order: np.ndarray
     spare: np.ndarray
-    tree: Growing
+    tree: GrowthState
 
 
 @part

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from minrisk.boosting.monitors import ProgressBar
     from minrisk.data.binning import Binner
     from minrisk.model.links import Link
-    from minrisk.rows.base import RowCosts, Rows
+    from minrisk.rows.base import Rows
+    from minrisk.rows.costs import RowCosts
 
 
-class Prepared(NamedTuple):
+class TrainingData(NamedTuple):
     """Training data in the loop's terms."""
 
     binner: Binner
@@ -63,7 +64,7 @@ class RecipeClassifier(BoostedClassifier):
 
     def _prepare(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
-    ) -> Prepared:
+    ) -> TrainingData:
         """Labels, costs, bins, recipe and rows of both parts; sets the attributes that do not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
         from minrisk.rows.factory import make_rows
@@ -82,7 +83,7 @@ class RecipeClassifier(BoostedClassifier):
         if validating is not None:
             others = in_loss.at(validating)
             validation = make_rows(recipe.requires, X, validating, binner, others, workers, False, **options)
-        return Prepared(binner, recipe, rows, validation, of_rows)
+        return TrainingData(binner, recipe, rows, validation, of_rows)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""
@@ -105,7 +106,7 @@ class RecipeClassifier(BoostedClassifier):
             return 0
         return super()._draw_seed()
 
-    def _boost(self, data: Prepared, goes_on: bool, bar: ProgressBar) -> None:
+    def _boost(self, data: TrainingData, goes_on: bool, bar: ProgressBar) -> None:
         """Run the rounds and keep what they made, or a constant where they made nothing better."""
         from minrisk.boosting.loop import Progress, boost, constant
         from minrisk.boosting.monitors import EarlyStopping, RiskHistory
@@ -157,7 +158,7 @@ class RecipeClassifier(BoostedClassifier):
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
         """Whether a constant is to answer: no round counts, or scores decide no better about the training rows."""
-        from minrisk.rows.base import constant_is_better
+        from minrisk.rows.costs import constant_is_better
 
         return unborn or constant_is_better(risk, costs)
 

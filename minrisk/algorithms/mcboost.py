@@ -3,21 +3,21 @@
 O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass
 Boosting", ICML 2014.
 
-===============================  =================================  ============================
+===============================  =================================  =================================
 paper                            here                               where
-===============================  =================================  ============================
+===============================  =================================  =================================
 y_k, codewords                   ``simplex_codewords``              `minrisk.losses.codewords`
 S_k = 1/2 <y_k, f>, Eq. (23)     ``scores``                         rows
 GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.losses.guess_averse`
-L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.guessing`
+L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.not_guess_averse`
 L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
-w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.along`
+w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.loss_lines`
 g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.base`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
 Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.decisions`
 Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
-===============================  =================================  ============================
+===============================  =================================  =================================
 
 f lives in R^(K-1) and is updated as f_r += alpha g; here the scores S are, S += alpha g(x) (1/2 y^r) with y^r the r-th
 coordinates of the K codewords, which is the same and needs no decoding.
@@ -41,7 +41,7 @@ from minrisk.validation import Choice, Depth, Rule, n_drawn
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
     from minrisk.losses.base import JointLoss
-    from minrisk.rows.base import RowCosts
+    from minrisk.rows.costs import RowCosts
 
 
 class Regressor(NamedTuple):
@@ -209,7 +209,7 @@ class MCBoostClassifier(RecipeClassifier):
 
     # -- training ------------------------------------------------------------------------------------------------
     def _costs_in_loss(self, costs: RowCosts) -> RowCosts:
-        from minrisk.rows.base import RowCosts
+        from minrisk.rows.costs import RowCosts
 
         if self.loss != "mc":
             return costs
@@ -218,7 +218,7 @@ class MCBoostClassifier(RecipeClassifier):
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
-        from minrisk.learners.directed import Directed
+        from minrisk.learners.directed import DirectedLearners
         from minrisk.losses.codewords import simplex_codewords
         from minrisk.steps.line_search import LineSearch
 
@@ -228,7 +228,7 @@ class MCBoostClassifier(RecipeClassifier):
         along = np.ascontiguousarray(0.5 * simplex_codewords(costs.table.shape[1]).T)  # Eq. (23)
         return Recipe(
             loss=loss,
-            family=Directed(self._regression(thresholds), self.weighting),
+            family=DirectedLearners(self._regression(thresholds), self.weighting),
             solver=LineSearch(),
             learning_rate=self.learning_rate,
             subsample=self.subsample,
@@ -238,7 +238,7 @@ class MCBoostClassifier(RecipeClassifier):
 
     def _loss(self) -> JointLoss:
         from minrisk.losses.guess_averse import GuessAverseLoss
-        from minrisk.losses.guessing import GuessingLoss
+        from minrisk.losses.not_guess_averse import GuessingLoss
 
         if self.loss in ("ls", "lt"):
             return GuessingLoss(self.loss)
@@ -248,9 +248,9 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.learners.directed import Lines, RegressionTrees
 
         if self.estimator is not None:
-            from minrisk.learners.plugged import PluggedRegression
+            from minrisk.learners.scikit_regressors import ScikitRegressors
 
-            return PluggedRegression(self.estimator)
+            return ScikitRegressors(self.estimator)
         if self.weak_learner == "linear":
             return Lines()
         return RegressionTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from minrisk.steps.base import StepSolver
 
 EACH_ROUND = "each round"
-SMOOTHING = 1e-3
+SIGN_SMOOTHING = 1e-3  # of responses -1 and +1, as a share of what can still be lost: see docs/developers/design.md
 
 
 class Constant(NamedTuple):
@@ -229,7 +229,7 @@ class REBELClassifier(RecipeClassifier):
             loss=coupled_loss(costs, self.loss, self.offset),
             family=self._family(thresholds),
             solver=self._solver(),
-            smoothing=SMOOTHING if self.smoothing is None else self.smoothing,
+            smoothing=SIGN_SMOOTHING if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,

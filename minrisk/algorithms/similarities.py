@@ -43,9 +43,9 @@ from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_r
 
 if TYPE_CHECKING:
     from minrisk.data.binning import Binner
-    from minrisk.rows.base import RowCosts
+    from minrisk.rows.costs import RowCosts
 
-SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are near 0 for most rows
+RESPONSE_SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are near 0 for most rows
 
 
 class LocalizedSimilaritiesClassifier(RecipeClassifier):
@@ -274,7 +274,7 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
             loss=coupled_loss(costs, self.loss, self.offset),
             family=Similarities(real, self.two_point, self.n_candidates),
             solver=NewtonStep() if real or self.loss != "exponential" else ClosedFormStep(),
-            smoothing=SMOOTHING[self.response] if self.smoothing is None else self.smoothing,
+            smoothing=RESPONSE_SMOOTHING[self.response] if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=self.fit_intercept,
             subsample=self.subsample,

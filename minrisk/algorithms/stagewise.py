@@ -9,7 +9,7 @@ paper                               here                                 where
 ==================================  ===================================  ==================================
 rho_ir, Eq. (2); losses (4), (7)    ``PairwiseLoss``                     `minrisk.losses.pairwise`
 u_ir, Eq. (11), (12)                ``edge``, ``odds``                   `minrisk._kernels.pairwise`
-h*, Eq. (10); step 2 of Alg. 1      ``MostViolated``                     `minrisk.learners.most_violated`
+h*, Eq. (10); step 2 of Alg. 1      ``MostViolatedTrees``                `minrisk.learners.most_violated`
 w_t, Eq. (13), (14)                 ``PairwiseStep``                     `minrisk.steps.penalised`
 0.01 on the selected class          ``SelectedStep``                     `minrisk.steps.penalised`
 W, Eq. (5), (7), by columns         ``CorrectiveStep``                   `minrisk.steps.penalised`
@@ -36,7 +36,7 @@ from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 if TYPE_CHECKING:
     import numpy as np
 
-    from minrisk.rows.base import RowCosts
+    from minrisk.rows.costs import RowCosts
 
 _RULES: Mapping[str, Rule] = {
     "loss": Choice(("exponential", "logistic")),
@@ -350,14 +350,14 @@ def _check_decisions(model: Any) -> None:
 def _recipe(model: Any, thresholds: tuple[FloatArray, ...], solver: Any, bound: float) -> Any:
     """What the two have in common; `bound` is what no constraint may exceed."""
     from minrisk.boosting.loop import Recipe
-    from minrisk.learners.most_violated import MostViolated
+    from minrisk.learners.most_violated import MostViolatedTrees
     from minrisk.losses.pairwise import PairwiseLoss
 
     _check_decisions(model)
     depth = 1 if model.weak_learner == "stump" else model.max_depth
     return Recipe(
         loss=PairwiseLoss(model.loss),
-        family=MostViolated(depth, thresholds, bound, model.tol),
+        family=MostViolatedTrees(depth, thresholds, bound, model.tol),
         solver=solver,
         max_features=n_drawn(model.max_features, len(thresholds)),
     )

@@ -14,8 +14,8 @@ import numpy as np
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.boosting.compiled import round_rule
 from minrisk.boosting.monitors import Monitor, RoundInfo
-from minrisk.costs.units import LARGEST
-from minrisk.learners.base import Found, LearnerFamily, Round, Term
+from minrisk.costs.units import LARGEST_FLOAT
+from minrisk.learners.base import FittedLearners, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.trees import CONSTANT, Tree
@@ -27,7 +27,7 @@ LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
 
 
-class Made(NamedTuple):
+class RoundResult(NamedTuple):
     """What a round has made."""
 
     terms: tuple[Term, ...]  # that it adds
@@ -147,7 +147,7 @@ def boost(
     def mean_loss(totals: Totals) -> float:
         """In stated costs, which may be near the end of float64 where the loss is beyond it."""
         mean = math.exp(totals.log_scale) * _total(totals.value) * share / facts.weight
-        return min(facts.constant + mean * facts.unit, LARGEST)
+        return min(facts.constant + mean * facts.unit, LARGEST_FLOAT)
 
     progress = start or Progress(log_scale=facts.log_scale)
     if progress.diverged:
@@ -173,14 +173,14 @@ def boost(
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe, n_rounds - len(progress.trees) // recipe.learners_per_round)
     watched = not all(getattr(monitor, "counts_only", False) for monitor in monitors)
-    unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[Made]()
+    unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[RoundResult]()
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         if progress.losses[-1] < recipe.target_loss:
             break
         if not ahead and whole:
             last = min(n_rounds, t + MOST_AHEAD) if unwatched else t + 1
             made = whole(totals, [_mixed(seed, later) for later in range(t, last)])
-            ahead.extend(Made((Term(tree, vectors),), (), after) for tree, vectors, after in made)
+            ahead.extend(RoundResult((Term(tree, vectors),), (), after) for tree, vectors, after in made)
         elif not ahead:
             ahead.extend(_round(rows, recipe, progress, totals, floors, seed))
         if not ahead:
@@ -231,7 +231,7 @@ def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:
 
 def _round(
     rows: Rows, recipe: Recipe, progress: Progress, totals: Totals, floors: FloatArray | None, seed: int
-) -> list[Made]:
+) -> list[RoundResult]:
     """The next round; nothing if no step lowers the loss."""
     t = len(progress.trees) // recipe.learners_per_round
     in_bag, features = _draw(rows, recipe, seed, t)
@@ -249,7 +249,7 @@ def _round(
         corrections += _correct(rows, progress, found.step.changes)
         terms += _advance(rows, found, recipe.learning_rate)
         totals = rows.gradients(recipe.loss, totals.next_log_scale)
-    return [Made(tuple(terms), tuple(corrections), totals)] if moved else []
+    return [RoundResult(tuple(terms), tuple(corrections), totals)] if moved else []
 
 
 def _total(values: FloatArray) -> float:
@@ -257,7 +257,7 @@ def _total(values: FloatArray) -> float:
     return float(sum(values.tolist()))
 
 
-def _advance(rows: Rows, found: Found, learning_rate: float) -> tuple[Term, ...]:
+def _advance(rows: Rows, found: FittedLearners, learning_rate: float) -> tuple[Term, ...]:
     """Move the rows along the learners found; of one alone the response is there already."""
     terms = found.terms(learning_rate)
     for term in terms:

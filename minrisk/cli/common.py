@@ -58,7 +58,7 @@ def _encoding(context: click.Context, option: click.Parameter, value: str | None
     return value
 
 
-OPTIONS = (
+TABLE_OPTIONS = (
     click.option("--delimiter", metavar="MARK", callback=_delimiter,
                  help="What separates the cells of CSV files: one character, or tab. Default: found out."),
     click.option("--decimal", type=click.Choice([".", ","]),
@@ -81,7 +81,7 @@ def as_column(context: click.Context, option: click.Parameter, value: Any) -> An
 
 def dialect_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options above."""
-    for option in reversed(OPTIONS):
+    for option in reversed(TABLE_OPTIONS):
         command = option(command)
     return command
 

@@ -50,11 +50,11 @@ def _check_folder(out: Path) -> None:
 def _save(study: Study, out: Path) -> dict[Path, str]:
     """Write the model and, where matplotlib is installed, the pictures; returns the method that each is of."""
     from minrisk import save
-    from minrisk.demo import BY_ROUND, SHOWN
+    from minrisk.demo import METHOD_BY_ROUND, SHOWN_METHOD
 
     model = out / "digits.minrisk"
     save(study.model, model)
-    files = {model: SHOWN}
+    files = {model: SHOWN_METHOD}
     try:
         import matplotlib
     except ImportError:
@@ -65,7 +65,7 @@ def _save(study: Study, out: Path) -> dict[Path, str]:
 
     curve = RiskCurveDisplay.from_estimator(study.by_round)
     confusion = CostConfusionDisplay.from_predictions(study.y_test, study.decided, study.model.cost_)
-    pictures = (("costly-confusions.png", confusion, SHOWN), ("risk-per-round.png", curve, BY_ROUND))
+    pictures = (("costly-confusions.png", confusion, SHOWN_METHOD), ("risk-per-round.png", curve, METHOD_BY_ROUND))
     for name, display, method in pictures:
         _save_picture(display.figure_, out / name)
         files[out / name] = method

@@ -25,7 +25,7 @@ from minrisk.cli.common import (
     quoted,
     tell_table,
 )
-from minrisk.cli.methods import METHODS, as_options, check_given, method_options
+from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
@@ -82,7 +82,7 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
 
     from minrisk import algorithms
 
-    estimator = getattr(algorithms, METHODS[method])
+    estimator = getattr(algorithms, ESTIMATORS[method])
     model = estimator(cost, n_jobs=n_jobs, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
     start = time.perf_counter()
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from minrisk._typing import FloatArray
 
 SHORT, ROOM = 12, 20  # characters: labels are folded to no less, values beside their names have no less
-BARS, BLOCKS = "▁▂▃▄▅▆▇█", 20
+BARS, BLOCKS = "▁▂▃▄▅▆▇█", 20  # of a curve, by height; characters of the longest bar
 
 
 class _Console(Console):

@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
 
-METHODS = {  # the first is the default
+ESTIMATORS = {  # by the method that the command line names; the first is the default
     "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "similarities": "LocalizedSimilaritiesClassifier",
     "stagewise": "StagewiseMCBoostClassifier", "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
 }  # fmt: skip
@@ -34,7 +34,7 @@ class MethodOption(click.Option):
     def __init__(self, names: list[str], *, defaults: Mapping[str, Any], help: str, **more: Any) -> None:
         self.defaults = defaults
         self.owners = " or ".join(defaults)
-        only = "" if len(defaults) == len(METHODS) else f" Only with --method {self.owners}."
+        only = "" if len(defaults) == len(ESTIMATORS) else f" Only with --method {self.owners}."
         super().__init__(names, default=None, help=help + only, **more)
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
@@ -60,8 +60,8 @@ class MethodOption(click.Option):
         return extra
 
 
-OPTIONS = (
-    click.option("--method", type=click.Choice(list(METHODS)), default=next(iter(METHODS)), show_default=True,
+METHOD_OPTIONS = (
+    click.option("--method", type=click.Choice(list(ESTIMATORS)), default=next(iter(ESTIMATORS)), show_default=True,
                  is_eager=True,
                  help="What is trained: minrisk, the project's own MinRiskClassifier; rebel, the REBELClassifier of "
                       "Appel et al.; similarities, comparisons with training points by Appel and Perona; stagewise or "
@@ -128,7 +128,7 @@ def check_given(method: str, given: Mapping[str, Any]) -> None:
     """
     from minrisk import algorithms
 
-    rules = getattr(algorithms, METHODS[method])._rules
+    rules = getattr(algorithms, ESTIMATORS[method])._rules
     for name, value in given.items():
         if not rules[name].accepts(value):
             option = "--" + name.replace("_", "-")
@@ -143,7 +143,7 @@ def as_options(message: str, names: Iterable[str]) -> str:
     >>> as_options("MCBoostClassifier needs loss='mc', or max_depth=3.", ["loss", "max_depth"])
     '--method mcboost needs --loss mc, or --max-depth 3.'
     """
-    for method, name in METHODS.items():
+    for method, name in ESTIMATORS.items():
         message = re.sub(rf"\b{name}\b", f"--method {method}", message)
     parameter = rf"\b({'|'.join(names)})=('?)([\w.]*\w)\2"
     return re.sub(parameter, lambda found: f"--{found[1].replace('_', '-')} {found[3]}", message)
@@ -151,6 +151,6 @@ def as_options(message: str, names: Iterable[str]) -> str:
 
 def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options above, in their order."""
-    for option in reversed(OPTIONS):
+    for option in reversed(METHOD_OPTIONS):
         command = option(command)
     return command

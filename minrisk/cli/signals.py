@@ -1,8 +1,8 @@
 """Signals that ask to stop: Ctrl-C, SIGTERM, the end of the terminal, Ctrl-Break.
 
 The command says in one line that it was stopped and ends with 128 and the signal's number, as shells report it. Until
-then everything is tidied up as after an error; a finished fit is written first. What does not end in `GRACE` seconds is
-ended, and a second signal ends the process at once: files are written so that this harms none.
+then everything is tidied up as after an error; a finished fit is written first. What does not end within
+`GRACE_SECONDS` is ended, and a second signal ends the process at once: files are written so that this harms none.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from types import FrameType
 
 from minrisk.cli.streams import flush, note, say
 
-NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where the system has them
-GRACE = 4.0  # seconds
+SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where the system has them
+GRACE_SECONDS = 4.0  # until what does not end by itself is ended: who waits longer takes it for stuck
 
 
-class Stopped(BaseException):
+class StopSignal(BaseException):
     """Somebody asked to stop."""
 
     def __init__(self, number: int) -> None:
@@ -45,12 +45,12 @@ def _stop(number: int, frame: FrameType | None = None) -> None:
         _State.pending = number
         return
     _thread.start_new_thread(_end, (128 + number,))  # threading's locks may be held by what was interrupted
-    raise Stopped(number)
+    raise StopSignal(number)
 
 
 def _end(code: int) -> None:
     """End the process although something goes on: a kernel, other threads, or code that lost the exception."""
-    time.sleep(GRACE)
+    time.sleep(GRACE_SECONDS)
     if not _State.said:
         with suppress(OSError):
             os.write(2, b"minrisk: stopped.\n")
@@ -73,14 +73,14 @@ def finishing(what: str) -> Iterator[None]:
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Let signals stop the block, which is all that the process does, as errors do."""
-    numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, name)]
     asked = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has it
     with suppress(ValueError):  # not the main thread
         for number in asked:
             signal.signal(number, _stop)
     try:
         yield
-    except Stopped as stop:
+    except StopSignal as stop:
         _State.said = True
         with suppress(OSError, ValueError):
             say("minrisk: stopped.", err=True)

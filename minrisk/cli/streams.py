@@ -16,7 +16,7 @@ from typing import Any
 from minrisk._printable import printable
 
 HANDLER = "minrisk.plain"
-LONGEST = 2000  # characters of a message
+LONGEST_MESSAGE = 2000  # characters of a message
 ALIKE = str.maketrans({
     "█": "#", "▁": "_", "▂": ".", "▃": "-", "▄": "~", "▅": "=", "▆": "+", "▇": "*", "·": ".", "–": "-", "→": ">",
     "…": "...", "−": "-", "─": "-", "━": "-", "\u2019": "'", "\u00a0": " ", "\u202f": " ",
@@ -66,7 +66,7 @@ def note(message: str) -> None:
 def one_line(message: str) -> str:
     """A message as it may be shown, without the middle of one that goes on and on."""
     line = printable(" ".join(message.split()))
-    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]}…{line[-LONGEST // 2 :]}"
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE // 2]}…{line[-LONGEST_MESSAGE // 2 :]}"
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -21,11 +21,11 @@ import numpy as np
 
 Labels = tuple[Any, ...]
 
-_SHOWN = 8  # labels listed in a message before "..."
+_SHOWN_LABELS = 8  # labels listed in a message before "..."
 _REFER = re.compile(r"refer(?:_([1-9]\d{0,3}))?")  # default names of decisions that are no class, as texts
 _BELOW_ZERO = re.compile(r"-[1-9]\d{0,15}")
 _TRUTHS = ("true", "false")
-_WHOLE = re.compile(r"-?[1-9]\d{0,15}|0")
+_WHOLE_NUMBER = re.compile(r"-?[1-9]\d{0,15}|0")  # a label that is one, as a text
 
 
 def as_labels(labels: Any, what: str = "classes") -> Labels:
@@ -263,7 +263,7 @@ def named_beside(decisions: Labels, rows: Labels, classes: Labels) -> Labels:
             number = label
             if isinstance(label, str) and (rank := refer_rank(label, rows)):
                 number = refer_numbers(rank, (*rows, *classes))[-1]
-            elif isinstance(label, str) and _WHOLE.fullmatch(label):
+            elif isinstance(label, str) and _WHOLE_NUMBER.fullmatch(label):
                 number = int(label)
             found.append(label if number in known or (number is not label and number in given) else number)
             known.add(found[-1])
@@ -288,8 +288,8 @@ def listed(labels: Sequence[Any]) -> str:
     >>> listed(range(100))
     '[0, 1, 2, 3, 4, 5, 6, 7, ... (100 in all)]'
     """
-    shown = [repr(label) for label in labels[:_SHOWN]]
-    if len(labels) > _SHOWN:
+    shown = [repr(label) for label in labels[:_SHOWN_LABELS]]
+    if len(labels) > _SHOWN_LABELS:
         shown.append(f"... ({len(labels)} in all)")
     return f"[{', '.join(shown)}]"
 

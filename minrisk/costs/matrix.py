@@ -15,7 +15,7 @@ from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, match_labels, named_beside, refer_labels
 from minrisk.costs.tables import Table, avoidable, check_cells, check_diagonal, is_labelled, parse
 
-_SHOWN = 10  # rows and columns of a repr before "..."
+_SHOWN_ROWS = 10  # rows and columns of a repr before "..."
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -177,7 +177,7 @@ class CostMatrix:
 
     def __repr__(self) -> str:
         n_classes, n_decisions = self.shape
-        rows, columns = min(n_classes, _SHOWN), min(n_decisions, _SHOWN)
+        rows, columns = min(n_classes, _SHOWN_ROWS), min(n_decisions, _SHOWN_ROWS)
         header = [printable(str(label)) for label in (self.decisions or range(n_decisions))[:columns]]
         names = [printable(str(label)) for label in (self.classes or range(n_classes))[:rows]]
         lines = [["", *header]]

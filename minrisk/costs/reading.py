@@ -13,7 +13,7 @@ from minrisk.costs.labels import Labels, as_labels, listed, match_labels, named_
 from minrisk.costs.matrix import CostMatrix, of_checked
 from minrisk.costs.tables import as_numbers, check_cells, column_names, is_frame, is_labelled, parse, unnamed
 
-NAMED = (  # what to do where costs per row are of more classes than there are rows of
+NAME_THE_COLUMNS = (  # what to do where costs per row are of more classes than there are rows of
     "give a row of costs per sample in a DataFrame whose columns are the decisions, or name all classes in the "
     "estimator's cost, as costs.uniform([...]) does"
 )
@@ -282,7 +282,7 @@ def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
         first = places[-1] + 1
     raise ValueError(
         f"cost given per sample has {table.shape[1]} columns without labels for the classes {listed(classes)}, which "
-        f"cost nothing in the columns {listed(places)}, as if y lacked a class: {NAMED}."
+        f"cost nothing in the columns {listed(places)}, as if y lacked a class: {NAME_THE_COLUMNS}."
     )
 
 
@@ -394,7 +394,7 @@ def own_rows(cost: Any, codes: IntArray, classes: Labels) -> FloatArray:
 
 
 def row_matrices(
-    cost: Any, n_samples: int, classes: Labels, n_decisions: int, instead: str = NAMED
+    cost: Any, n_samples: int, classes: Labels, n_decisions: int, instead: str = NAME_THE_COLUMNS
 ) -> FloatArray:
     """Check a cost matrix for every sample, (n, K, D); D is `n_decisions`, or K or more.
 

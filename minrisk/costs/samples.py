@@ -20,7 +20,15 @@ from minrisk.costs.labels import (
     refer_texts,
 )
 from minrisk.costs.matrix import CostMatrix
-from minrisk.costs.reading import NAMED, as_cost, column_labels, is_per_row, is_per_row_and_class, own_rows, row_costs
+from minrisk.costs.reading import (
+    NAME_THE_COLUMNS,
+    as_cost,
+    column_labels,
+    is_per_row,
+    is_per_row_and_class,
+    own_rows,
+    row_costs,
+)
 from minrisk.costs.tables import as_numbers, is_labelled
 from minrisk.costs.units import check_weights
 from minrisk.data.label_cells import check_labels
@@ -42,7 +50,7 @@ class Samples(NamedTuple):
     weight: FloatArray | None  # (n,)
 
 
-class _Coded(NamedTuple):
+class _CodedLabels(NamedTuple):
     """y as positions among the distinct labels it holds."""
 
     labels: list[Any]
@@ -68,9 +76,10 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
             raise ValueError(
                 f"labels must be given for a matrix of costs per sample with {np.shape(cost)[1]} rows when the classes "
                 f"that occur are {listed(classes)}: pass labels=[...], the classes in the order of the rows, or "
-                f"{NAMED}."
+                f"{NAME_THE_COLUMNS}."
             )
-        own = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", NAMED)
+        places = match_labels(truth.labels, classes)
+        own = _positions(truth, places, classes, "y_true", "classes (rows)", NAME_THE_COLUMNS)
         values, decisions = row_costs(own_rows(cost, own, classes), n, classes, own)
     elif per_row:
         classes = given if given is not None else _classes_of_columns(cost, truth, occurring, referrals)
@@ -81,7 +90,7 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         values = 1.0 - np.eye(len(classes))
     else:
         values, classes, decisions = _class_costs(cost, given, occurring, truth)
-    way = NAMED if per_row else IN_COST
+    way = NAME_THE_COLUMNS if per_row else IN_COST
     rows = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", way)
     columns = np.zeros(n, dtype=np.int64)
     if decided is not None:
@@ -99,7 +108,7 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
 
 
 def _class_costs(
-    cost: Any, given: Labels | None, occurring: Labels, truth: _Coded
+    cost: Any, given: Labels | None, occurring: Labels, truth: _CodedLabels
 ) -> tuple[FloatArray, Labels, Labels]:
     """Return one row of costs per class, with the labels of rows and columns."""
     matrix = CostMatrix(cost) if is_labelled(cost) else cost
@@ -122,7 +131,7 @@ def _class_costs(
     return aligned.values, aligned.classes, aligned.decisions
 
 
-def _classes_of_columns(cost: Any, truth: _Coded, occurring: Labels, referrals: Labels) -> Labels:
+def _classes_of_columns(cost: Any, truth: _CodedLabels, occurring: Labels, referrals: Labels) -> Labels:
     """Return the classes for one row of costs per sample, or ask for ``labels`` where they are unclear."""
     found = tuple(sorted(truth.labels, key=occurring.index))
     if column_labels(cost, found) is not None:
@@ -138,7 +147,7 @@ def _classes_of_columns(cost: Any, truth: _Coded, occurring: Labels, referrals: 
     return classes
 
 
-def _referrals(occurring: Labels, truth: _Coded) -> Labels:
+def _referrals(occurring: Labels, truth: _CodedLabels) -> Labels:
     """Return those labels that are the names minrisk gives to decisions after the classes."""
     named = [label for label in occurring if isinstance(label, str) and refer_rank(label, ())]
     texts = refer_texts(len(named))
@@ -151,7 +160,7 @@ def _referrals(occurring: Labels, truth: _Coded) -> Labels:
     return found
 
 
-def _occurring(truth: _Coded, decided: _Coded | None) -> Labels:
+def _occurring(truth: _CodedLabels, decided: _CodedLabels | None) -> Labels:
     """Return the sorted distinct labels of y_true and y_pred (strings last where both kinds occur)."""
     found = list(truth.labels)
     if decided is not None:
@@ -168,7 +177,7 @@ def _occurring(truth: _Coded, decided: _Coded | None) -> Labels:
             return (*sorted(others, key=repr), *strings)
 
 
-def _coded(y: Any, name: str) -> _Coded:
+def _coded(y: Any, name: str) -> _CodedLabels:
     """Return y as positions among its distinct labels, without sorting where that can be helped."""
     values = column_or_1d(check_labels(y, name, any_kind=True))
     if len(values) == 0:
@@ -181,19 +190,19 @@ def _coded(y: Any, name: str) -> _Coded:
         if high - low < _DENSE * len(values) and high < 2**62:
             shifted = values.astype(np.int64) - low
             present = np.bincount(shifted) > 0
-            return _Coded((np.flatnonzero(present) + low).tolist(), (np.cumsum(present) - 1)[shifted])
+            return _CodedLabels((np.flatnonzero(present) + low).tolist(), (np.cumsum(present) - 1)[shifted])
     if values.dtype.kind in "biuf":
         distinct, codes = np.unique(values, return_inverse=True)
-        return _Coded(distinct.tolist(), codes)
+        return _CodedLabels(distinct.tolist(), codes)
     items = list(values) if values.dtype.kind == "M" else values.tolist()  # dates as `as_labels` has them
     position = {label: i for i, label in enumerate(dict.fromkeys(items))}
-    return _Coded(
+    return _CodedLabels(
         list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items))
     )
 
 
 def _positions(
-    coded: _Coded, places: list[int], labels: Labels, name: str, what: str, way: str = IN_COST
+    coded: _CodedLabels, places: list[int], labels: Labels, name: str, what: str, way: str = IN_COST
 ) -> IntArray:
     """Return y as positions among ``labels``, (n,), where its distinct labels have these places."""
     found = np.array(places, dtype=np.int64)

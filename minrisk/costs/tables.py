@@ -18,8 +18,9 @@ from minrisk._printable import short
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, label_text, listed, match_labels
 
-_ROWS = "the true classes (rows) of cost"
-_COLUMNS = "the decisions (columns) of cost"
+# what messages call the labels of either side
+_TRUE_CLASSES = "the true classes (rows) of cost"
+_DECISIONS = "the decisions (columns) of cost"
 
 
 class Table(NamedTuple):
@@ -48,9 +49,9 @@ def is_series(values: Any) -> bool:
 def column_names(cost: Any) -> Labels | None:
     """Return the labels of the columns of a pandas, polars or Arrow table, None for an array."""
     if is_frame(cost):
-        return frame_labels(cost.columns, _COLUMNS)
+        return frame_labels(cost.columns, _DECISIONS)
     named = getattr(cost, "column_names", None) or (hasattr(cost, "to_numpy") and getattr(cost, "columns", None))
-    return as_labels(named, _COLUMNS) if named else None
+    return as_labels(named, _DECISIONS) if named else None
 
 
 def is_labelled(cost: Any) -> bool:
@@ -65,7 +66,7 @@ def parse(cost: Any) -> Table:
     if isinstance(cost, Mapping):
         return _from_mapping(cost)
     if is_frame(cost):
-        classes, decisions = frame_labels(cost.index, _ROWS), frame_labels(cost.columns, _COLUMNS)
+        classes, decisions = frame_labels(cost.index, _TRUE_CLASSES), frame_labels(cost.columns, _DECISIONS)
         return Table(as_numbers(cost, classes, decisions), classes, decisions)
     columns = column_names(cost)
     if columns is not None and columns != unnamed(len(columns)):
@@ -212,8 +213,8 @@ def _from_mapping(cost: Mapping[Any, Any]) -> Table:
                 f"cost given as a dict must be a dict of dicts {{true: {{decision: cost}}}}, "
                 f"got {type(row).__name__} for {label!r}: write {{{label!r}: {{decision: cost, ...}}}}."
             )
-    classes = as_labels(cost, _ROWS)
-    decisions = as_labels(dict.fromkeys(decision for row in cost.values() for decision in row), _COLUMNS)
+    classes = as_labels(cost, _TRUE_CLASSES)
+    decisions = as_labels(dict.fromkeys(decision for row in cost.values() for decision in row), _DECISIONS)
     values = np.empty((len(classes), len(decisions)))
     for i, row in enumerate(cost.values()):
         for j, decision in enumerate(decisions):

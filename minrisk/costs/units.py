@@ -12,10 +12,10 @@ import numpy as np
 from minrisk._typing import FloatArray
 from minrisk.data.frames import NUMBERS, is_missing, of_cells
 
-SMALLEST = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
+SMALLEST_SHARE = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
 LEAST_COUNT, MOST_COUNTS = 10, 1 << 16  # of units in the smallest number, and in the largest one, at most
-ROUNDING = 1e-9  # relative, within which a number is whole
-LARGEST = float(np.finfo(np.float64).max)  # that means of costs and losses are shown as where they are beyond it
+WHOLE_WITHIN = 1e-9  # relative, within which a number is whole
+LARGEST_FLOAT = float(np.finfo(np.float64).max)  # that means of costs and losses are shown as where they are beyond it
 LARGEST_COST = 2.0**64  # in units of those that are not whole
 FIRST = 100  # numbers that mostly tell at once that not all are whole
 
@@ -102,7 +102,7 @@ def relative_weights(weight: FloatArray) -> FloatArray:
     return np.asarray(weight if unit is not None and positive.min() == 1.0 else weight / positive.mean())
 
 
-def scaled(values: FloatArray, smallest: float = SMALLEST) -> tuple[FloatArray, int]:
+def scaled(values: FloatArray, smallest: float = SMALLEST_SHARE) -> tuple[FloatArray, int]:
     """Numbers >= 0 times 2**-exponent, the largest from 1 up to 2, and the exponent; below `smallest` they are 0."""
     exponent = int(np.frexp(values.max(initial=0.0))[1]) - 1
     found = np.ldexp(values, -exponent)  # exact, but for what is set to 0
@@ -111,9 +111,9 @@ def scaled(values: FloatArray, smallest: float = SMALLEST) -> tuple[FloatArray, 
 
 
 def unscaled(values: Any, exponent: int) -> Any:
-    """Means of `scaled` numbers as those of the numbers; at most `LARGEST`, beyond which only rounding leads."""
+    """Means of `scaled` numbers as those of the numbers; at most `LARGEST_FLOAT`, beyond which only rounding leads."""
     with np.errstate(over="ignore"):
-        return np.minimum(np.ldexp(values, exponent), LARGEST)
+        return np.minimum(np.ldexp(values, exponent), LARGEST_FLOAT)
 
 
 def whole_unit(positive: FloatArray) -> float | None:
@@ -129,4 +129,4 @@ def whole_unit(positive: FloatArray) -> float | None:
 
 
 def _whole(counts: FloatArray) -> bool:
-    return bool(np.all(np.abs(counts - np.rint(counts)) <= ROUNDING * counts))
+    return bool(np.all(np.abs(counts - np.rint(counts)) <= WHOLE_WITHIN * counts))

@@ -17,7 +17,7 @@ from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 
-SAMPLE = 200_000  # rows that quantiles are computed from, as many as scikit-learn's histogram boosting takes
+QUANTILE_ROWS = 200_000  # rows that quantiles are computed from, as many as scikit-learn's histogram boosting takes
 COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this size
 HALF_RANGE = np.finfo(np.float64).max / 2  # half a range beyond which its width is no float64
 UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
@@ -91,15 +91,15 @@ def fit_binner(
     if weight is not None and not np.all(weight > 0):
         rows = np.flatnonzero(weight > 0) if rows is None else rows[weight[rows] > 0]
     n_samples = len(X) if rows is None else len(rows)
-    if n_samples > SAMPLE:  # evenly spaced: the same whatever the seed
-        spaced = np.linspace(0, n_samples - 1, SAMPLE).astype(np.int64)
+    if n_samples > QUANTILE_ROWS:  # evenly spaced: the same whatever the seed
+        spaced = np.linspace(0, n_samples - 1, QUANTILE_ROWS).astype(np.int64)
         rows = spaced if rows is None else rows[spaced]
     of_rows = weight if weight is None or rows is None else weight[rows]
 
     def columns(group: tuple[int, int]) -> list[FloatArray]:
         return [_thresholds(values, of_rows, strategy, limit) for values in _columns(X, rows, *group)]
 
-    groups = (workers or Workers()).map(columns, _groups(min(n_samples, SAMPLE), X.shape[1]))
+    groups = (workers or Workers()).map(columns, _groups(min(n_samples, QUANTILE_ROWS), X.shape[1]))
     return Binner(tuple(t for group in groups for t in group))
 
 

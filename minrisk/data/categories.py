@@ -20,14 +20,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk.data.frames import Coded, Column, Frame, described, is_missing
-from minrisk.data.kept import KEPT, is_kept, shown
+from minrisk.data.frames import CodedCells, Column, Frame, described, is_missing
+from minrisk.data.kept import KEPT_NUMBERS, is_kept, shown
 from minrisk.data.label_cells import is_label
 from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
 
 FEW_VALUES = 10  # of which each has a column
-FOLDS = 5  # of training rows; shares are those of the four others
-NAMED = {  # how the categories of a column become texts
+CATEGORY_FOLDS = 5  # of training rows; shares are those of the four others
+CATEGORIES_AS_TEXTS = {  # how the categories of a column become texts
     "pandas": "X[{name!r}] = X[{name!r}].cat.rename_categories(str)",
     "polars": "pl.col({name!r}).cast(pl.String).cast(pl.Categorical)",
     "arrow": 'X.column({name!r}).cast("string").dictionary_encode()',
@@ -183,16 +183,16 @@ def _check_values(values: list[Any], column: Column) -> None:
     """Refuse categories that are neither numbers nor texts, which no model file could keep."""
     for value in values:
         if not is_label(value):
-            way = NAMED[column.kind].format(name=column.name)
+            way = CATEGORIES_AS_TEXTS[column.kind].format(name=column.name)
             raise ValueError(
                 f"X must hold categories that are numbers or texts, got {described(value)[0]} in column "
                 f"{column.name!r} ({str(value)!r}): make texts of them, {way}."
             )
         if not is_kept(value):
-            way = NAMED[column.kind].format(name=column.name)
+            way = CATEGORIES_AS_TEXTS[column.kind].format(name=column.name)
             raise ValueError(
-                f"X must hold categories that are texts or {KEPT}, got {shown(value)} in column {column.name!r}, which "
-                f"no model file could keep: make texts of them, {way}."
+                f"X must hold categories that are texts or {KEPT_NUMBERS}, got {shown(value)} in column "
+                f"{column.name!r}, which no model file could keep: make texts of them, {way}."
             )
 
 
@@ -201,7 +201,7 @@ def _place(value: Any) -> tuple[int, Any]:
     return (1, str(value)) if isinstance(value, str) else (0, value)
 
 
-def _recoded(given: Coded, values: tuple[Any, ...]) -> FloatArray:
+def _recoded(given: CodedCells, values: tuple[Any, ...]) -> FloatArray:
     """The place of each cell's value among these; NaN for what is not among them."""
     place = {value: k for k, value in enumerate(values)}
     code = np.array([*(place.get(value, np.nan) for value in given.values), np.nan], dtype=np.float64)
@@ -216,7 +216,7 @@ class _Groups(NamedTuple):
     first: IntArray  # (G,) a row of each
     mass: FloatArray  # (G,)
     copies: FloatArray  # (G,)
-    placed: FloatArray  # (G, FOLDS) of them in each fold
+    placed: FloatArray  # (G, CATEGORY_FOLDS) of them in each fold
 
     @classmethod
     def of(cls, X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None) -> Self:
@@ -238,7 +238,8 @@ class _Groups(NamedTuple):
         start = np.flatnonzero(first_of_equals(place[order], key[order]))
         copies = np.add.reduceat(copies[order], start)
         last = np.cumsum(copies)
-        before, after = (np.ceil((end[:, None] - np.arange(FOLDS)) / FOLDS) for end in (last - copies, last))
+        ends = (last - copies, last)
+        before, after = (np.ceil((end[:, None] - np.arange(CATEGORY_FOLDS)) / CATEGORY_FOLDS) for end in ends)
         number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
         mass = np.add.reduceat(weight[order], start)
         return cls(rows[order], number, rows[order[start]], mass, copies, after - before)
@@ -247,7 +248,7 @@ class _Groups(NamedTuple):
 def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Groups) -> tuple[FloatArray, FloatArray]:
     """Shares of the classes in each row of a table, (n_rows, m), and for each training row without its fold, (n, m)."""
     K, value = int(label.max()) + 1, rows[groups.first]
-    counts = np.zeros((FOLDS, n_rows, K))
+    counts = np.zeros((CATEGORY_FOLDS, n_rows, K))
     for part, placed in zip(counts, groups.placed.T, strict=True):
         np.add.at(part, (value, label[groups.first]), groups.mass * placed / groups.copies)
     total = counts.sum(axis=0)

@@ -12,10 +12,10 @@ from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 
 NORMAL_IQR = 1.3489795003921634  # interquartile range of a standard normal
-FLAT = 1e-12  # deviation, as a share of the largest value, that is rounding
-WIDEST = 33_000  # features of which a sum of squares of 0..255 fits int32
+CONSTANT_DEVIATION = 1e-12  # of a feature's largest value: a smaller deviation is rounding, and the feature constant
+INT32_FEATURES = 33_000  # features: sums of fewer squares of 0..255 fit int32
 FARTHEST = 1e130  # of a coordinate from 0: squares of new points' coordinates must not overflow
-LARGEST, SMALLEST = 1e100, 1e-100  # extents beyond which squares could overflow or vanish
+LARGEST_EXTENT, SMALLEST_EXTENT = 1e100, 1e-100  # extents of features beyond which squares overflow or vanish
 
 
 class Units(NamedTuple):
@@ -47,8 +47,8 @@ class Units(NamedTuple):
             fill[j] = middle * top
             if scaling != "none":
                 center[j] = middle * top
-                scale[j] = spread * top if spread > FLAT else 1.0
-        if scaling == "none" and not SMALLEST < extent < LARGEST:
+                scale[j] = spread * top if spread > CONSTANT_DEVIATION else 1.0
+        if scaling == "none" and not SMALLEST_EXTENT < extent < LARGEST_EXTENT:
             scale[:] = np.ldexp(1.0, int(np.frexp(extent)[1]) - 1) if extent > 0.0 else 1.0
         return cls(center, scale, fill)
 
@@ -83,7 +83,7 @@ class Points:
         """Points of raw rows (n, d)."""
         small = X.dtype == np.uint8 and units.trivial
         Z = X if small else units.apply(X)
-        whole = Z.shape[1] < WIDEST and (small or is_whole(Z))
+        whole = Z.shape[1] < INT32_FEATURES and (small or is_whole(Z))
         if not whole:
             return cls(points(Z.T), read_only(np.empty(0, dtype=np.int32)))
         transposed = np.ascontiguousarray(Z.T, dtype=np.uint8)

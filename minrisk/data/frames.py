@@ -16,7 +16,7 @@ import numpy as np
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray
 
-MISSING = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
+MISSING_TYPES = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
 DURATIONS = (timedelta, np.timedelta64)
 DATES = (date, time, np.datetime64, *DURATIONS)
 NUMBERS = "biuf"  # kinds of dtypes, truth values among them
@@ -35,7 +35,7 @@ SAY_SO = {
 }
 
 
-class Coded(NamedTuple):
+class CodedCells(NamedTuple):
     """Cells as numbers of their values."""
 
     codes: IntArray  # (n,); -1 where missing
@@ -45,7 +45,8 @@ class Coded(NamedTuple):
 
 def is_missing(cell: Any) -> bool:
     """Whether a cell holds nothing: None, NaN, or what pandas has for these."""
-    return cell is None or type(cell).__name__ in MISSING or (isinstance(cell, (float, np.floating)) and cell != cell)
+    is_nan = isinstance(cell, (float, np.floating)) and cell != cell
+    return cell is None or type(cell).__name__ in MISSING_TYPES or is_nan
 
 
 def of_cells(cells: Iterable[Any]) -> np.ndarray:
@@ -87,7 +88,7 @@ class Column:
         way = {"polars": "to_list", "arrow": "to_pylist"}.get(self.kind, "tolist")
         return list(getattr(self.cells, way)())
 
-    def coded(self) -> Coded:
+    def coded(self) -> CodedCells:
         """Cells as numbers of their values: of those that the type lists, or in the order of appearance.
 
         Raises
@@ -97,7 +98,7 @@ class Column:
         """
         if self.type_name == "category":
             categories = self.cells.array
-            return Coded(
+            return CodedCells(
                 np.asarray(categories.codes).astype(np.int64), categories.categories.tolist(), bool(categories.ordered)
             )
         numbers: dict[Any, int] = {}
@@ -116,7 +117,7 @@ class Column:
             for value in self.cells.unify_dictionaries().combine_chunks().dictionary.to_pylist():
                 place(value)
         codes = [-1 if is_missing(cell) else place(cell) for cell in self.listed()]
-        return Coded(np.array(codes, dtype=np.int64), list(numbers), ordered)
+        return CodedCells(np.array(codes, dtype=np.int64), list(numbers), ordered)
 
     @np.errstate(over="ignore")  # a longer float that is beyond float64 becomes infinite, which is refused later
     def numbers(self) -> FloatArray:

@@ -15,7 +15,7 @@ MOST_LETTERS = 1000  # in a label: every prediction holds one for each row
 MOST_BITS = 64  # of a whole number
 MOST_FEATURES = 1 << 22  # with the columns that categories add; importances of these take 32 MB
 MOST_NESTED = 15  # tuples within each other: as many as the levels of a header allow
-KEPT = f"finite numbers of at most {MOST_BITS} bits"
+KEPT_NUMBERS = f"finite numbers of at most {MOST_BITS} bits"
 AS_TEXTS = "make texts of them, as y.astype(str) does"
 RENAMED = "name the columns by texts, X.columns = X.columns.astype(str)"
 
@@ -53,8 +53,8 @@ def check_kept(labels: Collection[Any], name: str) -> None:
             if isinstance(label, str):  # only too long
                 what, instead = f"{shown(label)} of {len(label)} letters", "shorten it"
             raise ValueError(
-                f"{name} must be texts of at most {MOST_LETTERS} letters or {KEPT}, got {what}, which no model file "
-                f"could keep: {instead}."
+                f"{name} must be texts of at most {MOST_LETTERS} letters or {KEPT_NUMBERS}, got {what}, which no model "
+                f"file could keep: {instead}."
             )
 
 
@@ -86,8 +86,8 @@ def name_out(name: Any, nested: int = 0) -> Any:
     if is_kept(name):
         return name
     raise TypeError(
-        f"X must have columns whose names a model file can keep, {KEPT}, texts, dates or tuples of these in at most "
-        f"{MOST_NESTED} levels, got {shown(name)}: {RENAMED}."
+        f"X must have columns whose names a model file can keep, {KEPT_NUMBERS}, texts, dates or tuples of these in at "
+        f"most {MOST_NESTED} levels, got {shown(name)}: {RENAMED}."
     )
 
 

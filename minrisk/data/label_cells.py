@@ -9,7 +9,7 @@ import numpy as np
 from minrisk.data.frames import NUMBERS, is_missing, of_cells
 from minrisk.data.kept import AS_TEXTS, shown
 
-KINDS = NUMBERS + "UMc"  # ... of arrays of labels; M are dates, and scikit-learn refuses complex numbers
+LABEL_KINDS = NUMBERS + "UMc"  # kinds of dtypes of arrays of labels; M: dates. scikit-learn refuses complex numbers
 
 
 def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
@@ -56,7 +56,7 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
             labels = labels.astype(np.float64)
     if labels.dtype.kind in "fM" and (absent := np.flatnonzero(labels != labels)).size:  # NaN or NaT
         raise ValueError(_missing(name, labels[absent[0]], absent[0]))
-    if labels.dtype.kind not in KINDS + "O" and len(labels):
+    if labels.dtype.kind not in LABEL_KINDS + "O" and len(labels):
         cell = labels[0] if labels.dtype.kind in "mV" else labels[:1].tolist()[0]
         raise ValueError(_unusable(name, cell, 0))
     return y if isinstance(y, list | tuple) else labels

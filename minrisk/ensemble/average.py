@@ -9,14 +9,14 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.boosting.loop import Progress
-from minrisk.costs.units import LARGEST
+from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.ensemble.blending import Pool
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.packed import pack
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.trees import CONSTANT
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 
 
 def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
@@ -64,7 +64,7 @@ def mean_losses(pool: Pool) -> FloatArray:
     padded = np.array([curve + curve[-1:] * (n - len(curve)) for curve in curves])
     with np.errstate(over="ignore"):  # of costs near the end of float64
         means = padded.mean(axis=0)
-        bounded = np.minimum((padded / len(padded)).sum(axis=0), LARGEST)
+        bounded = np.minimum((padded / len(padded)).sum(axis=0), LARGEST_FLOAT)
     return np.asarray(np.where(np.isfinite(means), means, bounded))
 
 

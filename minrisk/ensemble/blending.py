@@ -21,7 +21,7 @@ from minrisk.ensemble.kind import CrossFit
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.model.decisions import least_cost
 from minrisk.model.links import Link
-from minrisk.rows.base import EQUAL, RowCosts
+from minrisk.rows.costs import SAME_RISK, RowCosts
 
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
 
@@ -165,7 +165,7 @@ def or_constant(pool: Pool, constants: list[Progress], judge: Judge) -> Pool:
     fit = pool.fits[0]
     scores = np.array([made.intercept for made in constants])[fit.kind.task.table.folds]
     least = _risk(scores, None, 1.0, judge)
-    if fit.n_rounds and least > 0.0 and not fit.risk - least > EQUAL * fit.risk:
+    if fit.n_rounds and least > 0.0 and not fit.risk - least > SAME_RISK * fit.risk:
         return pool
     of_all = judge.costs.constant_scores()
     members = [replace(made, intercept=of_all) for made in constants]

@@ -9,7 +9,7 @@ from minrisk._typing import Codes, FloatArray
 from minrisk.ensemble import defaults
 from minrisk.model.decisions import LINK_KERNELS
 from minrisk.model.links import Link
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 
 SAME_LOSS = 1e-9  # relative difference of log-losses that rounding may make
 

@@ -31,11 +31,11 @@ from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.packed import pack
 from minrisk.model.trees import PackedTrees
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import Columns, binned_rows
 
-ROUNDING = 1e-9  # of the largest cost: smaller differences within a class are none
-BLOCK = 4096  # rows that are predicted together
+SAME_COSTS = 1e-9  # of the largest cost: smaller differences within a class are rounding
+PREDICTED_ROWS = 4096  # rows that are predicted together, so that memory does not follow the rows
 
 @dataclass(frozen=True, eq=False)
 class CostRegression:
@@ -77,8 +77,8 @@ class CostRegression:
     def expected(self, X: np.ndarray, p: FloatArray) -> FloatArray:
         """Expected cost of each decision, (n, D), with class probabilities p (n, K)."""
         expected = np.zeros((len(X), self.means.shape[1]))
-        for first in range(0, len(X), BLOCK):
-            part = slice(first, first + BLOCK)
+        for first in range(0, len(X), PREDICTED_ROWS):
+            part = slice(first, first + PREDICTED_ROWS)
             numbers = np.ascontiguousarray(X[part], dtype=np.float64)
             for j in range(len(self.means)):
                 expected[part] += p[part, j, None] * self.of_class(numbers, j)
@@ -144,7 +144,7 @@ def _fit_class(
     """The learners of one class: members for the folds choose how many, the last member has all rows."""
     own, weight, folds = costs.table[costs.row[rows]], costs.weight[rows], table.folds[rows]
     top, alike = float(own.max(initial=0.0)), len(np.unique(folds)) < 2
-    if alike or round(float(weight.sum())) < defaults.COST_ROWS or np.all(np.abs(own - mean) <= ROUNDING * top):
+    if alike or round(float(weight.sum())) < defaults.COST_ROWS or np.all(np.abs(own - mean) <= SAME_COSTS * top):
         return Progress()
     seen, columns = np.arange(table.n_features), table.columns
     binned = np.ascontiguousarray(columns.binned[seen][:, rows])
@@ -175,7 +175,7 @@ def _fit_class(
         error = float(weighted_sum(weight, ((0.5 * (1.0 - scores) - own / top) ** 2).sum(axis=1)))
         if n_rounds == 0 or error < (1.0 - (defaults.COST_LEAST_FALL if chosen else defaults.COST_FIRST_FALL)) * best:
             best, chosen = error, n_rounds
-        if n_rounds > defaults.COST_PATIENCE * chosen + defaults.GRACE:
+        if n_rounds > defaults.COST_PATIENCE * chosen + defaults.GRACE_ROUNDS:
             break
     if not chosen:
         return Progress()

@@ -14,7 +14,7 @@ from minrisk._workers import Workers
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import fit_temperature
 from minrisk.ensemble.kind import CrossFit, Kind, Member
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def cross_fit(
     for c in range(len(rounds)):
         behind = [member for member in members if member.reached < rounds[c]]
         if behind:  # on to where it may be time to stop at the earliest, unless the scores on the way are too many
-            soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE
+            soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS
             ahead = sum(at <= soon for at in rounds[c:]) if few else 0
             workers.map(methodcaller("train", rounds[c : c + ahead + 1]), behind)
         if link is None:
@@ -95,7 +95,7 @@ def cross_fit(
         asked = defaults.LEAST_FALL * min(best, start - best) if chosen else defaults.FIRST_FALL * start
         if c == 0 or judged < best - asked:
             best, chosen, temperature = judged, c, running
-        patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE if chosen else defaults.SLOW_START
+        patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):
             break
     progress, scores = [member.result(rounds[chosen]) for member in members], pooled(chosen)

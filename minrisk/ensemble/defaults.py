@@ -12,7 +12,7 @@ FIRST_CHECKPOINT = 5  # rounds before left-out rows are looked at for the first 
 CHECKPOINT_RATIO = 1.25  # of a checkpoint's round to that of the one before
 FIRST_FALL = 0.005  # share of the loss, by which the first checkpoint that counts must be better than no rounds
 LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later one must: half of the rounds
-PATIENCE, GRACE = 1.25, 5  # stop at a round above this many times the best one, and so many rounds more
+PATIENCE, GRACE_ROUNDS = 1.25, 5  # stop at a round above this many times the best one, and so many rounds more
 SLOW_START = 40  # rounds without any gain, after which the features say nothing
 LAST_ROUNDS = 5  # rounds without its fold, of a member, for which it has one on all rows
 LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
@@ -30,7 +30,7 @@ FEWEST_ON_FEW_ROWS = 8  # leaves, however few the rows
 FEWEST_WITH_MANY_FEATURES = 16  # likewise, with more features than rows: weak signals take more splits to add up
 ROWS_OF_LEAF = 40  # of the training rows, for each leaf beyond the fewest
 MOST_LEAVES = 64  # or 8 for each class while
-LEAVES_OF_CLASS = 8
+LEAVES_OF_CLASS = 8  # leaves for each class, of a tree with more than the most of others
 MOST_LEAF_NUMBERS = 8192  # numbers in a tree's vectors, with more than 64 leaves
 FEATURE_SHARE = 0.4  # of the features, that a node looks at
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
@@ -72,7 +72,7 @@ ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members cost little and are judge
 COST_LEARNING_RATE = 0.2  # times `learning_rate`: costs are smooth where classes are not
 COST_ROWS = 20  # of a class: fewer have mean costs only
 COST_FIRST_FALL, COST_LEAST_FALL = 0.02, 0.005  # shares of the squared error: the first checkpoint, and later ones
-COST_PATIENCE = 2.0  # stop at a round above this many times the best one, and GRACE more
+COST_PATIENCE = 2.0  # stop at a round above this many times the best one, and GRACE_ROUNDS more
 
 # -- threads and memory ------------------------------------------------------------------------------------------------
 SHARED_VALUES = 1 << 13  # binned values, below which threads cost more than they bring

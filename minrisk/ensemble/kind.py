@@ -15,7 +15,7 @@ from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
 from minrisk.model.links import Link
 from minrisk.model.smooth import SmoothScores
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import Columns
 
 

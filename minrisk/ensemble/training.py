@@ -44,7 +44,7 @@ from minrisk.ensemble.kinds import CHALLENGERS, Plain
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 
 
 class Plan(NamedTuple):
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
     seed: int
 
 
-class Trained(NamedTuple):
+class TrainedPool(NamedTuple):
     """What a fit has found."""
 
     pool: Pool
@@ -72,7 +72,7 @@ class Trained(NamedTuple):
 def train(
     X: np.ndarray, y: Labels, rows: IntArray, costs: RowCosts, n_classes: int, matrix: FloatArray | None, plan: Plan,
     settings: Settings, workers: Workers, bar: ProgressBar,
-) -> Trained:  # fmt: skip
+) -> TrainedPool:  # fmt: skip
     """Train a pool for each surrogate, and keep the one of least validated risk.
 
     Parameters
@@ -116,7 +116,7 @@ def train(
     regression = None
     if matrix is None and best.link is not None:
         regression = fit_cost_regression(table, costs, judge.matrix, settings, plan.n_estimators, plan.seed, workers)
-    return Trained(best, projection, tried, regression)
+    return TrainedPool(best, projection, tried, regression)
 
 
 def bin_table(

@@ -13,9 +13,9 @@ Lines = tuple[np.ndarray, np.ndarray]
 
 DARK, LIGHT, MUTED = "#000000", "#FFFFFF", "#5F5F5F"
 
-_SMALLEST, _LARGEST = 5.5, 12.0  # points; what would be smaller is left out
+_SMALLEST_FONT, _LARGEST_FONT = 5.5, 12.0  # points; what would be smaller is left out
 _DIGIT = 0.66  # width of a character in units of the font size
-_LINE = 1.25  # height of a line, likewise
+_LINE_HEIGHT = 1.25  # height of a line, likewise
 _SECOND = 0.78  # font size of the second line of a cell relative to the first
 
 
@@ -136,7 +136,7 @@ def cell_size(ax: Any, shape: tuple[int, ...]) -> tuple[float, float]:
 def name_ticks(ax: Any, rows: Sequence[str], columns: Sequence[str], rotation: float | None) -> None:
     """Name rows and columns in a size that fits, the columns turned where they would touch."""
     width, height = cell_size(ax, (len(rows), len(columns)))
-    size = float(np.clip(0.8 * min(width, height), _SMALLEST, 10))
+    size = float(np.clip(0.8 * min(width, height), _SMALLEST_FONT, 10))
     if rotation is None:
         longest = max(map(len, columns)) * _DIGIT * size
         rotation = 0 if longest <= width else 45 if 1.6 * size <= width else 90
@@ -179,8 +179,8 @@ def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray)
         longest = [max(map(len, lines.ravel())) for lines in pair]
         factors = [1.0, _SECOND] if longest[1] else [1.0]
         wide = [0.9 * width / (_DIGIT * n * by) for n, by in zip(longest, factors, strict=False) if n]
-        size = min(_LARGEST, height / ((2.6 if longest[1] else 1.2) * _LINE), *wide)
-        if size * factors[-1] < _SMALLEST:
+        size = min(_LARGEST_FONT, height / ((2.6 if longest[1] else 1.2) * _LINE_HEIGHT), *wide)
+        if size * factors[-1] < _SMALLEST_FONT:
             continue
         rises = [0.62 * size, -0.72 * size] if longest[1] else [0.0]
         for place, (by, rise) in enumerate(zip(factors, rises, strict=True)):

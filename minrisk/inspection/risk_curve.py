@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's colours, told apart by colour-blind readers too
-_TRAINING, _VALIDATION, _KEPT = "#0072B2", "#D55E00", "#5F5F5F"
+_TRAINING_COLOUR, _VALIDATION_COLOUR, _KEPT_COLOUR = "#0072B2", "#D55E00", "#5F5F5F"
 
 
 class RiskCurveDisplay:
@@ -153,11 +153,11 @@ class RiskCurveDisplay:
         self.figure_ = self.ax_.figure
         look = {"linewidth": 1.8, "solid_capstyle": "round", **kwargs}
         curves = [
-            ("train_risk", self.ax_, "training rows", _TRAINING, self.train_risk),
-            ("train_loss", self.loss_ax_, "training rows", _TRAINING, self.train_loss),
+            ("train_risk", self.ax_, "training rows", _TRAINING_COLOUR, self.train_risk),
+            ("train_loss", self.loss_ax_, "training rows", _TRAINING_COLOUR, self.train_loss),
         ]
         if self.validation_risk is not None:
-            curves.append(("validation_risk", self.ax_, "validation rows", _VALIDATION, self.validation_risk))
+            curves.append(("validation_risk", self.ax_, "validation rows", _VALIDATION_COLOUR, self.validation_risk))
         self.lines_ = {}
         for name, panel, label, colour, values in curves:
             style = {"color": colour, "label": label, **look}
@@ -172,10 +172,10 @@ class RiskCurveDisplay:
             return
         curve = self.train_risk if self.validation_risk is None else self.validation_risk
         for panel in (self.ax_, self.loss_ax_):
-            panel.axvline(self.best_round, color=_KEPT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+            panel.axvline(self.best_round, color=_KEPT_COLOUR, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         if self.best_round < len(curve):
             value = curve[self.best_round]
-            colour = _TRAINING if self.validation_risk is None else _VALIDATION
+            colour = _TRAINING_COLOUR if self.validation_risk is None else _VALIDATION_COLOUR
             label = f"kept: round {self.best_round}, mean cost {value:.3g}"
             self.ax_.plot(self.best_round, value, "o", color=colour, markeredgecolor="white", markersize=8, label=label)
 

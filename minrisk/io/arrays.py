@@ -17,13 +17,14 @@ import numpy as np
 from numpy.lib import format as npy
 
 SUFFIX = ".npy"
-LEAST, TIMES = 1 << 20, 64  # bytes, and for each byte of the archive: what it may ask for
-CHUNK = 1 << 16  # bytes packed or unpacked at a time
+ALLOWED_BYTES = 1 << 20  # bytes of memory that any archive may ask for,
+ALLOWED_TIMES = 64  # and how many more for each of its own bytes: no model compresses better
+CHUNK_BYTES = 1 << 16  # bytes of a file that are read, packed or unpacked at a time: memory does not follow the file
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1  # a flag of members
-MAGIC = npy.magic(1, 0)
+ARRAY_MAGIC = npy.magic(1, 0)  # what an array begins with as NumPy writes it
 # What NumPy writes before an array's numbers, of one dimension or two; nothing in it is evaluated.
-HEADER = re.compile(
+ARRAY_HEADER = re.compile(
     rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': (True|False), 'shape': \((\d{1,15}),(?: (\d{1,15}))?\), \} *\n"
 )
 
@@ -52,8 +53,8 @@ class Allowance:
         """
         if n_bytes > self.left:
             raise ValueError(
-                f"it asks for far more memory than a model of its size, beyond {TIMES} times the file and {LEAST} "
-                "bytes."
+                f"it asks for far more memory than a model of its size, beyond {ALLOWED_TIMES} times the file and "
+                f"{ALLOWED_BYTES} bytes."
             )
         self.left -= n_bytes
 
@@ -106,13 +107,13 @@ def _write(member: IO[bytes], array: np.ndarray) -> int:
     description = npy.header_data_from_array_1_0(array)
     npy.write_array_header_1_0(member, description)
     numbers = np.ascontiguousarray(array.T if description["fortran_order"] else array).reshape(-1).view(np.uint8)
-    for low in range(0, len(numbers), CHUNK):
-        member.write(numbers[low : low + CHUNK].data)
+    for low in range(0, len(numbers), CHUNK_BYTES):
+        member.write(numbers[low : low + CHUNK_BYTES].data)
     return len(numbers)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-class Unpacked(Mapping[str, np.ndarray]):
+class ArchiveArrays(Mapping[str, np.ndarray]):
     """The arrays of an archive by name, each read anew when it is asked for.
 
     Parameters
@@ -169,7 +170,7 @@ class Unpacked(Mapping[str, np.ndarray]):
             flat = np.empty(math.prod(shape), dtype=dtype)
             rest = flat.view(np.uint8)
             while len(rest):
-                chunk = file.read(min(CHUNK, len(rest)))
+                chunk = file.read(min(CHUNK_BYTES, len(rest)))
                 if not chunk:
                     raise ValueError(f"its array {name!r} is cut short.")
                 rest[: len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
@@ -180,9 +181,9 @@ class Unpacked(Mapping[str, np.ndarray]):
     def _header(self, name: str, file: IO[bytes]) -> tuple[np.dtype, tuple[int, ...], bool]:
         """Dtype, shape, and whether columns stand one after another; raises where the archive holds more or less."""
         written = b""
-        if file.read(len(MAGIC)) == MAGIC:
+        if file.read(len(ARRAY_MAGIC)) == ARRAY_MAGIC:
             written = file.read(int.from_bytes(file.read(2), "little"))
-        found = HEADER.fullmatch(written)
+        found = ARRAY_HEADER.fullmatch(written)
         if found is None:
             raise ValueError(f"its array {name!r} is written in an unknown way.")
         dtype, shape = np.dtype(found[1].decode()), tuple(int(size) for size in found.groups()[2:] if size)
@@ -193,4 +194,4 @@ class Unpacked(Mapping[str, np.ndarray]):
 
 def most(size: int) -> int:
     """Bytes that an archive of so many may ask for."""
-    return LEAST + TIMES * size
+    return ALLOWED_BYTES + ALLOWED_TIMES * size

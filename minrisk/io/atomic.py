@@ -22,7 +22,7 @@ from minrisk._temporary import OURS, temporary
 
 STREAM = "-"  # the name of standard input and output, as other commands have it
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/(?P<process>\d+)(?:/task/\d+)?)/fd/(?P<number>\d+)")
-_NAMED = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+_DEVICES = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _MOST_LINKS = 40  # as in Linux
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -31,8 +31,8 @@ def descriptor_of(path: str | Path) -> int | None:
     """The open descriptor that a path such as ``/dev/stdout`` or a link to it names, else None."""
     name = os.path.abspath(path)
     for _ in range(_MOST_LINKS):
-        if name in _NAMED:
-            return _NAMED[name]
+        if name in _DEVICES:
+            return _DEVICES[name]
         folder, last = os.path.split(name)
         name = os.path.join(os.path.realpath(folder), last)  # /dev/fd is a link to /proc/self/fd on Linux
         found = _DESCRIPTOR.fullmatch(name)

@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 DELIMITERS = (",", ";", "\t", "|")
-NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+DELIMITER_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 2**18, 200  # looked at to find out
 BOMS = (  # the longer ones first: that of UTF-32 begins as that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
@@ -79,7 +79,7 @@ def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (
     if delimiter is None:
         delimiter = _delimiter(content)
         if delimiter != ",":
-            found.insert(0, f"separated by {NAMES[delimiter]}")
+            found.insert(0, f"separated by {DELIMITER_WORDS[delimiter]}")
     first = sum(1 for _ in lines(whole[: len(whole) - len(content)])) + 1
     return Text(content, delimiter, encoding, _rows(content, delimiter), found, first)
 

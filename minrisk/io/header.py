@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minrisk
-from minrisk.costs.units import LARGEST
+from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
 from minrisk.io.arrays import Allowance
@@ -22,14 +22,14 @@ from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
-MOST = (1 << 31) - 1  # of rounds and the like
+MOST_ROUNDS = (1 << 31) - 1  # rounds, and trees of a round: kernels number trees in 32 bits
 SETTING = 100  # letters of a parameter's value
 PARSED = 64  # bytes that Python takes for a value of the header, at least
-WIDEST = 16  # bytes of a letter in a text with one beyond the first 65 536, in the copies that are made of it
+LETTER_BYTES = 16  # bytes of a letter in a text with one beyond the first 65 536, in the copies that are made of it
 DEEPEST = 32  # levels of objects and lists
 TEMPERATURE = Number(float, 1e-100, 1e100)  # of which the inverse is finite
 MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
-CHUNK = 1 << 16  # bytes looked at in one go
+SCANNED_BYTES = 1 << 16  # bytes of a header that are looked at in one go: memory does not follow the header
 STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside texts does to the level
 STEPS[[ord(mark) for mark in "[{]}"]] = 1, 1, -1, -1
 RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written
@@ -113,7 +113,7 @@ class Maybe(NamedTuple):
         return f"{self.rule}, or null"
 
 
-class Listed(NamedTuple):
+class ListOf(NamedTuple):
     """A list, each of whose entries a rule accepts."""
 
     of: Any
@@ -137,21 +137,21 @@ class Fields(NamedTuple):
     optional: Mapping[str, Any] = {}
 
 
-ROUNDS = Number(int, 0, MOST)
-FINITE = Number(float, -LARGEST, LARGEST)
-LABELS = Fields({"dtype": Dtype(), "values": Listed(Value(MOST_LETTERS), 2)})
+ROUND_COUNT = Number(int, 0, MOST_ROUNDS)
+FINITE = Number(float, -LARGEST_FLOAT, LARGEST_FLOAT)
+LABELS = Fields({"dtype": Dtype(), "values": ListOf(Value(MOST_LETTERS), 2)})
 CATEGORY = Fields({
     "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST_ADDED),
-    "values": Fields({"dtype": Dtype(), "values": Listed(Value())}),
+    "values": Fields({"dtype": Dtype(), "values": ListOf(Value())}),
 })  # fmt: skip
 TRIED = Fields({  # a line of `minrisk.ensemble.average.report`
     "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "variant": Text(MOST_LETTERS), "share": Number(float, 0, 1),
-    "n_rounds": ROUNDS, "temperature": TEMPERATURE, "risk": Maybe(FINITE),
+    "n_rounds": ROUND_COUNT, "temperature": TEMPERATURE, "risk": Maybe(FINITE),
     "pooled_risk": Maybe(FINITE),
 })  # fmt: skip
 FACTS = {
     "MinRiskClassifier": Fields({
-        "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "selection": Listed(TRIED, 1),
+        "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "selection": ListOf(TRIED, 1),
     }),
     **{
         name: Fields({"log_scale": FINITE})
@@ -165,14 +165,14 @@ HEADER = Fields(
     {
         "algorithm": Choice(tuple(FACTS)), "parameters": Object(), "facts": Object(),  # which depend on the first
         "cost_given": Truth(), "classes": LABELS, "decisions": LABELS, "n_features": Number(int, 1, MOST_FEATURES),
-        "feature_names": Maybe(Listed(Text())), "link": Maybe(Choice(tuple(LINKS))),
-        "trees_per_round": Number(int, 1, MOST), "temperature": TEMPERATURE,
+        "feature_names": Maybe(ListOf(Text())), "link": Maybe(Choice(tuple(LINKS))),
+        "trees_per_round": Number(int, 1, MOST_ROUNDS), "temperature": TEMPERATURE,
         "seed": Number(int, 0, LARGEST_SEED),
     },
     {
         "cost_stated": Truth(), "stated_classes": LABELS, "stated_decisions": LABELS,
-        "feature_numbers": Listed(Value()), "feature_labels": Listed(Name()), "target": Text(),
-        "categories": Listed(CATEGORY, 1),
+        "feature_numbers": ListOf(Value()), "feature_labels": ListOf(Name()), "target": Text(),
+        "categories": ListOf(CATEGORY, 1),
     },
 )  # fmt: skip
 
@@ -204,7 +204,7 @@ def read_header(text: bytes, room: Allowance) -> dict[str, Any]:
 
 def room_of_header(text: bytes) -> int:
     """Bytes of memory that it takes to read a header."""
-    widest = 1 if text.isascii() and b"\\u" not in text else WIDEST
+    widest = 1 if text.isascii() and b"\\u" not in text else LETTER_BYTES
     return widest * len(text) + PARSED * sum(map(text.count, (b",", b":", b"[", b"{")))
 
 
@@ -223,9 +223,9 @@ def _without_escapes(text: bytes) -> Iterator[bytes]:
     """A text of JSON in parts, without what a backslash and the quotation mark or backslash behind it write."""
     low = 0
     while low < len(text):
-        part = text[low : low + CHUNK]
+        part = text[low : low + SCANNED_BYTES]
         if (len(part) - len(part.rstrip(b"\\"))) % 2:  # the last one belongs to the next byte
-            part = text[low : low + CHUNK + 1]
+            part = text[low : low + SCANNED_BYTES + 1]
         low += len(part)
         if part := part.replace(rb"\\", b"").replace(rb"\"", b""):
             yield part
@@ -246,7 +246,7 @@ def check(rule: Any, value: Any, name: str) -> None:
             raise ValueError(f"{name} {what} {short_repr(min(field))}.")
         for field, inner in value.items():
             check(known[field], inner, f"{name}[{field!r}]")
-    elif isinstance(rule, Listed):
+    elif isinstance(rule, ListOf):
         if not isinstance(value, list) or len(value) < rule.least:
             raise ValueError(f"{name} must be a list of {rule.least} or more, got {short_repr(value)}.")
         if hasattr(rule.of, "accepts") and all(map(rule.of.accepts, value)):

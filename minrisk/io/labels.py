@@ -18,16 +18,16 @@ from minrisk.data.kept import MOST_LETTERS
 from minrisk.io.arrays import Allowance
 from minrisk.validation import label_array, plain_array
 
-KINDS = "classes", "decisions"  # what labels are of
+LABELLED = "classes", "decisions"  # what labels are of
 DTYPE = re.compile(
     r"object|[<>|]?(?:b1|[iu][1248]|f[248]|U\d{1,9}|M8\[(?:\d{1,9})?(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])"
 )  # of labels
-SHOWN = 60  # characters of a value in a message
+SHOWN_CHARACTERS = 60  # characters of a value in a message
 
 
 def short_repr(value: Any) -> str:
     """A value as messages show it, cut where it is long."""
-    return short(repr(value), SHOWN)
+    return short(repr(value), SHOWN_CHARACTERS)
 
 
 def costs_out(estimator: Any) -> tuple[dict[str, FloatArray], dict[str, Any]]:
@@ -42,7 +42,7 @@ def costs_out(estimator: Any) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     }
     if stated is not None and stated != estimator.cost_:
         arrays["stated"] = stated.values
-        names |= {f"stated_{kind}": labels_out(plain_array(getattr(stated, kind))) for kind in KINDS}
+        names |= {f"stated_{kind}": labels_out(plain_array(getattr(stated, kind))) for kind in LABELLED}
     return arrays, names
 
 
@@ -75,7 +75,7 @@ def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, 
     if "cost" in arrays:
         names: dict[str, Any] = {"classes": classes, "decisions": decisions}
         if "stated" in arrays:
-            names = {kind: values_in(header[f"stated_{kind}"]) for kind in KINDS}
+            names = {kind: values_in(header[f"stated_{kind}"]) for kind in LABELLED}
         stated = CostMatrix(arrays["stated" if "stated" in arrays else "cost"], **names, allow_diagonal=True)
         estimator.cost_ = as_cost(stated, classes)
         if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
@@ -89,7 +89,7 @@ def room_of_labels(header: Mapping[str, Any]) -> int:
     """Bytes of memory that the arrays of a header's labels take; decisions are at least as wide as classes."""
     size: int = np.dtype(header["classes"]["dtype"]).itemsize
     widest = max((4 * len(value) for value in header["decisions"]["values"] if isinstance(value, str)), default=8)
-    dates = [header[f"stated_{kind}"] for kind in KINDS if f"stated_{kind}" in header]
+    dates = [header[f"stated_{kind}"] for kind in LABELLED if f"stated_{kind}" in header]
     dates += [column["values"] for column in header.get("categories", [])]  # others need no array
     return (
         size * len(header["classes"]["values"])

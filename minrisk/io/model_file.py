@@ -31,7 +31,7 @@ from minrisk.data.kept import name_out
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
-from minrisk.io.header import RUN_PARAMETERS, WIDEST, room_of_header
+from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, room_of_header
 from minrisk.io.labels import costs_out, labels_out, room_of_labels
 from minrisk.io.restore import check_scores, restore
 from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
@@ -41,13 +41,12 @@ from minrisk.model.stored_trees import stored
 from minrisk.model.trees import PackedTrees
 from minrisk.validation import check_parameters, plain_array
 
-MAGIC = b"minrisk\n"
-VERSION = 5
+MAGIC = b"minrisk\n"  # what a model file begins with
+VERSION = 5  # of the format, as files are written
 READABLE = (3, 4, 5)  # 3 knew no smooth scores, 4 no rounded vectors and nothing packed
 HEAD = struct.Struct("<IQ")
-DIGEST_BYTES = 32
-CHUNK = 1 << 16  # bytes that are read at a time
-LONGEST = 400  # characters of a sentence
+DIGEST_BYTES = 32  # of a SHA-256
+LONGEST_SENTENCE = 400  # characters of a sentence in a message, at most
 # What the standard library says of an archive that it cannot read
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OverflowError)
 
@@ -118,7 +117,7 @@ def load(path: str | Path) -> Any:
     with open(path, "rb") as file, _seekable(file) as whole:
         size = _check_head(whole, path)
         try:
-            return restore(Contents(io_arrays.Unpacked(whole, size), size))
+            return restore(Contents(io_arrays.ArchiveArrays(whole, size), size))
         except MemoryError:
             raise
         except BROKEN as error:
@@ -136,8 +135,8 @@ def load(path: str | Path) -> Any:
 
 def _sentence(what: str) -> str:
     """What is wrong with a file, in one line that is not too long, whatever the file has put into it."""
-    what = " ".join(what.split())
-    return what if len(what) <= LONGEST else f"{what[: LONGEST // 2]} … {what[-LONGEST // 2 :]}"
+    what, half = " ".join(what.split()), LONGEST_SENTENCE // 2
+    return what if len(what) <= LONGEST_SENTENCE else f"{what[:half]} … {what[-half:]}"
 
 
 @contextmanager
@@ -175,7 +174,7 @@ def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_a
     file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
     start = file.tell()
     size = _write_archive(file, header, arrays)
-    contents = Contents(io_arrays.Unpacked(file, size), size)
+    contents = Contents(io_arrays.ArchiveArrays(file, size), size)
     for name, array in arrays.items():
         check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
     head = HEAD.pack(VERSION, size)
@@ -206,16 +205,16 @@ def _write_archive(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[s
         file.seek(start)
         whole = {"header": np.frombuffer(text + b" " * blanks, dtype=np.uint8), **arrays}
         size = io_arrays.write(file, whole, ["header"] if blanks else ())
-        lacking = needed + WIDEST * blanks - io_arrays.most(size)
+        lacking = needed + LETTER_BYTES * blanks - io_arrays.most(size)
         if lacking <= 0:
             return size
-        blanks += lacking // (io_arrays.TIMES - WIDEST) + 1
+        blanks += lacking // (io_arrays.ALLOWED_TIMES - LETTER_BYTES) + 1
 
 
 def _digest(file: IO[bytes], head: bytes) -> tuple[bytes, int]:
     """SHA-256 of the head and the rest of a file, and how many bytes these are."""
     digest, found = hashlib.sha256(head), 0
-    while chunk := file.read(CHUNK):
+    while chunk := file.read(io_arrays.CHUNK_BYTES):
         digest.update(chunk)
         found += len(chunk)
     return digest.digest(), found

@@ -10,10 +10,10 @@ from typing import IO, Any
 
 from minrisk.io.values import TableError, shown
 
-TIMES = 4  # of its bytes as text that a table takes while it is read, about
-CELL = 8  # bytes
-CHUNK = 1 << 24
-LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")  # of a container
+TEXT_TIMES = 4  # bytes that a table takes while it is read for each byte of its text, about
+CELL = 8  # bytes of a cell of a table in memory: a float64
+READ_BYTES = 1 << 24  # bytes that are read between two looks at the free memory; shorter files are read without one
+CONTAINER_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")  # its bytes, and those taken
 
 
 def free() -> int:
@@ -23,7 +23,7 @@ def free() -> int:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
         found = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
     with suppress(OSError, ValueError):
-        most, used = (int(Path(path).read_text("ascii")) for path in LIMITS)
+        most, used = (int(Path(path).read_text("ascii")) for path in CONTAINER_FILES)
         found = min(found, max(most - used, 0))
     return found
 
@@ -53,10 +53,10 @@ def read(path: str | Path, file: io.BufferedIOBase | IO[bytes]) -> bytes:
         If there is not.
     """
     content = io.BytesIO()
-    while chunk := file.read(CHUNK):
+    while chunk := file.read(READ_BYTES):
         content.write(chunk)
-        if content.tell() > CHUNK:
-            check(path, TIMES * content.tell())
+        if content.tell() > READ_BYTES:
+            check(path, TEXT_TIMES * content.tell())
     return content.getvalue()
 
 

@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk.costs.units import LARGEST
+from minrisk._kernels._dtypes import MAX_DEPTH
+from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import FARTHEST
-from minrisk.io.arrays import Allowance, Unpacked
+from minrisk.io.arrays import Allowance, ArchiveArrays
 from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
 from minrisk.losses.surrogates import POSTERIOR
 from minrisk.model.rounded_vectors import EXPONENTS
-from minrisk.model.trees import MAX_DEPTH
 
 LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
 LARGEST_SCORE = 2.0**1020  # what scores, over the temperature, may come to: they and their differences stay finite
-WIDE = float(np.finfo(np.float32).max)
+WIDE = float(np.finfo(np.float32).max)  # the largest float32: weights of linear features are no larger
 SPANS = 1e-300, 1e300  # squared distances whose inverse is finite
 MOST_LINEAR = 256  # linear features: a fit makes about 40, and a prediction has memory for each in every row
 COURSE = 1e300  # of a curve: differences of two are finite
@@ -43,8 +43,8 @@ class Numbers(NamedTuple):
 
     shape: tuple[str, ...]
     dtypes: tuple[type[np.generic], ...] = (np.float64,)
-    least: float = -LARGEST
-    most: float | str = LARGEST
+    least: float = -LARGEST_FLOAT
+    most: float | str = LARGEST_FLOAT
     is_curve: bool = False
 
 
@@ -194,7 +194,7 @@ class Contents(Mapping[str, np.ndarray]):
 
     Parameters
     ----------
-    archive : Unpacked
+    archive : ArchiveArrays
     size : int
         Bytes of the file.
 
@@ -217,7 +217,7 @@ class Contents(Mapping[str, np.ndarray]):
         Saying in one sentence what is missing, unknown or does not fit.
     """
 
-    def __init__(self, archive: Unpacked, size: int) -> None:
+    def __init__(self, archive: ArchiveArrays, size: int) -> None:
         self._archive, self.room = archive, Allowance(size)
         if "header" not in archive or archive.kind("header")[0] != np.uint8 or len(archive.kind("header")[1]) != 1:
             raise ValueError("it has no header.")

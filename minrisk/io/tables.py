@@ -39,7 +39,7 @@ __all__ = ["Table", "as_csv", "kind_of", "missing_columns", "open_table", "read_
 CSV, PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), (".parquet", ".pq")
 WRITTEN = (".csv", ".csv.gz", *PARQUET)
 # cells of a feature that count as missing; in the column of labels only the empty cell does ("NA" may be a class)
-MISSING = (
+MISSING_CELLS = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones of full width
@@ -165,7 +165,7 @@ class _CsvTable(Table):
     def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
         as_text = {at[name] for name in (*texts, *([] if labels is None else [labels])) if name in at}
-        missing = {j: [""] if name == labels else list(MISSING) for name, j in at.items()}
+        missing = {j: [""] if name == labels else list(MISSING_CELLS) for name, j in at.items()}
         frame = self._read(self._positions, na_values=missing, dtype=dict.fromkeys(as_text, str))
         frame = frame.set_axis(self.names, axis=1)
         if self._decimal == "," or (self._decimal is None and self._text.delimiter != ","):

@@ -33,7 +33,7 @@ __all__ = [
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
 INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
 FLOATED = re.compile(r"(-?[1-9]\d{0,308}|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
-EXACT = 2**53  # above it, several whole numbers are one float
+EXACT_BELOW = 2**53  # whole floats below are one whole number each; above, several whole numbers are one float
 NESTED = "lists, structures or bytes"
 MANY = 20  # so many different labels or words, if they are also more than half of the rows, are names or measurements
 TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do about it
@@ -67,7 +67,7 @@ def written(value: Any) -> str:
     >>> written(103.0), written("01"), written(True), written(2.0**60)
     ('103', '01', 'True', '1.152921504606847e+18')
     """
-    whole = isinstance(value, (float, np.floating)) and abs(float(value)) < EXACT and float(value).is_integer()
+    whole = isinstance(value, (float, np.floating)) and abs(float(value)) < EXACT_BELOW and float(value).is_integer()
     return str(int(value)) if whole else str(value)
 
 

@@ -27,7 +27,7 @@ class Term(NamedTuple):
     vectors: FloatArray  # (V, D)
 
 
-class Found(NamedTuple):
+class FittedLearners(NamedTuple):
     """Learners that are added together, and the unshrunk step along them; its vectors are theirs one after another."""
 
     learners: tuple[Tree, ...]
@@ -53,5 +53,5 @@ class LearnerFamily(Protocol):
     def requires(self) -> frozenset[str]:
         """Traits that the rows must have."""
 
-    def fit(self, round_: Round) -> Found | None:
+    def fit(self, round_: Round) -> FittedLearners | None:
         """The best learner (its response left in the rows), or learners; None when none separates anything."""

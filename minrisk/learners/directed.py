@@ -14,13 +14,11 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._typing import FloatArray
-from minrisk.learners.base import Found, Round
+from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, DirectedRows, GrowthRule, are_directed
-
-_ZERO = np.zeros(1, dtype=np.int32)
 
 
 class Regression(Protocol):
@@ -31,7 +29,7 @@ class Regression(Protocol):
 
 
 @dataclass(frozen=True)
-class Directed:
+class DirectedLearners:
     """One learner for each direction of a step, all fitted at the same scores.
 
     With one direction to a step this is coordinate descent, with all of them gradient descent.
@@ -52,7 +50,7 @@ class Directed:
         """Facts that steps may rely on."""
         return frozenset({DIRECTED})
 
-    def fit(self, round_: Round) -> Found | None:
+    def fit(self, round_: Round) -> FittedLearners | None:
         """Fit the learners, then solve for the step along them; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         assert are_directed(rows)  # as required
@@ -70,7 +68,7 @@ class Directed:
             rows.steer(direction, r, len(directions), problem.value)
         step = round_.solver.solve(problem)
         share = max(0.0, 1.0 - step.value / problem.value) / len(directions)
-        return Found(tuple(learner._replace(gain=share * learner.gain) for learner in learners), step)
+        return FittedLearners(tuple(learner._replace(gain=share * learner.gain) for learner in learners), step)
 
 
 @dataclass(frozen=True)
@@ -82,10 +80,9 @@ class Lines:
         line = rows.regress(round_.features)
         if line is None:
             return None
-        return Tree(
-            feature=np.array([line.feature], dtype=np.int32), bin=_ZERO + 255, threshold=np.array([np.inf]),
-            left=_ZERO, value=np.array([line.value]), vector=_ZERO, gain=np.array([float(line.slope != 0.0)]), depth=0,
-            slope=np.array([line.slope]), origin=np.array([line.origin]),
+        return CONSTANT._replace(
+            feature=np.array([line.feature], dtype=np.int32), value=np.array([line.value]),
+            gain=np.array([float(line.slope != 0.0)]), slope=np.array([line.slope]), origin=np.array([line.origin]),
         )  # fmt: skip
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._typing import FloatArray, IntArray
-from minrisk.learners.base import Found, Round
+from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.model.trees import Tree
 from minrisk.rows.base import LeafSplits, is_separable
-
-LEAF_BIN = 255
 
 
 @dataclass
@@ -105,7 +104,7 @@ class GreedyTrees:
         """Facts that steps may rely on."""
         return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
 
-    def fit(self, round_: Round) -> Found | None:
+    def fit(self, round_: Round) -> FittedLearners | None:
         """The best stump, then deeper trees; see `LearnerFamily.fit`."""
         rows, problem, loss = round_.rows, round_.problem, round_.problem.loss
         assert is_separable(loss)  # as the steps for signs require
@@ -130,4 +129,4 @@ class GreedyTrees:
                 rows.respond(tree.finished(self.thresholds, problem.value))
                 break
             tree, step = deeper, deeper_step
-        return Found((tree.finished(self.thresholds, problem.value, len(step.vectors)),), step)
+        return FittedLearners((tree.finished(self.thresholds, problem.value, len(step.vectors)),), step)

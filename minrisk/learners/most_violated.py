@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._kernels.split import LARGEST
+from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
-from minrisk.learners.base import Found, Round
+from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.greedy_tree import GrowingTree
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.rows.base import PAIR_ROWS, LeafSplits, Rows, are_pairs
@@ -17,7 +17,7 @@ from minrisk.steps.penalised import Objective, most_violated
 
 
 @dataclass(frozen=True)
-class MostViolated:
+class MostViolatedTrees:
     """argmax over f and r of sum_i f_i edge_ir, Eq. (10): stumps by exact search, all classes from one histogram.
 
     A tree is deepened for the class of its stump, layer by layer, while the sum rises.
@@ -45,11 +45,11 @@ class MostViolated:
         """Facts that steps may rely on."""
         return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
 
-    def fit(self, round_: Round) -> Found | None:
+    def fit(self, round_: Round) -> FittedLearners | None:
         """The most violated constraint's learner and its step; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         assert are_pairs(rows)  # as required
-        split = rows.best_stump(LARGEST, problem.mass, round_.features)
+        split = rows.best_stump(LARGEST_EDGE_GAIN, problem.mass, round_.features)
         if split is None:
             return None
         tree = _split(rows, split.feature, split.bin, 1, split.drop)
@@ -71,7 +71,7 @@ class MostViolated:
         step = round_.solver.solve(problem)
         learner = tree.finished(self.thresholds, 1.0)
         share = max(0.0, 1.0 - step.value / problem.value) / learner.gain.sum()
-        return Found((learner._replace(gain=learner.gain * share),), step)
+        return FittedLearners((learner._replace(gain=learner.gain * share),), step)
 
 
 def _split(rows: Rows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk.learners.base import Found, Round
+from minrisk._kernels.similarity import SIMILARITY_TIE
+from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS
 from minrisk.model.similarities import Similarity
 from minrisk.rows.base import SIMILAR_ROWS, are_similar
-
-TIE = 1e-9  # drops that differ by less are equal: rounding must not choose between mathematically equal learners
 
 
 class _Best(NamedTuple):
@@ -51,7 +50,7 @@ class Similarities:
         """Facts that steps may rely on."""
         return frozenset() if self.real else frozenset({SIGNS})
 
-    def fit(self, round_: Round) -> Found | None:
+    def fit(self, round_: Round) -> FittedLearners | None:
         """Steps 0 to 6 of Sec. 5.2; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         assert are_similar(rows)  # as required
@@ -75,9 +74,9 @@ class Similarities:
             rows.anchors(best.points), np.array(best.points, dtype=np.int64), best.span, self.real, rows.units,
             np.array([share]),
         )  # fmt: skip
-        return Found((found,), step)  # type: ignore[arg-type]  # it does all that is asked of a tree here
+        return FittedLearners((found,), step)  # type: ignore[arg-type]  # it does all that is asked of a tree here
 
 
 def _better(best: _Best, other: _Best) -> _Best:
     """The one that lowers the loss more; the earlier one where they are equal to rounding."""
-    return other if other.drop > best.drop * (1.0 + TIE) else best
+    return other if other.drop > best.drop * (1.0 + SIMILARITY_TIE) else best

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from minrisk._cached import cached_property
+from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_directions
 from minrisk._kernels.scores import tree_columns
 from minrisk._typing import FloatArray, IntArray
-from minrisk.learners.base import Found, Round
+from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import EXPONENTIAL, LEAVES
-from minrisk.model.trees import MAX_DEPTH, Tree
+from minrisk.model.trees import Tree
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.steps.base import StepProblem
 
@@ -90,7 +91,7 @@ class VectorTrees:
             self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, self.n_drawn(n_features), searched
         ).within(n_rows)
 
-    def fit(self, round_: Round) -> Found | None:
+    def fit(self, round_: Round) -> FittedLearners | None:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         rule = self.rule(len(round_.features), rows.n_trained)
@@ -103,7 +104,7 @@ class VectorTrees:
         else:
             return None
         step = round_.solver.solve(problem)
-        return Found((self.finished(grown, max(0.0, 1.0 - step.value / problem.value)),), step)
+        return FittedLearners((self.finished(grown, max(0.0, 1.0 - step.value / problem.value)),), step)
 
     def _target(self, problem: StepProblem, seed: int) -> Target:
         """What splits are chosen by in this round."""

@@ -7,13 +7,14 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from minrisk._kernels.split import QUADRATIC
+from minrisk._kernels.split import QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.model.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.base import JOINT as JOINT
 from minrisk.rows.base import SEPARABLE as SEPARABLE
-from minrisk.rows.base import Gradients, JointRowLoss, RowCosts, SeparableRowLoss
+from minrisk.rows.base import Gradients, JointRowLoss, SeparableRowLoss
+from minrisk.rows.costs import RowCosts
 
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
@@ -81,7 +82,7 @@ class Differences(ABC):
     @property
     def gain(self) -> int:
         """E^2 / (2 M): one Newton step."""
-        return QUADRATIC
+        return QUADRATIC_GAIN
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ Class", NIPS 2016, Eq. (2) and S.3-S.5.
 =====================  ==================================  ===========================================
 paper                  here                                where
 =====================  ==================================  ===========================================
-c_y, row of C          ``RowCosts.table[row]``           `minrisk.rows.base`
+c_y, row of C          ``RowCosts.table[row]``           `minrisk.rows.costs`
 beta_y, phi_y          ``beta``, ``phi``                   `CoupledLoss`
 c+ = c - beta          ``plus``                            `minrisk._kernels.losses`
 c- = max c - c         ``minus``                           `minrisk._kernels.losses`
@@ -26,13 +26,12 @@ from typing import ClassVar
 import numpy as np
 
 from minrisk._kernels import losses as kernels
-from minrisk._kernels.split import EXPONENTIAL as EXPONENTIAL_GAIN
-from minrisk._kernels.split import QUADRATIC
+from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE
 from minrisk.model.links import Link
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +51,9 @@ class CoupledLoss:
     phi: FloatArray
 
     KINDS: ClassVar[dict[str, int]] = {
-        "exponential": kernels.EXPONENTIAL,
-        "logistic": kernels.LOGISTIC,
-        "squared": kernels.SQUARED,
+        "exponential": kernels.EXPONENTIAL_BOUND,
+        "logistic": kernels.LOGISTIC_BOUND,
+        "squared": kernels.SQUARED_BOUND,
     }
 
     @property
@@ -65,7 +64,7 @@ class CoupledLoss:
     @property
     def gain(self) -> int:
         """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, one Newton step for logistic."""
-        return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC
+        return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN
 
     def constant(self, costs: RowCosts) -> float:
         """Weighted mean of beta."""
@@ -167,7 +166,7 @@ def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:
 def split_costs(table: FloatArray, beta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """c+ and c- of each row (S.4)."""
     plus = table - beta[:, None]
-    plus[plus <= kernels.TINY * phi[:, None]] = 0.0
+    plus[plus <= kernels.ZERO_COST * phi[:, None]] = 0.0
     return plus, phi[:, None] - table
 
 

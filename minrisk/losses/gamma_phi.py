@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from minrisk._kernels._exponential import HIGHEST_EXPONENT
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
 from minrisk.model.links import Link
-from minrisk.rows.base import RowCosts
-
-HIGHEST = 600.0  # exponents above are cut, so that sums stay finite whatever the scores
+from minrisk.rows.costs import RowCosts
 
 Elementwise = Callable[[FloatArray], Any]
 
@@ -33,7 +32,7 @@ class Smooth(NamedTuple):
 
 
 def _decay(v: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(np.minimum(-v, HIGHEST)))
+    return np.asarray(np.exp(np.minimum(-v, HIGHEST_EXPONENT)))
 
 
 GAMMAS = {
@@ -131,7 +130,7 @@ class GammaPhiLoss(Differences):
         self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
         start: int, stop: int, line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
         d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop] + step * d, start, stop)
         v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d

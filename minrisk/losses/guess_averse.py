@@ -6,12 +6,12 @@ ICML 2014, Eq. (20) and (21).
 =====================  ==================================  ===========================================
 paper                  here                                where
 =====================  ==================================  ===========================================
-z, the true class      ``RowCosts.label``, y               `minrisk.rows.base`
-C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.base`
+z, the true class      ``RowCosts.label``, y               `minrisk.rows.costs`
+C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.costs`
 S_k(x)                 ``scores``                          rows
 L^{id,exp}, GEL        ``"gel"``                           `minrisk._kernels.guess_averse`
 L^{log,exp}, GLL       ``"gll"``                           `minrisk._kernels.guess_averse`
-w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.along`
+w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.loss_lines`
 =====================  ==================================  ===========================================
 
 Deviation: the sums run over k != z. The paper's include C_zz, which is 0 there; here a cost of the right decision is a
@@ -25,13 +25,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from minrisk._kernels import along as lines
-from minrisk._kernels import grouped
+from minrisk._kernels import grouped, loss_lines
 from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
 from minrisk.model.links import Link
-from minrisk.rows.base import EQUAL, Groups, RowCosts
+from minrisk.rows.base import Groups
+from minrisk.rows.costs import SAME_RISK, RowCosts
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
 SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
@@ -131,8 +131,8 @@ class GuessAverseLoss(NamedDifferences):
         self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
         start: int, stop: int, line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
-        run = lines.exponential_along if self.kind == "gel" else lines.logistic_along
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
+        run = loss_lines.exponential_along if self.kind == "gel" else loss_lines.logistic_along
         top: FloatArray = run(
             costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
         )
@@ -183,7 +183,7 @@ def log_ratio(costs: RowCosts) -> float:
     means = costs.of_classes()
     positive = means[means > 0.0]
     ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
-    return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + EQUAL) else 0.0
+    return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + SAME_RISK) else 0.0
 
 
 def balanced(totals: FloatArray) -> FloatArray:

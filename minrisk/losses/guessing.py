@@ -1,117 +1,19 @@
-"""L_s and L_t, classification calibrated and yet not averse to guessing; and the check of that property.
+"""Whether a loss is averse to guessing: tried on scores that are drawn.
 
 Beijbom, Saberian, Kriegman and Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass Boosting",
-ICML 2014, Eq. (12), (14) and Definition 3. Their text swaps the two numbers in Sec. 4 and 5.
+ICML 2014, Definition 3.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
-from minrisk._kernels import along as lines
-from minrisk._kernels import grouped
-from minrisk._kernels import guessing as kernels
-from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import NamedDifferences
-from minrisk.model.links import Link
-from minrisk.rows.base import DirectedRowLoss, Groups, RowCosts
+from minrisk._typing import FloatArray, IntArray
+from minrisk.rows.base import DirectedRowLoss
+from minrisk.rows.costs import RowCosts
 
 DRAWS = 400  # scores per class, radius and way of drawing
-RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)
-
-
-@dataclass(frozen=True, eq=False)
-class GuessingLoss(NamedDifferences):
-    """L_s = sum_k c_k e^(S_k), for scores that sum to 0, or L_t = sum_j sum_k c_j e^(S_j - S_k).
-
-    The sums leave out the cost of the right decision, c_y, which the paper has 0.
-
-    Parameters
-    ----------
-    kind : {"ls", "lt"}
-    """
-
-    KINDS: ClassVar[tuple[str, ...]] = ("ls", "lt")
-
-    kind: str
-
-    def link(self, costs: RowCosts) -> Link | None:
-        """None: the minimisers estimate expected costs, not probabilities."""
-        return None
-
-    def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
-        mass: FloatArray,
-    ) -> FloatArray:
-        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
-        run = kernels.sum_gradients if self.kind == "ls" else kernels.pair_gradients
-        top: FloatArray = run(
-            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, mass
-        )
-        return top
-
-    def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
-    ) -> IntArray:
-        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
-        if self.kind == "ls":
-            sums: IntArray = kernels.sum_values(costs.label, edge, in_bag, factor, start, stop)
-        else:
-            sums = kernels.pair_values(
-                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, in_bag, factor, start, stop
-            )
-        return sums
-
-    def along(
-        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
-        start: int, stop: int, line: FloatArray,
-    ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move; see `minrisk._kernels.along`."""
-        run = lines.sum_along if self.kind == "ls" else lines.pair_along
-        top: FloatArray = run(
-            costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
-        )
-        return top
-
-    @property
-    def relative(self) -> bool:
-        """No."""
-        return False
-
-    def n_terms(self, n_values: int) -> int:
-        """L_s has one for each value, L_t two."""
-        return n_values if self.kind == "ls" else 2 * n_values
-
-    def gather(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,
-        groups: Groups, start: int, stop: int,
-    ) -> None:
-        """Sums of the terms by value; see `minrisk._kernels.grouped`."""
-        if self.kind == "ls":
-            grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
-        else:
-            kernels.gather_pairs(
-                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, groups.number,
-                len(groups.values), start, stop, groups.terms,
-            )
-
-    def along_groups(
-        self, costs: RowCosts, log_scale: float, groups: Groups, factor: FloatArray, step: float, start: int,
-        stop: int, line: FloatArray,
-    ) -> FloatArray:
-        """Value, slope and curvature of each row; see `minrisk._kernels.grouped`."""
-        top: FloatArray
-        if self.kind == "ls":
-            top = grouped.sums_along(
-                groups.terms, costs.label, groups.number, groups.values, 0, factor, step, start, stop, line
-            )
-        else:
-            top = grouped.pairs_along(groups.terms, groups.values, factor, step, start, stop, line)
-        return top
+RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)  # of scores: losses may differ near 0 and far from it
 
 
 def row_values(loss: DirectedRowLoss, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
@@ -144,6 +46,7 @@ def is_guess_averse(loss: DirectedRowLoss, cost: FloatArray, seed: int = 0) -> b
     --------
     >>> import numpy as np
     >>> from minrisk.losses.guess_averse import GuessAverseLoss
+    >>> from minrisk.losses.not_guess_averse import GuessingLoss
     >>> cost = 1 - np.eye(3)
     >>> is_guess_averse(GuessAverseLoss("gll"), cost), is_guess_averse(GuessingLoss("ls"), cost)
     (True, False)

@@ -29,7 +29,7 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import PAIRS, NamedDifferences
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import Link
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from minrisk.losses.base import Loss
-    from minrisk.rows.base import RowCosts
+    from minrisk.rows.costs import RowCosts
 
 POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
 COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides

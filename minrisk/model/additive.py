@@ -21,7 +21,7 @@ from minrisk.model.step_tables import StepTables
 from minrisk.model.trees import PackedTrees, Tree
 
 CONVERT_ROWS = 4096  # rows of other dtypes are converted to float64 in blocks of this many
-INLINE_ROWS = 256
+INLINE_ROWS = 256  # rows from which threads share a prediction: fewer are done sooner than threads are told
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels.coded_trees import BIN_BITS, COLUMN, LEAF_BIN, LEFT_SHIFT, add_coded_trees
+from minrisk._kernels._dtypes import LEAF_BIN
+from minrisk._kernels.coded_trees import BIN_BITS, COLUMN, LEFT_SHIFT, add_coded_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.model.rounded_vectors import RoundedVectors

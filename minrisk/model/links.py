@@ -8,7 +8,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 
-LEAST = 1e-12  # probability of what has not been seen
+UNSEEN_PROBABILITY = 1e-12  # of what has not been seen: its score stays finite
 Link = str  # a key of LINKS: links are stored in model files by name
 
 
@@ -48,7 +48,7 @@ LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 def constant_scores(link: Link, p: FloatArray) -> FloatArray:
     """Scores (D,) of these probabilities; those of 0 are as good as 0."""
-    p = np.clip(p, LEAST, 1.0 - LEAST)
+    p = np.clip(p, UNSEEN_PROBABILITY, 1.0 - UNSEEN_PROBABILITY)
     if link == "linear":
         return np.asarray(2.0 * p - 1.0)
     logs = np.log(p) - (np.log1p(-p) if link.startswith("sigmoid") else 0.0)

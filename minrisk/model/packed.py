@@ -11,7 +11,7 @@ from minrisk.model.similarities import Similarity, pack_similarities
 from minrisk.model.trees import PackedTrees, Tree, pack_trees
 
 
-class Packed(Protocol):
+class PackedLearners(Protocol):
     """Many learners as flat arrays: what prediction, files and exporters read."""
 
     def __len__(self) -> int: ...
@@ -23,7 +23,7 @@ class Packed(Protocol):
 
 
 def pack(learners: Sequence[Any]) -> PackedTrees:
-    """Flat arrays of trees, or of similarities; of regressors that were plugged in, which are neither, a list."""
+    """Flat arrays of trees, or of similarities; of scikit-learn's regressors, which are neither, a list."""
     if learners and isinstance(learners[0], Similarity):
         return pack_similarities(learners)  # type: ignore[return-value]  # it does all that a model asks for
     if not all(isinstance(learner, Tree) for learner in learners):

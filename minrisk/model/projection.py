@@ -13,7 +13,7 @@ from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 
-BLOCK_VALUES = 1 << 17  # converted at a time
+BLOCK_VALUES = 1 << 17  # values of X that are converted at a time: their float64 copy stays within the cache
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.model.trees import Tree
 
 
-class Plugged(NamedTuple):
+class FittedRegressor(NamedTuple):
     """A fitted regressor in the place of a tree."""
 
     model: Any
@@ -32,7 +32,7 @@ class Plugged(NamedTuple):
 class PackedRegressors:
     """Learners of a model that are objects, one vector each: predicted one after another, never written to a file."""
 
-    regressors: tuple[Plugged | Tree, ...]  # a tree keeps the place of a learner that was not found, and answers 0
+    regressors: tuple[FittedRegressor | Tree, ...]  # a tree keeps the place of one that was not found, and answers 0
 
     def __len__(self) -> int:
         return len(self.regressors)
@@ -54,7 +54,7 @@ class PackedRegressors:
         """0 for each learner: none is a tree."""
         return np.zeros(len(self), dtype=np.int32)
 
-    def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Plugged | Tree:
+    def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> FittedRegressor | Tree:
         """Learner number t."""
         return self.regressors[t]
 
@@ -64,5 +64,5 @@ class PackedRegressors:
         """scores[start:stop] += f_t(x) times vector t."""
         for t in range(first, last):
             regressor = self.regressors[t]
-            if isinstance(regressor, Plugged):
+            if isinstance(regressor, FittedRegressor):
                 scores[start:stop] += regressor.predict(X[start:stop])[:, None] * vectors[t]

@@ -13,7 +13,7 @@ from minrisk._typing import FloatArray
 
 BITS = 15  # of an entry, beside its sign
 EXPONENTS = (-140, 100)  # between which all values are exact in float32 too
-BLOCK = 1 << 12  # vectors whose values are made at a time
+BLOCK_VECTORS = 1 << 12  # vectors whose values are made at a time, so that they take little memory
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class RoundedVectors:
         if copy is False:
             raise ValueError("The values of rounded vectors are made anew: leave out copy=False.")
         values = np.empty(self.shape, dtype=np.float64 if dtype is None else dtype)
-        for low in range(0, len(self), BLOCK):
-            part = slice(low, low + BLOCK)
+        for low in range(0, len(self), BLOCK_VECTORS):
+            part = slice(low, low + BLOCK_VECTORS)
             values[part] = self.mantissa[part] * np.ldexp(1.0, self.exponent[part].astype(np.int32))[:, None]
         return values

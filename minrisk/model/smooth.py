@@ -12,8 +12,7 @@ from minrisk._kernels.smooth import add_smooth, kernel_matrix
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
-
-BLOCK_VALUES = 1 << 17  # converted at a time
+from minrisk.model.projection import BLOCK_VALUES
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.model.trees import PackedTrees
 
 GRID = 2.0**32  # vectors that are multiples of 1 / GRID,
-LARGEST = 2.0**20  # whose absolute values sum to less than this, have sums that are exact in any order
+EXACT_SUM = 2.0**20  # whose absolute values sum to less than this, have sums that are exact in any order
 
 
 def on_grid(vectors: FloatArray) -> FloatArray:
@@ -43,7 +43,7 @@ class StepTables(NamedTuple):
         if np.any(packed.depth != 1) or np.any(np.abs(above) != 1) or not np.array_equal(packed.value[1::3], -above):
             return None
         all_ = np.vstack([vectors, intercept[None]])
-        if not np.array_equal(on_grid(all_), all_) or not np.abs(all_).sum() < LARGEST:
+        if not np.array_equal(on_grid(all_), all_) or not np.abs(all_).sum() < EXACT_SUM:
             return None
         feature, threshold = packed.feature.astype(np.int64), packed.threshold
         rise = 2.0 * above[:, None] * vectors  # what crossing the threshold adds

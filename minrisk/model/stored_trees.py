@@ -12,8 +12,9 @@ from functools import partial
 
 import numpy as np
 
+from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import Int32Array, IntArray
-from minrisk.model.trees import MAX_DEPTH, PackedTrees, narrow
+from minrisk.model.trees import PackedTrees, narrow
 
 CHECKED_NODES = 1 << 13  # at a time: what is computed of them is small beside a model
 Make = Callable[[], np.ndarray]

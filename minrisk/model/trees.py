@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._cached import cached_property
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
-
-MAX_DEPTH = 64  # a tree that doubles its leaves that often does not exist
 
 
 class Tree(NamedTuple):
@@ -24,7 +23,7 @@ class Tree(NamedTuple):
     """
 
     feature: Int32Array  # 0 at leaves
-    bin: Int32Array  # 255 at leaves: no bin is above it
+    bin: Int32Array  # `LEAF_BIN` at leaves: no bin is above it
     threshold: FloatArray  # +inf at leaves
     left: Int32Array
     value: FloatArray  # f at leaves
@@ -40,8 +39,8 @@ class Tree(NamedTuple):
         return int(self.vector.max()) + 1
 
 
-_ZERO = np.zeros(1, dtype=np.int32)
-CONSTANT = Tree(_ZERO, _ZERO + 255, np.array([np.inf]), _ZERO, np.ones(1), _ZERO, np.zeros(1), 0)  # one leaf, f = 1
+_ZERO = np.zeros(1, dtype=np.int32)  # of the only node
+CONSTANT = Tree(_ZERO, _ZERO + LEAF_BIN, np.array([np.inf]), _ZERO, np.ones(1), _ZERO, np.zeros(1), 0)  # a leaf, f = 1
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ class PackedTrees:
         bins = np.zeros(len(feature), dtype=np.int32)
         if thresholds is not None:
             for i, (j, tau) in enumerate(zip(feature, threshold, strict=True)):
-                bins[i] = 255 if one.is_leaf[i] else np.searchsorted(thresholds[j], tau)
+                bins[i] = LEAF_BIN if one.is_leaf[i] else np.searchsorted(thresholds[j], tau)
         left, vector = one.left.astype(np.int32), one.vector.astype(np.int32)
         value = one.is_leaf.astype(np.float64) if one.value is None else one.value
         slope, origin = one.slope, one.origin

@@ -14,7 +14,8 @@ from minrisk._cached import cached_property
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
-from minrisk.rows.base import CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, RowCosts, Rows
+from minrisk.rows.base import CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, Rows
+from minrisk.rows.costs import RowCosts
 
 if TYPE_CHECKING:
     from minrisk.rows.local.sparse_index import SparseIndex

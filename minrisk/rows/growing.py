@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._kernels.grow import TIE, count_of, draw_features, merit
+from minrisk._kernels._dtypes import LEAF_BIN
+from minrisk._kernels.grow import GROWTH_TIE, count_of, draw_features, merit
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 
@@ -43,7 +44,7 @@ class GrowingTree:
     def __init__(self, target: Target, rule: GrowthRule, unit: FloatArray, total: IntArray) -> None:
         self._target, self._rule, self._unit = target, rule, unit
         self.leaves = [Leaf(0, 0, total)]
-        self._feature, self._bin, self._left, self._gain = [0], [255], [0], [0.0]
+        self._feature, self._bin, self._left, self._gain = [0], [LEAF_BIN], [0], [0.0]
 
     def count(self, leaf: int) -> int:
         """Rows of a leaf."""
@@ -71,7 +72,7 @@ class GrowingTree:
         """The leaf to split; -1 if there is none, or the tree has its leaves."""
         best = -1
         for number, leaf in enumerate(self.leaves):
-            if leaf.feature >= 0 and (best < 0 or leaf.drop > self.leaves[best].drop * (1.0 + TIE)):
+            if leaf.feature >= 0 and (best < 0 or leaf.drop > self.leaves[best].drop * (1.0 + GROWTH_TIE)):
                 best = number
         return -1 if len(self.leaves) == self._rule.max_leaves else best
 
@@ -81,7 +82,7 @@ class GrowingTree:
         self._feature[parent.node], self._bin[parent.node] = parent.feature, parent.bin
         self._left[parent.node], self._gain[parent.node] = first, parent.drop
         self._feature += [0, 0]
-        self._bin += [255, 255]
+        self._bin += [LEAF_BIN, LEAF_BIN]
         self._left += [first, first + 1]
         self._gain += [0.0, 0.0]
         self.leaves[leaf] = Leaf(first, parent.depth + 1, below)

@@ -7,12 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
-from minrisk._kernels.split import LARGEST, SIDES, scan_edges, scan_largest, scan_leaves, scan_sides
+from minrisk._kernels.split import (
+    LARGEST_EDGE_GAIN,
+    SIDES_GAIN,
+    STUMP_TIE,
+    scan_edges,
+    scan_largest,
+    scan_leaves,
+    scan_sides,
+)
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import LeafSplits, Split
 from minrisk.rows.fixed_point import divide
-
-TIE = 1e-12  # drops that differ by less are equal, and the first feature is taken
 
 
 class StumpScan(NamedTuple):
@@ -23,16 +29,16 @@ class StumpScan(NamedTuple):
     total: IntArray  # of each column, over all bins
     factors: FloatArray  # of each column: numbers times it are in the sums
     n_bins: IntArray  # of every feature
-    barred: np.ndarray  # stumps that LARGEST passes over
+    barred: np.ndarray  # stumps that LARGEST_EDGE_GAIN passes over
 
     def scan(self, features: IntArray, sums: np.ndarray) -> tuple[FloatArray, IntArray]:
         """The best drop of each feature, and its bin; sums (f, MAX_BINS, columns)."""
         unit = divide(1.0, self.factors)
-        ratio = unit if self.gain in (SIDES, LARGEST) else divide(unit, self.mass)
+        ratio = unit if self.gain in (SIDES_GAIN, LARGEST_EDGE_GAIN) else divide(unit, self.mass)
         drop, where = np.empty(len(features)), np.empty(len(features), dtype=np.int64)
-        if self.gain == SIDES:
+        if self.gain == SIDES_GAIN:
             scan_sides(sums, features, self.n_bins, self.total, ratio, drop, where)
-        elif self.gain == LARGEST:
+        elif self.gain == LARGEST_EDGE_GAIN:
             scan_largest(sums, features, self.n_bins, self.total, ratio, self.barred, drop, where)
         else:
             scan_edges(sums, features, self.n_bins, self.total, ratio, self.mass, self.gain, drop, where)
@@ -44,7 +50,7 @@ def best_split(features: IntArray, drop: FloatArray, where: IntArray) -> Split |
     top = drop.max()
     if not top > 0:
         return None
-    ties = np.flatnonzero(drop >= top * (1 - TIE))
+    ties = np.flatnonzero(drop >= top * (1 - STUMP_TIE))
     best = ties[np.argmin(features[ties])]
     return Split(int(features[best]), int(where[best]), float(drop[best]))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._kernels.split import SIDES
+from minrisk._kernels.split import SIDES_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import EXPONENTIAL, SIGNS, STUMPS
 from minrisk.steps.base import Step, StepProblem, clip_step
@@ -40,7 +40,7 @@ class TwoSidedStep:
     """
 
     requires: frozenset[str] = frozenset({EXPONENTIAL, SIGNS, STUMPS})
-    gain: int | None = SIDES
+    gain: int | None = SIDES_GAIN
     columns: int = 2
 
     def solve(self, problem: StepProblem) -> Step:

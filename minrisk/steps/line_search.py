@@ -11,8 +11,8 @@ from minrisk.losses.base import DIRECTED, JOINT
 from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, are_directed
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
-MAX_ITERATIONS = 100
-TOLERANCE = 1e-7  # a step this small, relative to the one so far, leaves an error of its square
+LINE_ITERATIONS = 100  # looks at the line, at most: Newton's steps need a few, halving alone fewer than these
+STEP_TOLERANCE = 1e-7  # a step this small, relative to the one so far, leaves an error of its square
 FINEST = 1e-13  # where nothing else helps, the bracket is halved down to this
 
 
@@ -54,7 +54,7 @@ def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
     known = {-1: False, 1: False}  # whether the ends of the bracket are known to lie on either side of the minimum
     alpha, before = min(1.0, end), None  # learners fitted with the curvature are Newton steps
     value, slope, curvature = rows.along(loss, alpha).tolist()
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(LINE_ITERATIONS):
         if slope == 0.0 or (slope < 0.0 and alpha >= end) or (slope > 0.0 and alpha <= -end):
             break
         side = 1 if slope > 0.0 else -1
@@ -69,7 +69,7 @@ def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
         else:
             following = high if side < 0 else low  # nothing is known beyond: look at the very end
         change = following - alpha
-        if following == guess and error <= TOLERANCE:
+        if following == guess and error <= STEP_TOLERANCE:
             alpha, value = following, value + 0.5 * slope * change  # the parabola's least value
             break
         if abs(change) <= FINEST * abs(alpha):

@@ -11,9 +11,9 @@ from minrisk.losses.base import SEPARABLE
 from minrisk.rows.base import is_separable
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
-TOLERANCE = 1e-12  # of a bisection
+BISECTION_TOLERANCE = 1e-12  # of a vector's entry, relative (or absolute below 1): where a bisection ends
 LAST_STEP = 1e-7  # of Newton's: its error is about the square, as no third derivative exceeds the second
-MAX_ITERATIONS = 60  # bisection alone needs 45 for the tolerance
+NEWTON_ITERATIONS = 60  # bisection alone needs 45 for the tolerance
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class NewtonStep:
         low, high = np.full(D, -LARGEST_STEP), np.full(D, LARGEST_STEP)
         vector = np.zeros(D)
         value = np.zeros(D)
-        for _ in range(MAX_ITERATIONS):
+        for _ in range(NEWTON_ITERATIONS):
             value, own_slope, own_curvature, *terms = problem.rows.slopes(loss, vector)
             ridge_slope, ridge_curvature = _phantom(problem.loss.base, vector)
             slope = own_slope + problem.ridge * ridge_slope
@@ -50,7 +50,8 @@ class NewtonStep:
             change = following - vector
             vector = following
             value = value + change * (own_slope + 0.5 * change * own_curvature)  # there, once the change is small
-            if np.all(np.abs(change) <= np.where(outside, TOLERANCE, LAST_STEP) * np.maximum(1.0, np.abs(vector))):
+            tolerance = np.where(outside, BISECTION_TOLERANCE, LAST_STEP)
+            if np.all(np.abs(change) <= tolerance * np.maximum(1.0, np.abs(vector))):
                 break
         else:
             value = problem.rows.slopes(loss, vector)[0]

@@ -10,14 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from minrisk._kernels.split import LARGEST
+from minrisk._kernels.split import LARGEST_EDGE_GAIN, STUMP_TIE
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS
 from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss, are_corrective, are_pairs
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
-
-TIE = 1e-12  # outputs whose edges differ by less are equal, and the first one is selected
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -103,7 +101,7 @@ class PairwiseStep:
     cap: float = LARGEST_STEP
     tolerances: Tolerances = PAPER
     requires: frozenset[str] = frozenset({PAIRS, SIGNS, PAIR_ROWS})
-    gain: int | None = LARGEST
+    gain: int | None = LARGEST_EDGE_GAIN
     columns: int = 1
 
     def solve(self, problem: StepProblem) -> Step:
@@ -129,7 +127,7 @@ class SelectedStep:
     nu: float
     size: float
     requires: frozenset[str] = frozenset({PAIRS, SIGNS, PAIR_ROWS})
-    gain: int | None = LARGEST
+    gain: int | None = LARGEST_EDGE_GAIN
     columns: int = 1
 
     def solve(self, problem: StepProblem) -> Step:
@@ -157,7 +155,7 @@ class CorrectiveStep:
     penalty: str = "l1"
     tolerances: Tolerances = PAPER
     requires: frozenset[str] = frozenset({PAIRS, SIGNS, CORRECTIVE_ROWS})
-    gain: int | None = LARGEST
+    gain: int | None = LARGEST_EDGE_GAIN
     columns: int = 1
 
     def solve(self, problem: StepProblem) -> Step:
@@ -182,8 +180,8 @@ class CorrectiveStep:
 
 
 def most_violated(edges: FloatArray) -> int:
-    """The output of the largest edge; see `TIE`."""
-    return int(np.flatnonzero(edges >= edges.max() * (1.0 - TIE))[0])
+    """The output of the largest edge; those that differ by less than a tie are equal, and the first one is selected."""
+    return int(np.flatnonzero(edges >= edges.max() * (1.0 - STUMP_TIE))[0])
 
 
 def _loss_along(problem: StepProblem) -> Function:

@@ -30,7 +30,7 @@ from minrisk.ensemble.kind import CrossFit, Kind, Task
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.ensemble.landmarks import Basis, fit_basis
 from minrisk.model.smooth import SmoothScores
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 
 
 class SmoothMember:

@@ -14,7 +14,7 @@ from minrisk._kernels import _dtypes as dtypes
 from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.rows.base import RowCosts
+from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Alone, Place, everything
 from minrisk.rows.fixed_point import Sums, added, fixed_factor, largest
 from minrisk.rows.limits import LIMITS, Limits
@@ -58,7 +58,7 @@ class LocalColumns:
     fixed_factors: FloatArray
     contrast_factor: float
     margin: int  # what a change of a leaf must gain more than, in units of the contrast
-    barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST passes over
+    barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST_EDGE_GAIN passes over
 
     def __init__(
         self,

@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._cached import cached_property
-from minrisk._kernels._dtypes import FIXED, SCORE, SUM_BITS
+from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE, SUM_BITS
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
-from minrisk._kernels.linear import CURVATURE, PRODUCT_BITS, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
+from minrisk._kernels.linear import CURVATURE, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
 from minrisk._kernels.scores import add_response
+from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
@@ -30,24 +31,23 @@ from minrisk.rows.base import (
     GrownTree,
     GrowthRule,
     Line,
-    RowCosts,
     Target,
     TreeLike,
 )
+from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
-from minrisk.rows.scans import TIE
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
-SMALLEST = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
+SMALLEST_VALUE = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
 MEAN_BITS = 61  # of the terms of a mean: float64 and int64 hold them
-FLAT = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
+CONSTANT_VARIANCE = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
 
 
-class Centered(NamedTuple):
+class CenteredFeatures(NamedTuple):
     """Features less their means, by powers of two within -1 and 1 (where rows weigh something); a mean for missing."""
 
     Z: FloatArray  # (d, n)
@@ -56,7 +56,7 @@ class Centered(NamedTuple):
     near: FloatArray  # (d,): in two halves, as unit / near^2 may be beyond float64
 
     @classmethod
-    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> Centered:
+    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> CenteredFeatures:
         """From raw values (n, d). Rows of weight 0 count for nothing."""
         n, d = X.shape
         Z, counts, exchange = np.empty((d, n)), weight > 0, place.exchange
@@ -65,7 +65,7 @@ class Centered(NamedTuple):
             return float(np.abs(X[counts & ~np.isnan(X[:, j]), j]).max(initial=0.0))
 
         largest = exchange.largest(np.array(workers.map(top_of, range(d))))
-        varies = largest > SMALLEST  # it would be constant, or its slopes would be beyond float64
+        varies = largest > SMALLEST_VALUE  # it would be constant, or its slopes would be beyond float64
         near = np.where(varies, np.ldexp(1.0, -np.frexp(largest)[1] // 2), 1.0)  # twice: a power of two in float64
         mean = _means(X, near, weight, workers, place)
 
@@ -137,8 +137,8 @@ class LocalDirectedRows(LocalRows):
         self._terms = np.empty((0, 0))
 
     @cached_property
-    def _centered(self) -> Centered:
-        return Centered.of(self.X, self.costs.weight, self.workers, self.place)
+    def _centered(self) -> CenteredFeatures:
+        return CenteredFeatures.of(self.X, self.costs.weight, self.workers, self.place)
 
     @cached_property
     def _target_rows(self) -> LocalDirectedRows:
@@ -185,10 +185,10 @@ class LocalDirectedRows(LocalRows):
         mean = total[:, 0] / W
         spread = total[:, 1] - mean * total[:, 0]  # sum rho (z - mean)^2
         common = total[:, 2] - mean * U  # sum u (z - mean)
-        varies = spread > FLAT * total[:, 1]
+        varies = spread > CONSTANT_VARIANCE * total[:, 1]
         slope = np.divide(common, spread, out=np.zeros_like(common), where=varies)
         explained = slope * common
-        best = int(np.flatnonzero(explained >= explained.max() * (1.0 - TIE))[0])
+        best = int(np.flatnonzero(explained >= explained.max() * (1.0 - STUMP_TIE))[0])
         j = int(features[best])
         value = U / W - slope[best] * mean[best]
         with np.errstate(over="ignore"):

@@ -13,15 +13,15 @@ from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, pr
 from minrisk._kernels.grow import (
     CLOSED,
     EVALUATED,
+    GROWTH_TIE,
     PENDING,
-    TIE,
-    Growing,
+    GrowthState,
     draw_features,
     evaluate_histograms,
     grow,
     merit,
 )
-from minrisk._kernels.histogram import BLOCK
+from minrisk._kernels.histogram import NUMBERED_ROWS
 from minrisk._kernels.node import gather, node_histograms
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
@@ -55,7 +55,7 @@ class Growth:
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
         self._lists = self._no_lists = no_lists(rows.n_features)
         self._kept: dict[int, np.ndarray] = {}
-        self._tree: Growing | None = None
+        self._tree: GrowthState | None = None
         self.start, self.end = np.array([0]), np.array([len(self._all)])
 
     @property
@@ -81,7 +81,7 @@ class Growth:
             self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
         self.order[:n], self._bins = in_bag, rows.X_binned
         packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n_all
-        unlisted = packed or rows.n_samples > BLOCK  # lists number all rows, in two bytes
+        unlisted = packed or rows.n_samples > NUMBERED_ROWS  # lists number all rows, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
         if len(self._lists[2]):
             rows.leaf[:] = -1
@@ -165,7 +165,7 @@ class Growth:
         """On these rows alone, which the kernel sums and scans side by side."""
         rows, L, C = self.rows, rule.max_leaves, self._columns.shape[1]
         if self._tree is None or self._tree.total.shape != (L, C):
-            self._tree = Growing.empty(L, C)
+            self._tree = GrowthState.empty(L, C)
         tree = self._tree
         tree.sizes[0] = 0
         self._kept.clear()
@@ -289,7 +289,7 @@ class Growth:
         )  # fmt: skip
         best = found[0]
         for split in found[1:]:
-            if split[1] >= 0 and (best[1] < 0 or split[0] > best[0] + TIE * abs(best[0])):
+            if split[1] >= 0 and (best[1] < 0 or split[0] > best[0] + GROWTH_TIE * abs(best[0])):
                 best = split
         return best
 

@@ -12,7 +12,7 @@ import numpy as np
 from minrisk._kernels.joint import add_joint, joint_counts, sum_joint
 from minrisk._typing import Bag, FloatArray, IntArray
 
-MOST = 128  # joint responses of a group: its sums should stay within the cache (and codes are bytes)
+MOST_JOINT = 128  # joint responses of a group: its sums should stay within the cache (and codes are bytes)
 LEARNERS = 8  # each group has so many on average,
 FEW_GROUPS = 16  # unless there are no more groups than this, before learners join others that they have to split
 
@@ -56,10 +56,10 @@ class JointResponses:
         n_groups = len(self._codes)
         counts = np.empty(n_groups, dtype=np.int64)
         joint_counts(self._codes, response, counts)
-        growth = np.where(counts <= MOST, counts - self._n_joint, MOST)  # MOST: more than any that fits
+        growth = np.where(counts <= MOST_JOINT, counts - self._n_joint, MOST_JOINT)  # more than any that fits
         best = int(growth.argmin()) if n_groups else -1
         enough = n_groups >= max(FEW_GROUPS, len(self) // LEARNERS)
-        if best >= 0 and (growth[best] <= 1 or (enough and growth[best] < MOST)):
+        if best >= 0 and (growth[best] <= 1 or (enough and growth[best] < MOST_JOINT)):
             return best
         self._codes = np.concatenate([self._codes, np.zeros((1, self._codes.shape[1]), dtype=np.uint8)])
         self._n_joint = np.append(self._n_joint, 1)

@@ -27,13 +27,12 @@ from minrisk.rows.base import (
     GrownTree,
     GrowthRule,
     LeafSplits,
+    LossBeforeRounds,
     LossFacts,
     RoundRule,
-    RowCosts,
     RowLoss,
     SeparableRowLoss,
     Split,
-    Stated,
     Target,
     Totals,
     TreeLike,
@@ -41,6 +40,7 @@ from minrisk.rows.base import (
     is_joint,
     is_separable,
 )
+from minrisk.rows.costs import RowCosts
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.growth import Growth
@@ -140,7 +140,7 @@ class LocalRows(LocalColumns):
         """Costs of all rows; see `Rows.merged_costs`."""
         return self.costs.merged(self.exchange, self.place.n_rows)
 
-    def facts(self, loss: Stated) -> LossFacts:
+    def facts(self, loss: LossBeforeRounds) -> LossFacts:
         """What the loss says of these rows; see `Rows.facts`."""
         costs = self.merged_costs
         told = loss.constant(costs), loss.unit(costs), loss.floors(costs)

@@ -11,18 +11,19 @@ import numpy as np
 from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
+from minrisk._kernels._dtypes import PRODUCT_BITS
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.distances import Points, Units, coincident
 from minrisk.data.row_keys import odd_numbers, row_keys
-from minrisk.rows.base import EXPONENTIAL, SIMILAR_ROWS, Opposite, RowCosts, SeparableRowLoss
+from minrisk.rows.base import EXPONENTIAL, SIMILAR_ROWS, Opposite, SeparableRowLoss
+from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
 
-EQUAL = 1e-9  # drops that differ by less are equal: rows of the same class and weight must not be told by rounding
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 
 
@@ -125,7 +126,7 @@ class LocalSimilarRows(LocalRows):
         Edges and masses become whole numbers by output, such that their sums with a response are exact.
         """
         mass = super().weigh(in_bag, 0)
-        bits = min(self.sum_bits, kernels.PRODUCT_BITS)
+        bits = min(self.sum_bits, PRODUCT_BITS)
         units = []
         for values, top, first in ((self.edge, self.top_edge, 0), (self.mass, self.top_mass, self.n_outputs)):
             factor = fixed_factor(top, bits)
@@ -176,7 +177,7 @@ class LocalSimilarRows(LocalRows):
             longest = self.over_blocks(lambda a, b: np.abs(self.edge[a:b] * self._inverse_root()).max(axis=1))
             own = (np.concatenate(longest) * np.sqrt(share)).max(initial=0.0)
             top = float(self.exchange.largest(np.array([own]))[0])
-        factor = float(fixed_factor(np.array(top * top), min(self.sum_bits, kernels.PRODUCT_BITS)))
+        factor = float(fixed_factor(np.array(top * top), min(self.sum_bits, PRODUCT_BITS)))
 
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((self.n_outputs, self.n_outputs), dtype=dtypes.FIXED)
@@ -212,7 +213,7 @@ class LocalSimilarRows(LocalRows):
             self._isolation_drops(summed, 0, n_locations, per_location)
             drops = per_location[location]
         drops[~self._pool] = -1.0
-        best = np.flatnonzero(drops >= drops.max() * (1.0 - EQUAL))
+        best = np.flatnonzero(drops >= drops.max() * (1.0 - kernels.SIMILARITY_TIE))
         return int(best[np.argmin(self._place[best])])
 
     def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
@@ -329,7 +330,7 @@ class LocalSimilarRows(LocalRows):
         if EXPONENTIAL not in loss.traits:
             return super().slopes(loss, vector)
         bound = self.top_mass * np.exp(np.abs(vector))  # as |f| <= 1
-        factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, kernels.PRODUCT_BITS))
+        factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, PRODUCT_BITS))
 
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((4, self.n_outputs), dtype=dtypes.FIXED)

@@ -8,13 +8,13 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import MAX_BINS, ROW
-from minrisk._kernels.histogram import BLOCK, index_rows
+from minrisk._kernels.histogram import NUMBERED_ROWS, index_rows
 from minrisk._memory import read_only
 from minrisk._typing import Binned, IntArray
 from minrisk._workers import Workers
 
 DENSITY = 0.6  # with more rows than this outside the frequent bin, passing over all rows costs no more
-SAMPLE = 4096  # rows that the frequent bin is guessed from; a poor guess costs time, never correctness
+FREQUENT_BIN_ROWS = 4096  # rows that the frequent bin is guessed from; a poor guess costs time, never correctness
 BUDGET_SHARE = 0.2  # of the binned data's bytes,
 BUDGET_BYTES = 24 << 20  # plus this
 NO_LIST = 1 << 40  # more rows than any node has
@@ -45,7 +45,7 @@ class SparseIndex:
         """Index of binned data (d, n): of features with at most this share of the rows outside the frequent bin."""
         X_binned = read_only(X_binned)
         n_features, n_samples = X_binned.shape
-        step = max(1, n_samples // SAMPLE)
+        step = max(1, n_samples // FREQUENT_BIN_ROWS)
         frequent = np.zeros(n_features, dtype=np.uint8)
         outside = np.zeros(n_features, dtype=np.int64)
 
@@ -60,7 +60,7 @@ class SparseIndex:
         indexed = np.zeros(n_features, dtype=np.bool_)
         indexed[chosen] = True
         rows = np.empty(int(outside[chosen].sum()), dtype=ROW)
-        offsets = np.zeros((n_features, -(-n_samples // BLOCK) + 1), dtype=np.int64)
+        offsets = np.zeros((n_features, -(-n_samples // NUMBERED_ROWS) + 1), dtype=np.int64)
         ends = np.cumsum(outside * indexed)
 
         def write(j: int) -> None:

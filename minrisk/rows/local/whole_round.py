@@ -17,8 +17,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
 from minrisk._kernels._jit import is_compiled
-from minrisk._kernels.grow import Growing
-from minrisk._kernels.whole_round import Given, Rule, Space, State, logistic_rounds
+from minrisk._kernels.grow import GrowthState
+from minrisk._kernels.whole_round import Rule, Space, State, TrainingRows, logistic_rounds
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray
 from minrisk.model.trees import Tree
@@ -36,7 +36,7 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
     value, growth = np.empty(rows.n_outputs), rule.growth
     top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), rule.sketch + 1
     first, last = rows.left_out
-    given = Given(
+    given = TrainingRows(
         rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight, rows.in_bag,
         np.array([[0, first], [last, rows.n_samples]]), everyone, rows.sum_bits,
     )  # fmt: skip
@@ -48,7 +48,7 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
     )  # fmt: skip
     space = Space(
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
-        everyone.copy(), np.empty_like(everyone), Growing.empty(growth.max_leaves, width),
+        everyone.copy(), np.empty_like(everyone), GrowthState.empty(growth.max_leaves, width),
     )  # fmt: skip
     if not _pays(rows.limits.compile_after, n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
         return None

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import clone
 
 from minrisk.learners.base import Round
-from minrisk.model.regressors import Plugged
+from minrisk.model.regressors import FittedRegressor
 from minrisk.rows.base import DirectedRows
 
 
 @dataclass(frozen=True)
-class PluggedRegression:
+class ScikitRegressors:
     """Clones of a regressor, fitted to the targets of the rows that weigh something.
 
     Parameters
@@ -25,10 +25,10 @@ class PluggedRegression:
 
     estimator: Any
 
-    def find(self, rows: DirectedRows, round_: Round, seed: int) -> Plugged | None:
+    def find(self, rows: DirectedRows, round_: Round, seed: int) -> FittedRegressor | None:
         """See `minrisk.learners.directed.Regression.find`."""
         regressor = clone(self.estimator)
         if regressor.get_params(deep=False).get("random_state", 0) is None:
             regressor.set_params(random_state=seed % (1 << 31))
         fitted = rows.fit(regressor)
-        return None if fitted is None else Plugged(fitted, np.ones(1))
+        return None if fitted is None else FittedRegressor(fitted, np.ones(1))
