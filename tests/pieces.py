@@ -29,15 +29,14 @@ class Meeting:
 
     def __init__(self, n_pieces: int) -> None:
         self._barrier, self._laid = Barrier(n_pieces), [None] * n_pieces
-        self.bytes = self.exchanges = 0
+        self.longest = 0  # bytes of a message
 
     def all_of(self, piece: int, own: np.ndarray) -> list[np.ndarray]:
         self._laid[piece] = own.copy()
         self._barrier.wait(PATIENCE)
         found = [array.copy() for array in self._laid]
-        if self._barrier.wait(PATIENCE) == 0:
-            self.exchanges += 1
-            self.bytes += own.nbytes
+        self._barrier.wait(PATIENCE)
+        self.longest = max(self.longest, own.nbytes)
         return found
 
     def given_up(self) -> None:
@@ -102,7 +101,6 @@ class PiecedRows:
         running = [self._pool.submit(run, task) for task in tasks]
         errors = [error for future in running if (error := future.exception()) is not None]
         if errors:
-            self._meeting = None
             raise next((error for error in errors if not isinstance(error, BrokenBarrierError)), errors[0])
         return [future.result() for future in running]
 
@@ -133,6 +131,11 @@ class PiecedRows:
         end = object()
         while (found := self._agreed(self._side_by_side([lambda walk=walk: next(walk, end) for walk in walks]))) is not end:
             yield found
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest message so far."""
+        return self._meeting.longest
 
     # -- what is not the same for all pieces ---------------------------------------------------------------------
     @property
@@ -176,7 +179,8 @@ def own(arguments: Any, piece: int) -> Any:
 
 def part_of(make: Any, columns: dict[str, Any], first: int, last: int) -> dict[str, Any]:
     """The columns of some rows, in memory of their own. Points are compared with all others."""
-    part = {name: value for name, value in columns.items() if name != "index"}
+    own = {name: value for name, value in columns.items() if name not in ("index", "workers")}
+    part = {**copy.deepcopy(own), "workers": columns["workers"]}
     costs = columns["costs"].at(np.arange(first, last))
     part["costs"] = type(costs)(*copy.deepcopy(tuple(costs)))
     if "X_binned" in part:

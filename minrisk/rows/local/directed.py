@@ -234,7 +234,8 @@ class LocalDirectedRows(LocalRows):
     def respond(self, tree: TreeLike) -> None:
         """Fill the response; see `Rows.respond`. A line is not on bins but on raw values, and so is a regressor."""
         if hasattr(tree, "predict"):
-            self.response[:] = tree.predict(self.X)
+            if self.n_samples:  # regressors refuse to look at none
+                self.response[:] = tree.predict(self.X)
             self.leaf[:] = 0
             return
         slope = getattr(tree, "slope", None)

@@ -1,0 +1,161 @@
+"""Rows in several pieces that share no memory make the same models as rows in one, to the last byte."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from pieces import PiecedRows, in_pieces
+from sklearn.tree import DecisionTreeRegressor
+
+from benchmarks.before_after import COSTS, blobs, problems
+from minrisk import (
+    LocalizedSimilaritiesClassifier,
+    MCBoostClassifier,
+    MinRiskClassifier,
+    MultiBoostClassifier,
+    REBELClassifier,
+    StagewiseMCBoostClassifier,
+    save,
+)
+from minrisk._kernels._dtypes import EXACT_ROWS
+from minrisk.rows.local import leaf_search
+
+
+def content(model, folder):
+    """The bytes of its file, without the seconds that a search took."""
+    for line in getattr(model, "selection_", []):
+        line["seconds"] = 0.0
+    save(model, folder / "model.minrisk")
+    return (folder / "model.minrisk").read_bytes()
+
+
+def check_same(fit, n_pieces, monkeypatch, folder):
+    """Fit with all rows in one piece, and in several; returns the rows that were in pieces."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = content(fit(), folder)
+        made = in_pieces(monkeypatch, n_pieces)
+        assert content(fit(), folder) == whole
+    assert made
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(problems()))
+def test_models_are_the_same(name, monkeypatch, tmp_path):
+    check_same(problems()[name], 4 if len(name) % 2 else 2, monkeypatch, tmp_path)
+
+
+LARGE = {
+    "stumps, on edges of 32 bits": REBELClassifier(COSTS, n_estimators=4),
+    "shared trees": REBELClassifier(COSTS, n_estimators=3, max_depth=4, subsample=0.4, random_state=0, n_jobs=2),
+    "trees, all features": MinRiskClassifier(COSTS, n_estimators=8, pool=False, max_features=1.0, random_state=0),
+    "trees, drawn rows": MinRiskClassifier(COSTS, n_estimators=8, pool=False, search_rows=300, random_state=0, n_jobs=2),
+    "trees, on a bag": MinRiskClassifier(n_estimators=6, pool=False, subsample=0.3, search_rows=200, random_state=0),
+    "lines": MCBoostClassifier(n_estimators=3),
+    "pairs": StagewiseMCBoostClassifier(n_estimators=3, loss="logistic"),
+    "all vectors again": MultiBoostClassifier(n_estimators=4),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_many_rows(name, monkeypatch, tmp_path):
+    X, y = blobs(EXACT_ROWS + 1001, 12, 3, seed=5)
+    weight = np.random.default_rng(0).exponential(size=len(y))
+    check_same(lambda: LARGE[name].fit(X, y, sample_weight=weight), 3, monkeypatch, tmp_path)
+
+
+def test_many_leaves(monkeypatch, tmp_path):
+    monkeypatch.setattr(leaf_search, "LEAF_BATCH", 3)
+    check_same(lambda: REBELClassifier(n_estimators=5, max_depth=5).fit(*blobs(seed=9)), 4, monkeypatch, tmp_path)
+
+
+def test_points_in_one_place(monkeypatch, tmp_path):
+    X, y = blobs(300, seed=3)
+    X = np.round(X)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    model = LocalizedSimilaritiesClassifier(COSTS, n_estimators=8, response="sign")
+    check_same(lambda: model.fit(X, y, sample_weight=weight), 5, monkeypatch, tmp_path)
+
+
+def test_regressors_of_scikit_learn(monkeypatch):
+    X, y = blobs(seed=4)
+    model = MCBoostClassifier(n_estimators=4, estimator=DecisionTreeRegressor(max_depth=3), random_state=0)
+    whole = model.fit(X, y).decision_function(X)
+    in_pieces(monkeypatch, 3)
+    np.testing.assert_array_equal(model.fit(X, y).decision_function(X), whole)
+
+
+@pytest.mark.parametrize("n_pieces", [1, 2, 3, 9])
+def test_any_number_of_pieces(n_pieces, monkeypatch, tmp_path):
+    X, y = blobs(41, 3)
+    model = MinRiskClassifier(COSTS, n_estimators=15, random_state=0)
+    check_same(lambda: model.fit(X, y), n_pieces, monkeypatch, tmp_path)
+
+
+# -- what crosses ------------------------------------------------------------------------------------------------------
+def arrays_in(value, seen):
+    """Arrays that can be written to, in an object and what it holds."""
+    if id(value) in seen:
+        return
+    seen[id(value)] = value
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield from itertools.chain.from_iterable(arrays_in(one, seen) for one in value)
+    elif isinstance(value, dict):
+        yield from itertools.chain.from_iterable(arrays_in(one, seen) for one in value.values())
+    elif type(value).__module__.startswith("minrisk.") and hasattr(value, "__dict__"):
+        yield from arrays_in(vars(value), seen)
+
+
+@pytest.mark.parametrize(
+    "model", [REBELClassifier(n_estimators=3), MinRiskClassifier(n_estimators=9, pool=False), MultiBoostClassifier(n_estimators=3)]
+)
+def test_pieces_share_no_memory(model, monkeypatch):
+    made = in_pieces(monkeypatch, 3)
+    model.fit(*blobs())
+    assert made
+    for rows in made:
+        arrays = [list(arrays_in(vars(piece), {})) for piece in rows.pieces]
+        assert all(len(own) > 10 for own in arrays)
+        for one, other in itertools.combinations(arrays, 2):
+            assert not any(np.shares_memory(a, b) for a in one for b in other if a.size and b.size)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        REBELClassifier(n_estimators=5, max_depth=3),
+        REBELClassifier(n_estimators=5, max_depth=1, loss="logistic", subsample=0.5, random_state=0),
+        MinRiskClassifier(n_estimators=5, pool=False, cv=1, random_state=0),
+        MCBoostClassifier(n_estimators=5),
+        StagewiseMCBoostClassifier(n_estimators=5),
+        MultiBoostClassifier(n_estimators=5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_messages_do_not_grow_with_the_rows(model, monkeypatch):
+    longest = []
+    for n in (300, 1200):
+        made = in_pieces(monkeypatch, 2)
+        model.fit(*blobs(n))
+        longest.append(max(rows.longest for rows in made))
+        monkeypatch.undo()
+    assert longest[1] == longest[0]
+
+
+def test_a_fault_in_one_piece_is_told(monkeypatch):
+    made = in_pieces(monkeypatch, 3)
+    REBELClassifier(n_estimators=2).fit(*blobs())
+    monkeypatch.setattr(made[0].pieces[1], "scores", None)
+    with pytest.raises(TypeError, match="None"):
+        made[0].spread(np.zeros(3))
+
+
+def test_pieces_that_answer_differently_are_found():
+    X = blobs()[0]
+    rows = PiecedRows.__new__(PiecedRows)
+    with pytest.raises(AssertionError):
+        rows._agreed([1.0, 2.0])
+    assert rows._agreed([X, X.copy()]) is X
