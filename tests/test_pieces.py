@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from pieces import PiecedRows, in_pieces
 from sklearn.tree import DecisionTreeRegressor
 
 from benchmarks.before_after import COSTS, blobs, problems
@@ -20,6 +19,7 @@ from minrisk import (
 )
 from minrisk._kernels._dtypes import EXACT_ROWS
 from minrisk.rows.local import leaf_search
+from tests.pieces import PiecedRows, in_pieces
 
 
 def content(model, folder):

@@ -21,7 +21,7 @@ from minrisk.ensemble.training import train_pool
 from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.factory import Columns
+from minrisk.rows.columns import Columns
 from tests.helpers import check_packed, make_costs, random_costs
 from tests.test_selection import USUAL, added, example
 

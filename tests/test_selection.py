@@ -1,5 +1,6 @@
 """Folds, temperatures, checkpoints and members of cross-fitting."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -43,7 +44,8 @@ from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import log_probabilities
-from minrisk.rows.factory import Columns
+from minrisk.rows.columns import Columns
+from minrisk.rows.local.sparse_index import SparseIndex
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import n_drawn, share_of
 from tests.helpers import make_costs, make_data, make_rows, random_costs
@@ -716,9 +718,10 @@ def test_columns_index_their_rows_as_they_stand():
     binned = np.zeros((2, 40), dtype=np.uint8)
     binned[0, [3, 8]] = 1
     columns = Columns(binned, np.array([2, 1]), (np.array([0.5]), np.empty(0)))
-    assert columns.index.rows.tolist() == [3, 8] and columns.index is columns.index
+    build = partial(SparseIndex.build, workers=Workers())
+    assert columns.index(build).rows.tolist() == [3, 8] and columns.index(build) is columns.index(build)
     columns.reorder(np.arange(40)[::-1])
-    assert columns.index.rows.tolist() == [31, 36]
+    assert columns.index(build).rows.tolist() == [31, 36]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from minrisk.data.binning import fit_binner
 from minrisk.ensemble import defaults
 from minrisk.ensemble.directions import fit_moments
 from minrisk.model.projection import Projection
-from minrisk.rows.factory import Columns
+from minrisk.rows.columns import Columns
 
 
 def usual_bins(binning: str, asked: int | None, n_rows: int, n_features: int) -> tuple[int | None, int | None]:
@@ -71,18 +71,15 @@ def linear_columns(
         directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
     projection = moments.projection(np.concatenate(directions, axis=1))
     del moments
-    n_bins, thresholds, width = [axis.n_bins], axis.thresholds, max(1, defaults.LINEAR_VALUES // len(X))
-    axis.binned.resize((d + projection.n_columns, len(rows)), refcheck=False)  # in place: a copy would be the peak
-    for left in range(0, projection.n_columns, width):
-        Z = projection.columns(X, workers, slice(left, left + width))
-        part = bin_columns(Z, rows, of_all, binning, workers, max_bins)
-        axis.binned[d + left : d + left + width] = part.binned
-        n_bins.append(part.n_bins)
-        thresholds += part.thresholds
-    columns = Columns(axis.binned, np.concatenate(n_bins), thresholds)
+    width = max(1, defaults.LINEAR_VALUES // len(X))
+    parts = (
+        bin_columns(projection.columns(X, workers, slice(a, a + width)), rows, of_all, binning, workers, max_bins)
+        for a in range(0, projection.n_columns, width)
+    )
+    axis.add(projection.n_columns, parts)
     first = d + np.cumsum([0, *(kind.shape[1] for kind in directions)])
     shared = np.arange(first[1])
     own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
-    if axis.binned.size > defaults.LINEAR_VALUES:
+    if axis.n_values > defaults.LINEAR_VALUES:
         give_back()  # the pieces that the axes were computed in
-    return columns, projection, own
+    return axis, projection, own

@@ -32,7 +32,7 @@ from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.packed import pack
 from minrisk.model.trees import PackedTrees
 from minrisk.rows.costs import RowCosts
-from minrisk.rows.factory import Columns, binned_rows
+from minrisk.rows.factory import binned_rows
 
 SAME_COSTS = 1e-9  # of the largest cost: smaller differences within a class are rounding
 PREDICTED_ROWS = 4096  # rows that are predicted together, so that memory does not follow the rows
@@ -146,9 +146,7 @@ def _fit_class(
     top, alike = float(own.max(initial=0.0)), len(np.unique(folds)) < 2
     if alike or round(float(weight.sum())) < defaults.COST_ROWS or np.all(np.abs(own - mean) <= SAME_COSTS * top):
         return Progress()
-    seen, columns = np.arange(table.n_features), table.columns
-    binned = np.ascontiguousarray(columns.binned[seen][:, rows])
-    columns = Columns(binned, columns.n_bins[seen], columns.thresholds[: len(seen)])
+    seen, columns = np.arange(table.n_features), table.columns.some(table.n_features, rows)
     settings = settings._replace(learning_rate=defaults.COST_LEARNING_RATE * settings.learning_rate)
     loss = CoupledLoss("squared", np.zeros(len(rows)), np.full(len(rows), top))
 

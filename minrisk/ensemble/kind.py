@@ -15,8 +15,8 @@ from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
 from minrisk.model.links import Link
 from minrisk.model.smooth import SmoothScores
+from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
-from minrisk.rows.factory import Columns
 
 
 class Settings(NamedTuple):

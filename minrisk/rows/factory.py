@@ -4,49 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from minrisk._cached import cached_property
-from minrisk._typing import Binned, FloatArray, IntArray
+from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.rows.base import CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, Rows
+from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
-
-if TYPE_CHECKING:
-    from minrisk.rows.local.sparse_index import SparseIndex
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Binned features, which several rows may share."""
-
-    binned: Binned  # (d, n)
-    n_bins: IntArray
-    thresholds: tuple[FloatArray, ...]
-    _one: Lock = field(default_factory=Lock, repr=False)
-
-    @property
-    def index(self) -> SparseIndex:
-        """Of the rows in their present order; all who share the columns read the same one, which one of them builds."""
-        with self._one:
-            return self._index
-
-    @cached_property
-    def _index(self) -> SparseIndex:
-        from minrisk.rows.local.sparse_index import SparseIndex
-
-        return SparseIndex.build(self.binned, self.n_bins, Workers())
-
-    def reorder(self, order: IntArray) -> None:
-        """Rows in another order, in place."""
-        for column in self.binned:
-            column[:] = column[order]
-        self.__dict__.pop("_index", None)
 
 
 def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: tuple[int, int]) -> Rows:
@@ -54,9 +22,12 @@ def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: t
 
     Their weights in `costs` must be 0.
     """
+    from minrisk.rows.local.sparse_index import SparseIndex
+
+    build = partial(SparseIndex.build, workers=Workers())
     return rows_like(frozenset())(
         X_binned=columns.binned, n_bins=columns.n_bins, costs=costs, workers=workers, left_out=left_out,
-        index=lambda: columns.index,
+        index=lambda: columns.index(build),
     )  # fmt: skip
 
 

@@ -24,8 +24,9 @@ from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
 from minrisk.losses.surrogates import surrogate_loss
 from minrisk.model.decisions import LINK_KERNELS
 from minrisk.rows.base import Rows
+from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts, constant_is_better
-from minrisk.rows.factory import Columns, binned_rows
+from minrisk.rows.factory import binned_rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import share_of
 
@@ -158,7 +159,7 @@ class Plain(Kind):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self.threads = task.workers if self.columns.binned.size >= defaults.SHARED_VALUES else Workers()
+        self.threads = task.workers if self.columns.n_values >= defaults.SHARED_VALUES else Workers()
         self.wait = 0.0  # of costs far apart the dearest come first: a round leaves e^-rate of a loss, about
         if task.link is None:
             self.wait = log_ratio(task.costs) / task.settings.learning_rate

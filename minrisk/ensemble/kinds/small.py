@@ -9,7 +9,7 @@ from minrisk.ensemble import defaults
 from minrisk.ensemble.kind import Task
 from minrisk.ensemble.kinds.plain import Plain
 from minrisk.learners.vector_tree import VectorTrees
-from minrisk.rows.factory import Columns
+from minrisk.rows.columns import Columns
 
 
 class Small(Plain):
