@@ -3,7 +3,8 @@
 Columns stay with the rows: X_binned, costs, weights, scores, edge, mass, response, contrast, leaf. What travels to
 the loop is small: sums over rows, as exact integers in fixed point (so that no division of the rows into blocks,
 threads or machines can change a bit of the model), and maxima. To put rows somewhere else (a cluster, a GPU),
-write a class with these methods; nothing above this file changes.
+write a class with these methods; nothing above this file changes. It may be made of pieces that are rows of
+`minrisk.rows.local` each: see `minrisk.rows.exchange`.
 
 `Rows` is what every kind of rows offers. Learners and steps that ask for more name a trait of the rows in what they
 require: `DirectedRows`, `SimilarRows`, `PairRows` and `CorrectiveRows` say what goes with it.
