@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import MCBoostClassifier as MCBoostClassifier
     from minrisk.algorithms import MinRiskClassifier as MinRiskClassifier
     from minrisk.algorithms import MultiBoostClassifier as MultiBoostClassifier
+    from minrisk.algorithms import PIBoostClassifier as PIBoostClassifier
     from minrisk.algorithms import REBELClassifier as REBELClassifier
     from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
     from minrisk.costs import CostMatrix as CostMatrix
@@ -27,6 +28,7 @@ _PUBLIC = {
     "MCBoostClassifier": "minrisk.algorithms",
     "MinRiskClassifier": "minrisk.algorithms",
     "MultiBoostClassifier": "minrisk.algorithms",
+    "PIBoostClassifier": "minrisk.algorithms",
     "REBELClassifier": "minrisk.algorithms",
     "StagewiseMCBoostClassifier": "minrisk.algorithms",
     "CostMatrix": "minrisk.costs",

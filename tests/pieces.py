@@ -10,6 +10,7 @@ import copy
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from inspect import getattr_static, isfunction
 from threading import Barrier, BrokenBarrierError
 from typing import Any, NamedTuple
@@ -98,7 +99,7 @@ class PiecedRows:
                 self._meeting.given_up()
                 raise
 
-        running = [self._pool.submit(run, task) for task in tasks]
+        running = [self._pool.submit(copy_context().run, run, task) for task in tasks]  # what NumPy ignores, too
         errors = [error for future in running if (error := future.exception()) is not None]
         if errors:
             raise next((error for error in errors if not isinstance(error, BrokenBarrierError)), errors[0])

@@ -286,7 +286,7 @@ def partition(column, b, order, start, end, spare):
 
 
 @part
-def plant(tree, columns, order, min_leaf, max_depth):
+def plant(tree, columns, order, min_split, max_depth):
     """All rows of `order` in one leaf, the root."""
     n = order.shape[0]
     tree.start[0], tree.end[0], tree.depth[0], tree.node[0] = 0, n, 0, 0
@@ -297,20 +297,21 @@ def plant(tree, columns, order, min_leaf, max_depth):
     for i in range(n):
         for c in range(columns.shape[1]):
             tree.total[0, c] += columns[order[i], c]
-    grows = n >= 2 * min_leaf and max_depth > 0 and tree.start.shape[0] > 1
+    grows = n >= min_split and max_depth > 0 and tree.start.shape[0] > 1
     tree.status[0] = PENDING if grows else CLOSED
 
 
 @grow_kernel
 def grow(
-    tree, X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, max_depth, large, lists,
-    member, order, spare,
+    tree, X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, min_split, max_depth,
+    large, lists, member, order, spare,
 ):  # fmt: skip
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
     Where `tree.sizes[0]` is 0 it begins, with all rows of `order` in one leaf. In the second case the return value is
     the leaf that was split (0 before the first split) and its new sibling is the last leaf; both are PENDING unless
-    CLOSED, and the caller fills drop, best_feature, best_bin and status.
+    CLOSED, and the caller fills drop, best_feature, best_bin and status. Leaves of fewer than `min_split` rows are
+    CLOSED.
     """
     start, end, depth, total, drop, node, sizes = (
         tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
@@ -321,7 +322,7 @@ def grow(
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
     gathered = np.empty((min(large, order.shape[0]), n_columns), dtype=np.int64)
     if sizes[0] == 0:
-        plant(tree, columns, order, min_leaf, max_depth)
+        plant(tree, columns, order, min_split, max_depth)
     if sizes[0] == 1 and status[0] == PENDING and end[0] > large:
         return 0
     split = 0
@@ -365,7 +366,7 @@ def grow(
         any_large = False
         for leaf in (split, new):
             rows = end[leaf] - start[leaf]
-            grows = rows >= 2 * min_leaf and depth[leaf] < max_depth and sizes[0] < max_leaves
+            grows = rows >= min_split and depth[leaf] < max_depth and sizes[0] < max_leaves
             status[leaf] = PENDING if grows else CLOSED
             any_large = any_large or (grows and rows > large)
         if any_large:

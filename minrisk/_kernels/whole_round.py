@@ -103,7 +103,7 @@ def grow_one(given, state, rule, space, ridge, seed):
     tree.sizes[0] = 0
     grow_tree(
         tree, given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, seed, factor, shared, BY_SKETCH,
-        rule.min_leaf, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
+        rule.min_leaf, 2 * rule.min_leaf, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
+from minrisk.algorithms.piboost import PIBoostClassifier as PIBoostClassifier
 from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
 from minrisk.algorithms.stagewise import MultiBoostClassifier as MultiBoostClassifier
@@ -9,5 +10,5 @@ from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as Stagewise
 
 ALGORITHMS = (
     MinRiskClassifier, REBELClassifier, LocalizedSimilaritiesClassifier, MCBoostClassifier, StagewiseMCBoostClassifier,
-    MultiBoostClassifier,
+    MultiBoostClassifier, PIBoostClassifier,
 )  # fmt: skip

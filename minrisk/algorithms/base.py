@@ -79,6 +79,8 @@ class RecipeClassifier(BoostedClassifier):
         in_loss = self._costs_in_loss(of_rows)
         costs = (in_loss if training is None else in_loss.at(training)).read_only()
         recipe, options = self._recipe(costs, binner.thresholds), self._row_options(X, training, costs)
+        if recipe.codebook is not None:
+            options = {**options, "codebook": recipe.codebook}
         rows, validation = make_rows(recipe.requires, X, training, binner, costs, workers, **options), None
         if validating is not None:
             others = in_loss.at(validating)
@@ -117,7 +119,8 @@ class RecipeClassifier(BoostedClassifier):
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
         if goes_on:
             check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
-            start = Progress.of(self.model_, thresholds, self._log_scale, self.train_loss_.tolist())
+            losses = self.train_loss_.tolist()
+            start = Progress.of(self.model_, thresholds, self._log_scale, losses, recipe.codebook)
             for part in (rows, data.validation):
                 if part is not None:
                     part.start_at(start.trees, start.vectors, self.model_.intercept)
@@ -146,6 +149,8 @@ class RecipeClassifier(BoostedClassifier):
                 stopping.risks = [stopping.rows.risk()]
         assert progress.intercept is not None
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
+        if recipe.codebook is not None:
+            vectors = recipe.codebook.decoded(vectors)
         packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.merged_costs)
         self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
         self.n_iter_ = n

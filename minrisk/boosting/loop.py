@@ -18,6 +18,7 @@ from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.learners.base import FittedLearners, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
+from minrisk.model.codebook import Codebook
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
@@ -50,6 +51,7 @@ class Recipe(NamedTuple):
     features: IntArray | None = None  # that learners may use, ascending; None: all
     target_loss: float = -math.inf  # stop at a training loss below
     directions: tuple[FloatArray | None, ...] = (None,)  # of each step of a round, (R, D); see `StepProblem`
+    codebook: Codebook | None = None  # what vectors say of the decisions; None: they are of the decisions
 
     @property
     def learners_per_round(self) -> int:
@@ -78,11 +80,13 @@ class Progress:
 
     @classmethod
     def of(
-        cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float]
-    ) -> Progress:
+        cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float],
+        codebook: Codebook | None,
+    ) -> Progress:  # fmt: skip
         """The progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
         values = np.asarray(model.vectors)
+        values = values if codebook is None else codebook.encoded(values)
         vectors = [values[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
         return cls(trees, vectors, model.intercept, log_scale, list(losses), [log_scale] * len(losses))
 
@@ -141,7 +145,7 @@ def boost(
     loss = recipe.loss
     facts = rows.facts(loss)
     floors = facts.floors if facts.floors.any() else None
-    no_shift = np.zeros(rows.n_outputs)
+    no_shift = np.zeros(rows.n_decisions)
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
@@ -158,7 +162,7 @@ def boost(
         rows.shift(recipe.start)
     totals = progress.totals or rows.gradients(loss, progress.log_scale)
     if progress.intercept is None:
-        progress.intercept = np.zeros(rows.n_outputs) if recipe.start is None else recipe.start.copy()
+        progress.intercept = np.zeros(rows.n_decisions) if recipe.start is None else recipe.start.copy()
         if recipe.fit_intercept:
             problem = _problem(rows, recipe, totals, floors, None)
             progress.intercept = recipe.solver.solve(problem).vectors[-1]  # f = 1: all rows are above

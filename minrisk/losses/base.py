@@ -13,7 +13,7 @@ from minrisk.model.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.base import JOINT as JOINT
 from minrisk.rows.base import SEPARABLE as SEPARABLE
-from minrisk.rows.base import Gradients, JointRowLoss, SeparableRowLoss
+from minrisk.rows.base import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds, SeparableRowLoss
 from minrisk.rows.costs import RowCosts
 
 SIGNS = "signs"  # a learner that answers -1 or +1
@@ -135,4 +135,14 @@ class NamedDifferences(Differences):
         return self.kind
 
 
-Loss = SeparableLoss | JointLoss
+class ChainLoss(ChainRowLoss, LossBeforeRounds, Protocol):
+    """A sum of losses of one score each, every one at a scale of its own."""
+
+    @property
+    def gain(self) -> int: ...
+    @property
+    def base(self) -> str: ...
+    def link(self, costs: RowCosts) -> Link | None: ...
+
+
+Loss = SeparableLoss | JointLoss | ChainLoss

@@ -56,11 +56,17 @@ class GrowthRule(NamedTuple):
     min_leaf: int  # rows
     n_drawn: int  # features looked at in each node, drawn anew for every node
     n_rows: int | None = None  # at least, on which a sketch's splits are searched; None: all
+    min_split: int = 0  # rows, and twice `min_leaf` at least, that a node has which is split
 
     def within(self, n_rows: int) -> GrowthRule:
         """The same for so many rows: memory follows these, not a number that stands for no limit."""
         most = max(1, n_rows)
         return self._replace(max_leaves=min(self.max_leaves, most), min_leaf=min(self.min_leaf, most))
+
+    @property
+    def splits_from(self) -> int:
+        """Rows that a node has which is split, at least."""
+        return max(self.min_split, 2 * self.min_leaf)
 
 
 class Target(NamedTuple):
@@ -117,6 +123,7 @@ DIRECTED_ROWS = "directed rows"  # traits of rows, each with a protocol below
 SIMILAR_ROWS = "similar rows"
 PAIR_ROWS = "pair rows"
 CORRECTIVE_ROWS = "corrective rows"
+CHAIN_ROWS = "chain rows"
 
 
 class Gradients(Protocol):
@@ -203,6 +210,19 @@ class Groups(NamedTuple):
     terms: FloatArray  # (P, n), P as the loss likes
 
 
+class ChainRowLoss(Protocol):
+    """What `ChainRows` ask of a loss."""
+
+    @property
+    def traits(self) -> frozenset[str]: ...
+
+    def exponents(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> FloatArray: ...
+
+    def edges(
+        self, costs: RowCosts, scores: FloatArray, shift: FloatArray, start: int, stop: int, edge: FloatArray
+    ) -> FloatArray: ...
+
+
 class GroupedRowLoss(DirectedRowLoss, Protocol):
     """A loss whose decisions of equal value in a direction can be summed up front."""
 
@@ -226,7 +246,7 @@ class GroupedRowLoss(DirectedRowLoss, Protocol):
         """As `along`, but for what `relative` says."""
 
 
-RowLoss = SeparableRowLoss | JointRowLoss
+RowLoss = SeparableRowLoss | JointRowLoss | ChainRowLoss
 
 
 def is_separable(loss: RowLoss) -> TypeGuard[SeparableRowLoss]:
@@ -257,12 +277,13 @@ class TreeLike(Protocol):
 
 
 class Rows(Protocol):
-    """Rows with their columns; D = n_outputs."""
+    """Rows with their columns; D = n_outputs, and n_decisions."""
 
     n_samples: int
     n_trained: int  # of them; the others are left out
     n_features: int
-    n_outputs: int
+    n_outputs: int  # scores that are boosted
+    n_decisions: int  # others only of `ChainRows`
 
     @property
     def merged_costs(self) -> RowCosts:
@@ -485,6 +506,41 @@ class CorrectiveRows(PairRows, Protocol):
 
     def correct(self, changes: FloatArray) -> None:
         """Add (T, D) changes to the vectors of all learners so far."""
+
+
+class ChainStumps(NamedTuple):
+    """The stump that parts each chain best, its error being farthest from a half; feature < 0 where none parts it."""
+
+    feature: IntArray  # (G,)
+    bin: IntArray  # (G,)
+
+
+class ChainRows(DirectedRows, Protocol):
+    """Rows with a score for each of G chains, and the scores of the decisions that these are words for.
+
+    Vectors are of the chains; shifts are of the decisions' scores, which nothing but decisions depends on. Each
+    chain has a scale of its own: sums of one are comparable with one another only.
+    """
+
+    def best_stumps(self, features: IntArray) -> ChainStumps:
+        """The best stump for each chain over the features; ties to the lowest feature, then the lowest bin."""
+
+    def aim_at(self, chain: int) -> None:
+        """The target of a regression is the right side of a chain, -1 or +1, its weight the row's in the chain."""
+
+    def draw(self, chain: int, size: int, seed: int) -> None:
+        """The target is that of so many rows, drawn with replacement by their weights in a chain."""
+
+    def side_errors(self, chain: int) -> FloatArray:
+        """Weights in a chain of the rows in its set and of the others, and of those that the response gets wrong.
+
+        (2, 2): (A_1, eps_1) and (A_2, eps_2).
+        """
+
+
+def are_chains(rows: Rows) -> TypeGuard[ChainRows]:
+    """Whether there is a score for each chain."""
+    return CHAIN_ROWS in rows.traits
 
 
 def are_directed(rows: Rows) -> TypeGuard[DirectedRows]:

@@ -12,7 +12,7 @@ import numpy as np
 from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
-from minrisk.rows.base import CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, Rows
+from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 
@@ -52,12 +52,12 @@ def make_rows(
     trainable : bool
         False for rows that are only scored.
     **options
-        `units`, `cache_bytes` and `n_neighbors` of similar rows, `distinct` of corrective ones.
+        `units`, `cache_bytes` and `n_neighbors` of similar rows, `distinct` of corrective ones, `codebook` of chains.
     """
     columns: dict[str, Any] = {"costs": costs, "workers": workers, "trainable": trainable}
     if SIMILAR_ROWS not in requires:
         columns |= {"X_binned": binner.transform(X, part, workers), "n_bins": binner.n_bins}
-    if {SIMILAR_ROWS, DIRECTED_ROWS} & requires:
+    if {SIMILAR_ROWS, DIRECTED_ROWS, CHAIN_ROWS} & requires:
         columns["X"] = X if part is None else X[part]
     return rows_like(requires)(**columns, **options)
 
@@ -68,6 +68,10 @@ def rows_like(requires: frozenset[str]) -> Callable[..., Rows]:
         from minrisk.rows.local.similar import LocalSimilarRows
 
         return LocalSimilarRows
+    if CHAIN_ROWS in requires:
+        from minrisk.rows.local.chains import LocalChainRows
+
+        return LocalChainRows
     if DIRECTED_ROWS in requires:
         from minrisk.rows.local.directed import LocalDirectedRows
 

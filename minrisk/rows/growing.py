@@ -53,7 +53,7 @@ class GrowingTree:
     def grows(self, leaf: int) -> bool:
         """Whether the rule lets a leaf be split."""
         rule = self._rule
-        enough = self.count(leaf) >= 2 * rule.min_leaf
+        enough = self.count(leaf) >= rule.splits_from
         return enough and self.leaves[leaf].depth < rule.max_depth and len(self.leaves) < rule.max_leaves
 
     def drawn(self, leaf: int, features: IntArray, seed: int) -> IntArray:

@@ -28,6 +28,7 @@ class StepProblem(NamedTuple):
     ridge: FloatArray  # (D,)
     log_scale: float  # sums are times exp(-log_scale)
     directions: FloatArray | None = None  # (R, D): the vectors that R learners go along together; None: free
+    errors: FloatArray | None = None  # (R, 2, 2): of learners of one chain each, see `ChainRows.side_errors`
 
 
 class Step(NamedTuple):

@@ -48,6 +48,8 @@ class LocalColumns:
     place : Place, optional
         Where these rows stand among others, in memories of their own; default: they are all. `left_out` and bags are
         numbers of all rows.
+    n_outputs : int, optional
+        Scores that are boosted; default: one for each decision.
     """
 
     top_edge: FloatArray  # (D,) the largest of each output at the last gradients, and so on
@@ -72,8 +74,10 @@ class LocalColumns:
         index: Callable[[], SparseIndex] | None = None,
         limits: Limits = LIMITS,
         place: Place | None = None,
+        n_outputs: int | None = None,
     ) -> None:
-        (self.n_features, self.n_samples), self.n_outputs = X_binned.shape, costs.table.shape[1]
+        (self.n_features, self.n_samples), self.n_decisions = X_binned.shape, costs.table.shape[1]
+        self.n_outputs = n_outputs or self.n_decisions
         self.X_binned = read_only(np.ascontiguousarray(X_binned))  # kernels run along features
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)

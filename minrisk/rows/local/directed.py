@@ -21,7 +21,7 @@ from minrisk._kernels.linear import CURVATURE, SLOPE, UNIFORM, aim, line_respons
 from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
-from minrisk._typing import Binned, FloatArray, IntArray
+from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 from minrisk.rows.base import (
     DIRECTED_ROWS,
@@ -111,7 +111,7 @@ class LocalDirectedRows(LocalRows):
     ----------
     X : ndarray of shape (n, d)
         Raw values.
-    X_binned, n_bins, costs, workers, blocks, trainable, place
+    X_binned, n_bins, costs, workers, blocks, trainable, place, n_outputs
         As for `LocalRows`.
     """
 
@@ -120,8 +120,9 @@ class LocalDirectedRows(LocalRows):
     def __init__(
         self, X: FloatArray, X_binned: Binned, n_bins: IntArray, costs: RowCosts, workers: Workers,
         blocks: Sequence[int] | None = None, trainable: bool = True, place: Place | None = None,
+        n_outputs: int | None = None,
     ) -> None:
-        super().__init__(X_binned, n_bins, costs, workers, blocks, trainable, place=place)
+        super().__init__(X_binned, n_bins, costs, workers, blocks, trainable, place=place, n_outputs=n_outputs)
         self.X = np.asarray(X, dtype=np.float64)
         n = self.n_samples
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
@@ -134,6 +135,7 @@ class LocalDirectedRows(LocalRows):
         self._groups: Groups | None = None
         self._values: dict[bytes, tuple[FloatArray, IntArray]] = {}  # of directions
         self._base = 0.0
+        self._drawn: Int32Array | None = None  # rows that the target is of, those drawn several times so often
         self._terms = np.empty((0, 0))
 
     @cached_property
@@ -209,7 +211,7 @@ class LocalDirectedRows(LocalRows):
         view = grower.rows
         view.whole, view.top_edge, view.top_mass = self.whole, self.top_push, self.top_pull
         ridge = RIDGE * self._target_sums()[0]
-        grown = grower.grow(Target(NEWTON, np.array([ridge])), rule, features, seed)
+        grown = grower.grow(Target(NEWTON, np.array([ridge])), rule, features, seed, self._drawn)
         push, pull = grower.leaf_sums()
         return grown, divide(push, pull + ridge)[:, 0]
 

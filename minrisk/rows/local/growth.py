@@ -55,6 +55,7 @@ class Growth:
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
         self._lists = self._no_lists = no_lists(rows.n_features)
         self._kept: dict[int, np.ndarray] = {}
+        self._unlisted = False
         self._tree: GrowthState | None = None
         self.start, self.end = np.array([0]), np.array([len(self._all)])
 
@@ -81,7 +82,7 @@ class Growth:
             self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
         self.order[:n], self._bins = in_bag, rows.X_binned
         packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n_all
-        unlisted = packed or rows.n_samples > NUMBERED_ROWS  # lists number all rows, in two bytes
+        unlisted = packed or self._unlisted or rows.n_samples > NUMBERED_ROWS  # lists: all rows, once, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
         if len(self._lists[2]):
             rows.leaf[:] = -1
@@ -141,17 +142,24 @@ class Growth:
         return factor
 
     # -- growing ---------------------------------------------------------------------------------------------------
-    def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
-        """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards."""
+    def grow(
+        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, drawn: Int32Array | None = None
+    ) -> GrownTree:
+        """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards.
+
+        Or on rows that were `drawn`, some of them perhaps several times, in ascending order.
+        """
         rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
+        in_bag = in_bag if drawn is None else drawn
+        self._unlisted = drawn is not None
         factor, n_searched = self._prepare(target, in_bag, rule, features, seed)
         order = self.order[:n_searched]
         if rows.is_alone:
             grown = self._grow_here(target, rule, features, seed, factor, order)
         else:
             grown = self._grow_with_others(target, rule, features, seed, factor, order)
-        if len(order) < len(self._all):
+        if len(order) < len(self._all) or drawn is not None:
             self._number_all(grown)
         else:
             leaf_numbers(order, self.start, self.end, rows.leaf)
@@ -173,7 +181,8 @@ class Growth:
         while True:
             split = grow(
                 tree, self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
-                target.gain, rule.min_leaf, rule.max_depth, large, self._lists, rows.leaf, order, self._spare,
+                target.gain, rule.min_leaf, rule.splits_from, rule.max_depth, large, self._lists, rows.leaf, order,
+                self._spare,
             )  # fmt: skip
             if split < 0:
                 break

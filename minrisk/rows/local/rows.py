@@ -151,7 +151,9 @@ class LocalRows(LocalColumns):
         if len(self.edge) < self.n_samples:  # after a rest
             self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
         tops = self.over_blocks(
-            lambda a, b: loss.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass)
+            lambda a, b: loss.gradients(  # type: ignore[union-attr]  # chains have rows of their own
+                self.costs, self.scores, log_scale, a, b, self.edge, self.mass
+            )
         )
         self.top_edge, self.top_mass, self.top_value = self.largest(tops)
         self._restrict(None)
@@ -284,6 +286,11 @@ class LocalRows(LocalColumns):
             )
         )
 
+    @property
+    def deciding_scores(self) -> FloatArray:
+        """Scores of the decisions, the largest of which decides."""
+        return self.scores
+
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
         factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
@@ -291,7 +298,8 @@ class LocalRows(LocalColumns):
         if factor == 0.0 or total == 0.0:
             return 0.0
         table, row, weight = self.costs[:3]
-        parts = self.over_blocks(lambda a, b: decision_costs(self.scores, table, row, weight, factor, a, b))
+        scores = self.deciding_scores
+        parts = self.over_blocks(lambda a, b: decision_costs(scores, table, row, weight, factor, a, b))
         return int(self.added([np.array([part]) for part in parts])[0]) / factor / total
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
