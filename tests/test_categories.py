@@ -14,6 +14,9 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
 from minrisk import (
+    AdaBoostMHClassifier,
+    BAdaCostClassifier,
+    GentleBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
@@ -36,6 +39,9 @@ MODELS = {
     "mcboost": MCBoostClassifier(n_estimators=20),
     "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
     "multiboost": MultiBoostClassifier(n_estimators=10),
+    "badacost": BAdaCostClassifier(n_estimators=20),
+    "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
+    "gentleboost": GentleBoostClassifier(n_estimators=20),
 }
 
 

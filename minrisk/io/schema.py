@@ -131,6 +131,9 @@ HELD_BY = {
     "MCBoostClassifier": HELD | CURVES | {"lines"},
     "StagewiseMCBoostClassifier": HELD | CURVES,
     "MultiBoostClassifier": HELD | CURVES,
+    "BAdaCostClassifier": HELD | CURVES,
+    "AdaBoostMHClassifier": HELD | CURVES,
+    "GentleBoostClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -138,6 +141,8 @@ OTHER_LINKS = {
     **dict.fromkeys(
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
+    "BAdaCostClassifier": ("softmax",),
+    **dict.fromkeys(("AdaBoostMHClassifier", "GentleBoostClassifier"), ("sigmoid2",)),
 }
 
 
