@@ -102,7 +102,7 @@ def badacost_beta(C, S):
     return brentq(slope, 0.0, high, xtol=1e-15, rtol=1e-15)
 
 
-def badacost_round(C, y, w, f, leaf):
+def badacost_round(C, y, w, f, leaf, smoothing):
     """Answers of the leaves and beta: by turns, from the steepest answers on."""
     K, n_leaves = len(C), leaf.max() + 1
     star = starred(C)
@@ -115,7 +115,7 @@ def badacost_round(C, y, w, f, leaf):
 
     answers = [int(np.argmin([loss(number, k) for k in range(K)])) for number in range(n_leaves)]
     while True:
-        S = np.zeros((K, K))
+        S = np.full((K, K), smoothing * fsum(now) / K**2)
         for n in range(len(y)):
             S[y[n], answers[leaf[n]]] += now[n]
         beta = badacost_beta(C, S)

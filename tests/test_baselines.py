@@ -48,7 +48,7 @@ def test_badacost_equals_its_twin(cost, seed):
     scaled, f = cost / cost.max(), np.zeros((60, 3))
     losses = [1.0]
     for leaf, vectors in rounds(model, X):
-        answers, beta = naive.badacost_round(scaled, y, w, f, leaf)
+        answers, beta = naive.badacost_round(scaled, y, w, f, leaf, 1 / 60)
         f += beta * np.array([naive.margin_vector(answers[number], 3) for number in leaf])
         for number, k in enumerate(answers):
             expected = -beta * naive.starred(scaled) @ naive.margin_vector(k, 3)
@@ -74,7 +74,7 @@ def test_badacost_splits_by_gini(seed):
 def test_badacost_of_0_1_costs_is_samme(seed):
     """Stump, answers, alpha, votes and weights of every round: H = votes less their mean."""
     X, y, w = problem(seed)
-    model = BAdaCostClassifier(n_estimators=6, max_depth=1).fit(X, y, sample_weight=w)
+    model = BAdaCostClassifier(n_estimators=6, max_depth=1, smoothing=0.0).fit(X, y, sample_weight=w)
     tried = zip(naive.samme(X, y, w, 3, 6), model.model_.learners, model.staged_decision_function(X), strict=True)
     for (stump, _, _, votes), tree, scores in tried:
         assert (tree.feature[0], tree.threshold[0]) == (stump[0], pytest.approx(stump[1]))
@@ -86,7 +86,7 @@ def test_badacost_of_0_1_costs_is_scikit_learns_samme(K):
     """Of two classes that is AdaBoost."""
     X, y, _ = problem(5)
     y = np.minimum(y, K - 1)
-    model = BAdaCostClassifier(n_estimators=8, max_depth=1).fit(X, y)
+    model = BAdaCostClassifier(n_estimators=8, max_depth=1, smoothing=0.0).fit(X, y)
     peer = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=8, random_state=0).fit(X, y)
     alphas = [np.ptp(vectors[0]) for _, vectors in rounds(model, X)]
     np.testing.assert_allclose(alphas, peer.estimator_weights_, rtol=1e-7)
@@ -141,15 +141,14 @@ def test_the_rate_is_the_minimum(seed):
     rng = np.random.default_rng(seed)
     weight, speed = rng.exponential(size=(3, 3)) * 10.0 ** rng.integers(-12, 3, (3, 3)), rng.normal(size=(3, 3))
     speed[0] = np.abs(speed[0])
-    rate, value = least_of_exponentials(weight, speed, 18.0)
+    rate = least_of_exponentials(weight, speed, 18.0)
     around = [fsum((weight * np.exp(-b * speed)).ravel()) for b in np.linspace(0, 18, 4001)]
-    assert value <= min(around) * (1 + 1e-12)
-    assert value == pytest.approx(fsum((weight * np.exp(-rate * speed)).ravel()), rel=1e-12)
+    assert 0 <= rate <= 18 and fsum((weight * np.exp(-rate * speed)).ravel()) <= min(around) * (1 + 1e-12)
 
 
 def test_where_no_answer_errs_no_score_moves_beyond_18():
     X, y = np.arange(12.0)[:, None], np.repeat([0, 1, 2], 4)
-    model = BAdaCostClassifier(COST, n_estimators=3, max_depth=2).fit(X, y)
+    model = BAdaCostClassifier(COST, n_estimators=3, max_depth=2, smoothing=0.0).fit(X, y)
     assert np.abs(model.model_.vectors).max() == pytest.approx(18.0)
     np.testing.assert_array_equal(model.predict(X), y)
 

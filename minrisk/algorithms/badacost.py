@@ -20,7 +20,8 @@ the loss exp(-H_y). A tree that answers k adds -beta C* Y_k.
 Left open by the paper: how T is found. Here trees are grown by Gini's impurity under the boosting weights, and leaves
 answer what lowers the loss most, first at beta = 0 and then, in turns with beta, at the beta found, until no answer
 changes (the authors' program has the loss at beta = 1, of costs whose largest is 1). Deviations: no score moves by more
-than 18 in a round (where no row is decided wrongly beta is infinite); costs of right decisions are taken off first.
+than 18 in a round, and phantom rows keep beta from being infinite where a tree decides all rows rightly; costs of
+right decisions are taken off first.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Depth, Rule, n_drawn
+from minrisk.validation import Depth, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.rows.costs import RowCosts
@@ -65,6 +66,9 @@ class BAdaCostClassifier(RecipeClassifier):
         Factor on every beta_t; the paper's experiments shrink it.
     max_depth : int, default=3
         Depth of the trees, which have up to 2^max_depth leaves.
+    smoothing : float, optional
+        Weight of phantom rows, as a share of the loss, spread evenly over the pairs of a class and an answer. Without
+        any beta is infinite where a tree decides every row rightly. Default: one divided by the number of rows.
     binning : {"quantile", "uniform"}, default="quantile"
         Thresholds divide the rows evenly, or are evenly spaced.
     max_bins : int, optional
@@ -99,7 +103,7 @@ class BAdaCostClassifier(RecipeClassifier):
 
     Notes
     -----
-    With 0/1 costs H = K f, and a round adds alpha (1[k = T(x)] - 1 / K) to score k, with SAMME's
+    With 0/1 costs, and no smoothing, H = K f, and a round adds alpha (1[k = T(x)] - 1 / K) to score k, with SAMME's
     alpha = ln((1 - e) / e) + ln(K - 1), e the weighted share of errors; beta is (K - 1) / K^2 alpha, SAMME's own
     (K - 1)^2 / K alpha over the factor K (K - 1) between the two losses' exponents. There `predict_proba` is the
     softmax of H.
@@ -131,7 +135,11 @@ class BAdaCostClassifier(RecipeClassifier):
     array([0, 0, 0, 0, 0])
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {**RecipeClassifier._rules, "max_depth": Depth()}
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **RecipeClassifier._rules,
+        "max_depth": Depth(),
+        "smoothing": Number(float, 0, optional=True),
+    }
 
     def __init__(
         self,
@@ -140,6 +148,7 @@ class BAdaCostClassifier(RecipeClassifier):
         n_estimators: int = 200,
         learning_rate: float = 1.0,
         max_depth: int = 3,
+        smoothing: float | None = None,
         binning: str = "quantile",
         max_bins: int | None = None,
         subsample: float = 1.0,
@@ -156,6 +165,7 @@ class BAdaCostClassifier(RecipeClassifier):
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
+        self.smoothing = smoothing
         self.binning = binning
         self.max_bins = max_bins
         self.subsample = subsample
@@ -181,6 +191,7 @@ class BAdaCostClassifier(RecipeClassifier):
             loss=OwnScoreLoss(centred=False),
             family=VectorTrees(2**self.max_depth, thresholds, self.max_depth, sketch=None, gain=GINI),
             solver=CodewordStep(codewords(costs)),
+            smoothing=1.0 / max(1, costs.n_rows) if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             subsample=self.subsample,
             max_features=n_drawn(self.max_features, len(thresholds)),

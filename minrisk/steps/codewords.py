@@ -21,7 +21,8 @@ class CodewordStep:
     """Answers k of the leaves and the rate b >= 0 of least sum_lk S_lk exp(-b V_kl), S_lk the weight of class l in k.
 
     First each leaf answers argmax_k sum_l S_l V_kl, by which the loss falls fastest at b = 0. Then b is solved for and
-    the leaves answer anew by the loss at this b, until no answer changes.
+    the leaves answer anew by the loss at this b, until no answer changes. The ridge is spread evenly over the pairs of
+    class and answer, as phantom rows that do not say which way is down at b = 0.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ class CodewordStep:
         answers = np.argmax(S @ V.T, axis=1)
         if size == 0.0:
             return Step(np.zeros_like(S), problem.value)
-        rate, value = least_of_exponentials(by_answer(S, answers, len(V)), V, LARGEST_STEP / size)
+        phantom = float(problem.ridge.sum()) / V.size
+        rate = least_of_exponentials(by_answer(S, answers, len(V)) + phantom, V, LARGEST_STEP / size)
         for _ in range(RELABELLINGS):
             losses = S @ np.exp(-rate * V).T
             own = losses[np.arange(len(S)), answers]
@@ -49,8 +51,9 @@ class CodewordStep:
             if not better.any():
                 break
             answers = np.where(better, losses.argmin(axis=1), answers)
-            rate, value = least_of_exponentials(by_answer(S, answers, len(V)), V, LARGEST_STEP / size)
-        return Step(rate * V[answers], value)
+            rate = least_of_exponentials(by_answer(S, answers, len(V)) + phantom, V, LARGEST_STEP / size)
+        value = (by_answer(S, answers, len(V)) * np.exp(-rate * V)).sum()
+        return Step(rate * V[answers], float(value))
 
 
 def by_answer(S: FloatArray, answers: IntArray, K: int) -> FloatArray:
@@ -60,8 +63,8 @@ def by_answer(S: FloatArray, answers: IntArray, K: int) -> FloatArray:
     return sums
 
 
-def least_of_exponentials(weight: FloatArray, speed: FloatArray, largest: float) -> tuple[float, float]:
-    """The b in [0, largest] of least sum weight exp(-b speed), and that least value; arrays of one shape.
+def least_of_exponentials(weight: FloatArray, speed: FloatArray, largest: float) -> float:
+    """The b in [0, largest] of least sum weight exp(-b speed); arrays of one shape.
 
     The function is convex: its slope is followed by Newton's steps, kept inside a bracket.
     """
@@ -77,4 +80,4 @@ def least_of_exponentials(weight: FloatArray, speed: FloatArray, largest: float)
         if abs(following - b) <= RATE_TOLERANCE * following:
             break
         b = following
-    return b, float((weight * np.exp(-b * speed)).sum())
+    return b
