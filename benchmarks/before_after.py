@@ -90,7 +90,17 @@ def problems() -> dict[str, Callable[[], Any]]:
 
     flagship: dict[str, Any] = {"random_state": 0, "n_estimators": 40}
     many = blobs(1500, 8, 7, seed=6)
+    newer = {  # of which commits from before know nothing
+        "BAdaCostClassifier": {"cost": COSTS, "n_estimators": 15},
+        "AdaBoostMHClassifier": {"n_estimators": 15},
+        "GentleBoostClassifier": {"n_estimators": 15, "max_depth": 2},
+    }
     return {
+        **{
+            name: lambda name=name, how=how: getattr(minrisk, name)(**how).fit(*blobs())
+            for name, how in newer.items()
+            if name in minrisk.__all__
+        },
         "rebel": lambda: REBELClassifier(n_estimators=20, max_depth=3).fit(*blobs()),
         "rebel, costs": lambda: REBELClassifier(COSTS, n_estimators=20, max_depth=2).fit(*blobs()),
         "rebel, costs per row": lambda: per_row(REBELClassifier(n_estimators=20)),

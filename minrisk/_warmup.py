@@ -45,7 +45,7 @@ def warmup() -> Path | None:
 
 def compile_all(backwards: bool = False) -> None:
     """All tiny fits, in this process."""
-    parts = (_vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs)
+    parts = (_vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines)
     for part in reversed(parts) if backwards else parts:
         part()
 
@@ -137,6 +137,20 @@ def _pairs() -> None:
             model.set_params(weak_learner="stump").fit(X, y, cost=_each(y))
             for dtype in (np.float64, np.float32):
                 model.predict(X.astype(dtype))
+
+
+def _baselines() -> None:
+    from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.digitize(X[:, 0], (-0.5, 0.5))
+    for algorithm in (BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+        model = algorithm(n_estimators=2).fit(X, y)
+        for dtype in (np.float64, np.float32):
+            model.predict(X.astype(dtype))
+        model.set_params(warm_start=True, n_estimators=3).fit(X, y)
+    for weak_learner in ("stump", "tree"):
+        PIBoostClassifier(n_estimators=2, weak_learner=weak_learner, random_state=0).fit(X, y)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

@@ -77,8 +77,17 @@ def seeds():
     from sklearn.datasets import load_iris
 
     import minrisk
+    from minrisk import (
+        AdaBoostMHClassifier,
+        BAdaCostClassifier,
+        GentleBoostClassifier,
+        MCBoostClassifier,
+        MinRiskClassifier,
+        MultiBoostClassifier,
+        PIBoostClassifier,
+        REBELClassifier,
+    )
     from minrisk import LocalizedSimilaritiesClassifier as Similarities
-    from minrisk import MCBoostClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier
     from minrisk import StagewiseMCBoostClassifier as Stagewise
 
     X, y = load_iris(return_X_y=True)
@@ -104,6 +113,10 @@ def seeds():
         "bayes": MCBoostClassifier(table, loss="mc", decision="bayes", weak_learner="tree", n_estimators=3).fit(X, y),
         "stagewise": Stagewise(n_estimators=12).fit(X, y),
         "multiboost": MultiBoostClassifier(table, n_estimators=4, loss="exponential").fit(X, y > 0, cost=table[:2, :2]),
+        "piboost": PIBoostClassifier(table, separators=[["setosa"], ["virginica"]], **few).fit(X, names[y]),
+        "badacost": BAdaCostClassifier(table, max_depth=2, **few).fit(X, y),
+        "adaboost_mh": AdaBoostMHClassifier(refer, **few).fit(X, names[y]),
+        "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
@@ -147,7 +160,7 @@ JUNK = (
     [], [[]], [0], ["a"], [None], [1, 1], list(range(500)), {}, {"a": 1}, {"dtype": "<i8", "values": []}, {"tuple": []}, {"time": "noon"},
     {"dtype": "<U100000000", "values": ["a", "b", "c"]}, {"dtype": "object", "values": ["a", True, 1.5]},
     "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
-    "MultiBoostClassifier",
+    "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

@@ -14,11 +14,15 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
 from minrisk import (
+    AdaBoostMHClassifier,
+    BAdaCostClassifier,
+    GentleBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
     ModelFileError,
     MultiBoostClassifier,
+    PIBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
     load,
@@ -36,6 +40,10 @@ MODELS = {
     "mcboost": MCBoostClassifier(n_estimators=20),
     "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
     "multiboost": MultiBoostClassifier(n_estimators=10),
+    "piboost": PIBoostClassifier(n_estimators=20, draw=None, max_depth=3),
+    "badacost": BAdaCostClassifier(n_estimators=20),
+    "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
+    "gentleboost": GentleBoostClassifier(n_estimators=20),
 }
 
 

@@ -263,8 +263,10 @@ def test_probabilities_where_there_is_a_link(wine):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_stacking_finds_the_method_that_there_is(wine, algorithm, cost):
     X, y = wine
-    scaled = {"scaling": "standard"} if algorithm is minrisk.LocalizedSimilaritiesClassifier else {}
-    base = algorithm(cost, n_estimators=5, **scaled)
+    options = {  # units of distances; and trees that do not decide every row rightly at once
+        minrisk.LocalizedSimilaritiesClassifier: {"scaling": "standard"}, minrisk.BAdaCostClassifier: {"max_depth": 2},
+    }.get(algorithm, {})  # fmt: skip
+    base = algorithm(cost, n_estimators=5, **options)
     stack = StackingClassifier([("boosted", base)], final_estimator=GaussianNB(), cv=3).fit(X, y)
     method = "predict_proba" if hasattr(base, "predict_proba") else "decision_function"
     assert stack.stack_method_ == [method]

@@ -89,7 +89,7 @@ def test_whatever_is_fitted_can_be_read_again(kind, seed, tmp_path):
     options["cost"] = table if seed % 3 == 1 else None
     known = kind().get_params()
     model = kind(**{key: value for key, value in options.items() if key in known})
-    model.fit(X, y, cost=table[y] if seed % 3 == 2 else None)
+    model.fit(X, y, cost=table[y] if seed % 3 == 2 and kind is not minrisk.BAdaCostClassifier else None)
     minrisk.save(model, tmp_path / "m")
     assert same(model, minrisk.load(tmp_path / "m"), X)
 

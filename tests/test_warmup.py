@@ -29,6 +29,7 @@ class Compiled(event.Listener):
 
 event.register("numba:compile", Compiled())
 import minrisk
+from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
@@ -89,6 +90,19 @@ for loss in ("exponential", "logistic"):
             model.fit(X, y).predict(X)
             model.fit(X[:500], y[:500], cost=each[:500])
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
+for options in (dict(), dict(weak_learner="stump"), dict(draw=None, max_depth=2), dict(subsample=0.5, max_features=0.5)):
+    model = PIBoostClassifier(cost, n_estimators=3, random_state=0, **options)
+    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+    model.fit(X, y).predict(X)
+    model.fit(X[:500], y[:500], cost=each[:500])
+for algorithm in (BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+    for options in (dict(), dict(max_depth=2, subsample=0.5, max_features=0.5)):
+        model = algorithm(cost, n_estimators=3, random_state=0, **options)
+        model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+        model.fit(X, y).predict(X)
+        if algorithm is not BAdaCostClassifier:
+            model.fit(X[:500], y[:500], cost=each[:500])
+AdaBoostMHClassifier(response="sign", n_estimators=3).fit(X, y)
 # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]
 with tempfile.TemporaryDirectory() as folder:
@@ -116,6 +130,10 @@ with tempfile.TemporaryDirectory() as folder:
         "mcboost": lambda: MCBoostClassifier(cost, n_estimators=2),
         "stagewise": lambda: StagewiseMCBoostClassifier(cost, n_estimators=2),
         "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
+        "piboost": lambda: PIBoostClassifier(cost, n_estimators=2, random_state=0),
+        "badacost": lambda: BAdaCostClassifier(cost, n_estimators=2),
+        "adaboost mh": lambda: AdaBoostMHClassifier(cost, n_estimators=2),
+        "gentleboost": lambda: GentleBoostClassifier(cost, n_estimators=2),
     }
     for name, new in made.items():
         for kind, rows in kinds.items():

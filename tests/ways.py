@@ -13,6 +13,10 @@ MADE = {
     "mcboost": lambda: minrisk.MCBoostClassifier(n_estimators=3),
     "stagewise": lambda: minrisk.StagewiseMCBoostClassifier(n_estimators=4),
     "multiboost": lambda: minrisk.MultiBoostClassifier(n_estimators=3),
+    "piboost": lambda: minrisk.PIBoostClassifier(n_estimators=3, random_state=0),
+    "badacost": lambda: minrisk.BAdaCostClassifier(n_estimators=3),
+    "adaboost mh": lambda: minrisk.AdaBoostMHClassifier(n_estimators=3),
+    "gentleboost": lambda: minrisk.GentleBoostClassifier(n_estimators=3),
 }
 
 

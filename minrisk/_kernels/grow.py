@@ -8,6 +8,8 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
     EXACT   columns E_1 .. E_K, M_1 .. M_K, 1: drop of 2 sum_k sqrt(S+_k S-_k), S+- = (M + ridge -+ E) / 2: the
             exponential's exact one
     NEWTON  the same columns: sum_k E_k^2 / (M_k + ridge_k)
+    ABSOLUTE  the same columns: sum_k |E_k|, what votes of -1 and +1 gain
+    GINI    the same columns, where E_k is the weight of class k: sum_k E_k^2 / sum_k E_k, the fall of Gini's impurity
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, ga
 
 grow_kernel = kernel(uses=(node_kernels,))
 
-SKETCH, EXACT, NEWTON = 0, 1, 2  # what a split is chosen by: see above
+SKETCH, EXACT, NEWTON, ABSOLUTE, GINI = 0, 1, 2, 3, 4  # what a split is chosen by: see above
 
 PENDING, EVALUATED, CLOSED = 0, 1, 2  # a leaf: its split is not known yet, is known, or is none that helps
 GROWTH_TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
@@ -83,8 +85,18 @@ def merit(total, factor, ridge, gain):
             sum_ += g * g
         return sum_ / ((total[n_columns - 1] >> COUNT_BITS) * factor[n_columns - 1] + ridge[0])
     K = n_columns // 2
+    if gain == GINI:
+        weight = 0.0
+        for k in range(K):
+            edge = total[k] * factor[k]
+            weight += edge
+            sum_ += edge * edge
+        return sum_ / weight if weight > 0.0 else 0.0
     for k in range(K):
         edge = total[k] * factor[k]
+        if gain == ABSOLUTE:
+            sum_ += abs(edge)
+            continue
         mass = total[K + k] * factor[K + k] + ridge[k]
         if gain == NEWTON:
             if mass > 0.0:

@@ -1,5 +1,9 @@
 """One file per paper. `ALGORITHMS` drives tests and documentation: a new algorithm is a file and a line here."""
 
+from minrisk.algorithms.badacost import BAdaCostClassifier as BAdaCostClassifier
+from minrisk.algorithms.baselines import BASELINES
+from minrisk.algorithms.baselines import AdaBoostMHClassifier as AdaBoostMHClassifier
+from minrisk.algorithms.baselines import GentleBoostClassifier as GentleBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.piboost import PIBoostClassifier as PIBoostClassifier
@@ -10,5 +14,5 @@ from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as Stagewise
 
 ALGORITHMS = (
     MinRiskClassifier, REBELClassifier, LocalizedSimilaritiesClassifier, MCBoostClassifier, StagewiseMCBoostClassifier,
-    MultiBoostClassifier, PIBoostClassifier,
+    MultiBoostClassifier, PIBoostClassifier, BAdaCostClassifier, *BASELINES,
 )  # fmt: skip

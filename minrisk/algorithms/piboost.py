@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -53,7 +54,8 @@ class SetsOfClasses(NamedTuple):
             return value in ("singles", "pairs")
         if not isinstance(value, list | tuple) or not value:
             return False
-        return all(isinstance(part, Collection) and not isinstance(part, str | bytes | Mapping) for part in value)
+        sets = all(isinstance(part, Collection) and not isinstance(part, str | bytes | Mapping) for part in value)
+        return sets and all(isinstance(label, str | Real | np.generic) for part in value for label in part)
 
     def plain(self, value: Any) -> Any:
         """Lists of Python's own values."""

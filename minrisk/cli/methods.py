@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ESTIMATORS = {  # by the method that the command line names; the first is the default
     "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "similarities": "LocalizedSimilaritiesClassifier",
     "stagewise": "StagewiseMCBoostClassifier", "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
+    "piboost": "PIBoostClassifier", "badacost": "BAdaCostClassifier", "adaboost-mh": "AdaBoostMHClassifier",
+    "gentleboost": "GentleBoostClassifier",
 }  # fmt: skip
 
 
@@ -66,16 +68,19 @@ METHOD_OPTIONS = (
                  help="What is trained: minrisk, the project's own MinRiskClassifier; rebel, the REBELClassifier of "
                       "Appel et al.; similarities, comparisons with training points by Appel and Perona; stagewise or "
                       "multiboost, large-margin boosting by Paisitkriangkrai et al.; mcboost, guess-averse boosting by "
-                      "Beijbom et al."),
+                      "Beijbom et al.; piboost, separators of groups of classes, and badacost, AdaBoost with a cost matrix, "
+                      "by Fernandez-Baldera et al.; to compare with: adaboost-mh by Schapire and Singer, gentleboost by Friedman et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
                  defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
-                           "mcboost": 100},
+                           "mcboost": 100, "piboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
-                 defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3},
+                 defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3,
+                           "piboost": None, "badacost": 3, "adaboost-mh": 1, "gentleboost": 1},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
-                 defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0},
+                 defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0,
+                           "piboost": 1.0, "badacost": 1.0, "adaboost-mh": 1.0, "gentleboost": 1.0},
                  help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
@@ -101,8 +106,13 @@ METHOD_OPTIONS = (
     click.option("--offset", cls=MethodOption, type=click.Choice(["tight", "paper"]),
                  defaults={"rebel": "tight", "similarities": "tight"},
                  help="What is subtracted from each row of costs: its minimum, or the paper's offset."),
-    click.option("--response", cls=MethodOption, type=click.Choice(["real", "sign"]), defaults={"similarities": "real"},
-                 help="What a comparison answers: a number from -1 to 1, or its sign."),
+    click.option("--separators", cls=MethodOption, type=click.Choice(["pairs", "singles"]),
+                 defaults={"piboost": "pairs"},
+                 help="What each learner separates from the rest: a class or two, or one class."),
+    click.option("--response", cls=MethodOption, type=click.Choice(["real", "sign"]),
+                 defaults={"similarities": "real", "adaboost-mh": "real"},
+                 help="What a comparison answers: a number from -1 to 1, or its sign; with adaboost-mh what a leaf "
+                      "holds for each class."),
     click.option("--scaling", cls=MethodOption, type=click.Choice(["none", "standard", "robust"]),
                  defaults={"similarities": "none"},
                  help="Units of distances: columns as they are, over their standard deviation, or over their "
@@ -113,7 +123,8 @@ METHOD_OPTIONS = (
     click.option("--n-neighbors", cls=MethodOption, type=click.IntRange(1), defaults={"similarities": None},
                  help="Compare a training point with about so many of the nearest others, in place of all."),
     click.option("--early-stopping", cls=MethodOption, is_flag=True,
-                 defaults={"rebel": False, "similarities": False, "stagewise": False, "mcboost": False},
+                 defaults={"rebel": False, "similarities": False, "stagewise": False, "mcboost": False,
+                           "piboost": False, "badacost": False, "adaboost-mh": False, "gentleboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

@@ -157,7 +157,7 @@ FACTS = {
         name: Fields({"log_scale": FINITE})
         for name in (
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
-            "MultiBoostClassifier",
+            "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
         )
     },
 }  # fmt: skip

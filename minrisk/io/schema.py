@@ -131,6 +131,10 @@ HELD_BY = {
     "MCBoostClassifier": HELD | CURVES | {"lines"},
     "StagewiseMCBoostClassifier": HELD | CURVES,
     "MultiBoostClassifier": HELD | CURVES,
+    "PIBoostClassifier": HELD | CURVES,
+    "BAdaCostClassifier": HELD | CURVES,
+    "AdaBoostMHClassifier": HELD | CURVES,
+    "GentleBoostClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -138,6 +142,9 @@ OTHER_LINKS = {
     **dict.fromkeys(
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
+    "PIBoostClassifier": (),
+    "BAdaCostClassifier": ("softmax",),
+    **dict.fromkeys(("AdaBoostMHClassifier", "GentleBoostClassifier"), ("sigmoid2",)),
 }
 
 

@@ -44,6 +44,13 @@ class VectorTrees:
     search_rows : int, optional
         With more than four times as many rows, a sketch's splits are searched on so many at least, drawn for each tree
         by minimal variance sampling: see `minrisk._kernels.sampling`. Leaf vectors are of all rows. None: all.
+    gain : int, optional
+        Without a sketch, another gain of `minrisk._kernels.grow` than the one that follows from the loss.
+    phantoms : bool
+        Whether splits are judged with the phantom rows of the smoothing, of which each part has its own: it then takes
+        more than nothing for a split to be worth it.
+    constants : bool
+        Whether a tree that nothing splits is a learner, too: one vector for all rows.
 
     Notes
     -----
@@ -62,6 +69,9 @@ class VectorTrees:
     max_features: float = 1.0
     sketch: int | None = 1
     search_rows: int | None = None
+    gain: int | None = None
+    phantoms: bool = True
+    constants: bool = False
 
     @cached_property
     def flat_thresholds(self) -> tuple[FloatArray, IntArray]:
@@ -102,15 +112,17 @@ class VectorTrees:
             if len(grown.leaf_node) > 1:
                 break
         else:
-            return None
+            if not self.constants:
+                return None
         step = round_.solver.solve(problem)
         return FittedLearners((self.finished(grown, max(0.0, 1.0 - step.value / problem.value)),), step)
 
     def _target(self, problem: StepProblem, seed: int) -> Target:
         """What splits are chosen by in this round."""
-        ridge = 2.0 * problem.ridge
+        ridge = 2.0 * problem.ridge if self.phantoms else np.zeros_like(problem.ridge)
         if self.sketch is None:
-            return Target(EXACT if EXPONENTIAL in problem.loss.traits else NEWTON, ridge)
+            of_loss = EXACT if EXPONENTIAL in problem.loss.traits else NEWTON
+            return Target(of_loss if self.gain is None else self.gain, ridge)
         directions, weight, shared = draw_directions(problem.mass, ridge, self.sketch, seed)
         return Target(SKETCH, shared, directions, weight)
 

@@ -25,3 +25,16 @@ def simplex_codewords(K: int) -> FloatArray:
         Y[r, r] = np.sqrt(K * behind / ((K - 1) * (behind + 1.0)))
         Y[r + 1 :, r] = -Y[r, r] / behind
     return Y
+
+
+def margin_vectors(K: int) -> FloatArray:
+    """Row k is class k's: 1 at k and -1 / (K - 1) elsewhere (Lee, Lin and Wahba 2004; SAMME; PIBoost; BAdaCost).
+
+    Examples
+    --------
+    >>> margin_vectors(3).tolist()
+    [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
+    """
+    Y = np.full((K, K), -1.0 / (K - 1))
+    np.fill_diagonal(Y, 1.0)
+    return Y

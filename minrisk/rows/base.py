@@ -70,7 +70,7 @@ class GrowthRule(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What splits are chosen by; see `minrisk._kernels.grow` for the three gains."""
+    """What splits are chosen by; see `minrisk._kernels.grow` for the gains."""
 
     gain: int
     ridge: FloatArray  # (1,) or (D,), added to a node's mass

@@ -1,0 +1,6 @@
+"""Published boosters that the papers compare with, one to a file, made of the parts that are there."""
+
+from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier as AdaBoostMHClassifier
+from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
+
+BASELINES = (AdaBoostMHClassifier, GentleBoostClassifier)

@@ -1,0 +1,290 @@
+"""BAdaCost and the baselines against slow twins, and what they reduce to."""
+
+from math import fsum
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_wine
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from minrisk import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, REBELClassifier
+from minrisk.algorithms.badacost import starred
+from minrisk.steps.codewords import least_of_exponentials
+from tests import naive_baselines as naive
+
+COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
+ZERO_ONE = 1 - np.eye(3)
+
+
+def problem(seed, n=60):
+    """Features without ties, overlapping classes and weights."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[0, 1, 2, rng.integers(0, 3, n - 3)]
+    return rng.normal(size=(n, 3)) + y[:, None] * [1.0, -0.5, 0.0], y, rng.uniform(0.5, 2.0, n)
+
+
+def rounds(model, X):
+    """Leaf numbers of the rows and vectors of the leaves, tree by tree."""
+    first = 0
+    for tree in model.model_.learners:
+        yield naive.leaves(tree, X), model.model_.vectors[first : first + tree.n_vectors]
+        first += tree.n_vectors
+
+
+def first_split(model):
+    tree = model.model_.learners[0]
+    return tree.feature[0], tree.threshold[0]
+
+
+# -- BAdaCost ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST], ids=["0/1", "costs"])
+def test_badacost_equals_its_twin(cost, seed):
+    X, y, w = problem(seed)
+    model = BAdaCostClassifier(cost, n_estimators=4, max_depth=2).fit(X, y, sample_weight=w)
+    scaled, f = cost / cost.max(), np.zeros((60, 3))
+    losses = [1.0]
+    for leaf, vectors in rounds(model, X):
+        answers, beta = naive.badacost_round(scaled, y, w, f, leaf, 1 / 60)
+        f += beta * np.array([naive.margin_vector(answers[number], 3) for number in leaf])
+        for number, k in enumerate(answers):
+            expected = -beta * naive.starred(scaled) @ naive.margin_vector(k, 3)
+            np.testing.assert_allclose(vectors[number], expected, rtol=1e-7, atol=1e-9)
+        losses.append(naive.badacost_loss(scaled, y, w, f))
+    assert model.n_iter_ == 4
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
+    assert np.all(np.diff(losses) < 0)
+    np.testing.assert_array_equal(model.predict(X), np.argmin(f @ naive.starred(scaled).T, axis=1))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_badacost_splits_by_gini(seed):
+    X, y, w = problem(seed)
+    model = BAdaCostClassifier(COST, n_estimators=1, max_depth=1).fit(X, y, sample_weight=w)
+    merit = naive.gini(y, w, 3)
+    j, threshold = first_split(model)
+    above = X[:, j] > threshold
+    assert merit(above) + merit(~above) == pytest.approx(naive.best_stump(X, merit)[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_badacost_of_0_1_costs_is_samme(seed):
+    """Stump, answers, alpha, votes and weights of every round: H = votes less their mean."""
+    X, y, w = problem(seed)
+    model = BAdaCostClassifier(n_estimators=6, max_depth=1, smoothing=0.0).fit(X, y, sample_weight=w)
+    tried = zip(naive.samme(X, y, w, 3, 6), model.model_.learners, model.staged_decision_function(X), strict=True)
+    for (stump, _, _, votes), tree, scores in tried:
+        assert (tree.feature[0], tree.threshold[0]) == (stump[0], pytest.approx(stump[1]))
+        np.testing.assert_allclose(scores, votes - votes.mean(axis=1, keepdims=True), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_badacost_of_0_1_costs_is_scikit_learns_samme(K):
+    """Of two classes that is AdaBoost."""
+    X, y, _ = problem(5)
+    y = np.minimum(y, K - 1)
+    model = BAdaCostClassifier(n_estimators=8, max_depth=1, smoothing=0.0).fit(X, y)
+    peer = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=8, random_state=0).fit(X, y)
+    alphas = [np.ptp(vectors[0]) for _, vectors in rounds(model, X)]
+    np.testing.assert_allclose(alphas, peer.estimator_weights_, rtol=1e-7)
+    for one, other in zip(model.staged_predict(X), peer.staged_predict(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_what_badacosts_loss_is_least_at(seed, symmetric):
+    """H_k = ln(p_k / u_k) + const, u C* = 0: found by minimising the expected loss over f."""
+    rng = np.random.default_rng(seed)
+    K = 4
+    C = rng.uniform(0.2, 1.0, (K, K)) * (1 - np.eye(K))
+    C = (C + C.T) / 2 if symmetric else C
+    p, star = rng.dirichlet(np.ones(K)), starred(C)
+    found = minimize(lambda f: p @ np.exp(star @ f), np.zeros(K), tol=1e-14, options={"maxiter": 10000})
+    H = -star @ found.x
+    u = np.abs(np.linalg.svd(star.T)[2][-1])
+    np.testing.assert_allclose(u @ star, 0.0, atol=1e-12)
+    expected = np.log(p / u)
+    np.testing.assert_allclose(H - H.mean(), expected - expected.mean(), atol=1e-3)
+    if symmetric:
+        assert H.argmax() == p.argmax()
+
+
+def test_badacost_is_not_always_bayes():
+    """At the minimum: two decisions differ for some probabilities and costs of three classes."""
+    rng = np.random.default_rng(0)
+    differ = 0
+    for _ in range(200):
+        C = rng.uniform(0.1, 1.0, (3, 3)) * (1 - np.eye(3))
+        p, u = rng.dirichlet(np.ones(3)), np.abs(np.linalg.svd(starred(C).T)[2][-1])
+        differ += np.argmax(p / u) != np.argmin(p @ C)
+    assert 0 < differ < 200
+    for _ in range(50):  # of two it is
+        C = np.diag(rng.uniform(0.1, 1.0, 2))[:, ::-1]
+        p, u = rng.dirichlet(np.ones(2)), np.abs(np.linalg.svd(starred(C).T)[2][-1])
+        assert np.argmax(p / u) == np.argmin(p @ C)
+
+
+def test_badacost_refuses_what_has_no_star():
+    X, y, _ = problem(0)
+    with pytest.raises(ValueError, match="decides by a cost matrix"):
+        BAdaCostClassifier().fit(X, y, cost=COST[y])
+    with pytest.raises(ValueError, match="margin vector for each class"):
+        BAdaCostClassifier(np.c_[COST, [1, 1, 1]]).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_rate_is_the_minimum(seed):
+    rng = np.random.default_rng(seed)
+    weight, speed = rng.exponential(size=(3, 3)) * 10.0 ** rng.integers(-12, 3, (3, 3)), rng.normal(size=(3, 3))
+    speed[0] = np.abs(speed[0])
+    rate = least_of_exponentials(weight, speed, 18.0)
+    around = [fsum((weight * np.exp(-b * speed)).ravel()) for b in np.linspace(0, 18, 4001)]
+    assert 0 <= rate <= 18 and fsum((weight * np.exp(-rate * speed)).ravel()) <= min(around) * (1 + 1e-12)
+
+
+def test_where_no_answer_errs_no_score_moves_beyond_18():
+    X, y = np.arange(12.0)[:, None], np.repeat([0, 1, 2], 4)
+    model = BAdaCostClassifier(COST, n_estimators=3, max_depth=2, smoothing=0.0).fit(X, y)
+    assert np.abs(model.model_.vectors).max() == pytest.approx(18.0)
+    np.testing.assert_array_equal(model.predict(X), y)
+
+
+# -- AdaBoost.MH -------------------------------------------------------------------------------------------------------
+def ridges(C, y, w, H, smoothing):
+    """Weight of a phantom row on either side: the share of what can still be lost in each label."""
+    up, down = naive.label_weights(C, y, w)
+    lost = up * np.exp(H) + down * np.exp(-H) - 2 * np.sqrt(up * down)
+    return smoothing * np.array([fsum(lost[:, k]) for k in range(H.shape[1])])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("response", ["real", "sign"])
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_adaboost_mh_equals_its_twin(cost, response, seed):
+    X, y, w = problem(seed)
+    model = AdaBoostMHClassifier(cost, response=response, n_estimators=3, max_depth=2).fit(X, y, sample_weight=w)
+    C, H = cost, np.zeros((60, cost.shape[1]))
+    smoothing, losses = 1.0 / round(fsum(w / w.mean())), [naive.label_loss(C, y, w, H)]
+    for leaf, vectors in rounds(model, X):
+        ridge = ridges(C, y, w, H, smoothing)
+        sums = [naive.label_sums(C, y, w, H, leaf == number) for number in range(len(vectors))]
+        if response == "real":
+            expected = np.array([0.5 * np.log((right + ridge) / (wrong + ridge)) for right, wrong in sums])
+        else:
+            r = fsum(np.abs(right - wrong).sum() for right, wrong in sums)
+            r /= fsum((right + wrong).sum() for right, wrong in sums) + 2 * fsum(ridge)
+            expected = 0.5 * np.log((1 + r) / (1 - r)) * np.array([np.where(right > wrong + 1e-12, 1, -1) for right, wrong in sums])
+        np.testing.assert_allclose(vectors, expected, rtol=1e-7, atol=1e-9)
+        H += expected[leaf]
+        losses.append(naive.label_loss(C, y, w, H))
+    assert model.n_iter_ == 3
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("response", ["real", "sign"])
+def test_adaboost_mh_takes_the_best_stump(seed, response):
+    """Least Z = 2 sum sqrt(W+ W-), or the largest r = sum |W+ - W-|."""
+    X, y, w = problem(seed)
+    model = AdaBoostMHClassifier(COST, response=response, n_estimators=5, smoothing=0.0).fit(X, y, sample_weight=w)
+
+    def merit(rows):
+        right, wrong = naive.label_sums(COST, y, w, np.zeros((60, 3)), rows)
+        return fsum(np.abs(right - wrong) if response == "sign" else -2 * np.sqrt(right * wrong))
+
+    tree, best = model.model_.learners[0], naive.best_stump(X, merit)[0]
+    above = X[:, tree.feature[0]] > tree.threshold[0]
+    found = merit(above) + merit(~above) if tree.depth else merit(above | True)
+    assert found == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_real_adaboost_mh_of_stumps_is_rebels_constant_in_each_round(seed):
+    X, y, w = problem(seed)
+    one = AdaBoostMHClassifier(n_estimators=6, smoothing=0.0).fit(X, y, sample_weight=w)
+    other = REBELClassifier(
+        n_estimators=6, weak_learner="stump", fit_intercept="each round", smoothing=0.0
+    ).fit(X, y, sample_weight=w)
+    for scores, expected in zip(one.staged_decision_function(X), other.staged_decision_function(X), strict=True):
+        inner = np.abs(expected) < 9  # a pure side's score is 18 beyond where it began
+        assert inner.mean() > 0.3
+        np.testing.assert_allclose(scores[inner], expected[inner], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_discrete_adaboost_mh_of_two_classes_is_adaboost(seed):
+    """Stumps whose sides answer by weighted majority: alpha = 1/2 ln((1 - e) / e), weights e^(-alpha y h)."""
+    X, y, w = problem(seed)
+    sign = np.where(y > 0, 1, -1)
+    model = AdaBoostMHClassifier(response="sign", n_estimators=6, smoothing=0.0).fit(X, sign, sample_weight=w)
+    D, F = w / fsum(w), np.zeros(60)
+    for scores in model.staged_decision_function(X):
+        _, _, _, above = naive.best_stump(X, lambda rows, D=D: abs(fsum(D[rows] * sign[rows])))
+        h = np.where(above, np.sign(fsum(D[above] * sign[above])), np.sign(fsum(D[~above] * sign[~above])))
+        error = fsum(D[h != sign])
+        alpha = 0.5 * np.log((1 - error) / error)
+        D = D * np.exp(-alpha * sign * h)
+        D, F = D / fsum(D), F + alpha * h
+        np.testing.assert_allclose(scores, 2 * F, rtol=1e-7, atol=1e-9)  # of two labels, each of which has F
+
+
+# -- GentleBoost -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_gentle_boost_equals_its_twin(cost, seed):
+    X, y, w = problem(seed)
+    model = GentleBoostClassifier(cost, n_estimators=3, max_depth=2).fit(X, y, sample_weight=w)
+    H = np.zeros((60, cost.shape[1]))
+    losses = [naive.label_loss(cost, y, w, H)]
+    for leaf, vectors in rounds(model, X):
+        sums = [naive.label_sums(cost, y, w, H, leaf == number) for number in range(len(vectors))]
+        expected = np.array([(right - wrong) / (right + wrong) for right, wrong in sums])
+        np.testing.assert_allclose(vectors, expected, rtol=1e-7, atol=1e-9)
+        H += expected[leaf]
+        losses.append(naive.label_loss(cost, y, w, H))
+    assert model.n_iter_ == 3
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gentle_boost_of_two_classes_is_algorithm_4(seed):
+    """Stumps fitted to y by least squares with weights e^(-y F), every one of them found by trying all."""
+    X, y, w = problem(seed)
+    sign = np.where(y > 0, 1.0, -1.0)
+    model = GentleBoostClassifier(n_estimators=6).fit(X, sign, sample_weight=w)
+    D, F = w / fsum(w), np.zeros(60)
+    for tree, scores in zip(model.model_.learners, model.staged_decision_function(X), strict=True):
+        _, j, _, above = naive.best_stump(X, lambda rows, D=D: fsum(D[rows] * sign[rows]) ** 2 / fsum(D[rows]))
+        f = np.where(above, *(fsum(D[side] * sign[side]) / fsum(D[side]) for side in (above, ~above)))
+        D = D * np.exp(-sign * f)
+        D, F = D / fsum(D), F + f
+        assert tree.feature[0] == j
+        np.testing.assert_allclose(scores, 2 * F, rtol=1e-7, atol=1e-9)
+
+
+# -- all ---------------------------------------------------------------------------------------------------------------
+KINDS = [
+    BAdaCostClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
+    AdaBoostMHClassifier(n_estimators=5, response="sign", max_depth=3),
+    GentleBoostClassifier(n_estimators=5, max_depth=3, n_jobs=2),
+]
+
+
+@parametrize_with_checks(KINDS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier])
+def test_costs_are_learnt(kind):
+    """Two features of wine tell too little: the class whose mistakes are dear is missed less often."""
+    X, y = load_wine(return_X_y=True)
+    dear = np.array([[0, 1, 1], [1, 0, 1], [30, 30, 0.0]])
+    models = [kind(cost, n_estimators=10, max_depth=1) for cost in (None, dear)]
+    decided = [model.fit(X[::2, :2], y[::2]).predict(X[1::2, :2]) for model in models]
+    blind, aware = (np.sum((y[1::2] == 2) & (decision != 2)) for decision in decided)
+    assert aware <= blind
