@@ -65,7 +65,7 @@ def test_sets_and_their_complements_count_once(K, singles, pairs):
 @pytest.mark.parametrize("weak_learner", ["stump", "tree"])
 def test_rounds_are_those_of_algorithm_2(seed, how, weak_learner):
     X, y, weight = problem(seed, 5)
-    model = PIBoostClassifier(separators=how, n_estimators=4, weak_learner=weak_learner, random_state=seed)
+    model = PIBoostClassifier(separators=how, n_estimators=4, weak_learner=weak_learner, draw=0.3, random_state=seed)
     model.fit(X, y, sample_weight=weight)
     sets = [frozenset(members) for members in model.separators_]
     twin, learners, losses = NaivePIBoost(y, 5, sets, weight), iter(model.model_.learners), [1.0]

@@ -68,8 +68,9 @@ METHOD_OPTIONS = (
                  help="What is trained: minrisk, the project's own MinRiskClassifier; rebel, the REBELClassifier of "
                       "Appel et al.; similarities, comparisons with training points by Appel and Perona; stagewise or "
                       "multiboost, large-margin boosting by Paisitkriangkrai et al.; mcboost, guess-averse boosting by "
-                      "Beijbom et al.; piboost, separators of groups of classes, and badacost, AdaBoost with a cost matrix, "
-                      "by Fernandez-Baldera et al.; to compare with: adaboost-mh by Schapire and Singer, gentleboost by Friedman et al."),
+                      "Beijbom et al.; piboost, separators of groups of classes, and badacost, AdaBoost with a cost "
+                      "matrix, by Fernandez-Baldera et al.; to compare with: adaboost-mh by Schapire and Singer, "
+                      "gentleboost by Friedman et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
                  defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
                            "mcboost": 100, "piboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200},
@@ -90,7 +91,8 @@ METHOD_OPTIONS = (
                  defaults={"minrisk": None},
                  help="Time for --surrogate auto to try several; the model then depends on the machine."),
     click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "linear"]),
-                 defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump", "mcboost": "linear"},
+                 defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump", "mcboost": "linear",
+                           "piboost": "tree"},
                  help="What is boosted: trees, stumps, or with mcboost lines in one feature."),
     click.option("--loss", cls=MethodOption,
                  type=click.Choice(["exponential", "logistic", "squared", "gll", "gel", "mc", "ls", "lt"]),

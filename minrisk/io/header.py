@@ -157,7 +157,8 @@ FACTS = {
         name: Fields({"log_scale": FINITE})
         for name in (
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
-            "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
+            "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier",
+            "GentleBoostClassifier",
         )
     },
 }  # fmt: skip
