@@ -80,6 +80,8 @@ class Growth:
         if self._columns.shape != (rows.n_samples, n_columns):
             self._columns = empty((rows.n_samples, n_columns), FIXED)
             self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
+        if n > len(self.order):  # rows that were drawn several times
+            self.order, self._spare = np.empty((2, n), dtype=np.int32)
         self.order[:n], self._bins = in_bag, rows.X_binned
         packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n_all
         unlisted = packed or self._unlisted or rows.n_samples > NUMBERED_ROWS  # lists: all rows, once, in two bytes
