@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import MultiBoostClassifier as MultiBoostClassifier
     from minrisk.algorithms import REBELClassifier as REBELClassifier
     from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
+    from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
@@ -29,12 +30,13 @@ _PUBLIC = {
     "MultiBoostClassifier": "minrisk.algorithms",
     "REBELClassifier": "minrisk.algorithms",
     "StagewiseMCBoostClassifier": "minrisk.algorithms",
+    "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",
     "ModelFileError": "minrisk.io.model_file",
     "load": "minrisk.io.model_file",
     "save": "minrisk.io.model_file",
 }
-_MODULES = ("costs", "metrics", "inspection")
+_MODULES = ("comparison", "costs", "metrics", "inspection")
 
 __all__ = [*_PUBLIC, *_MODULES]
 
