@@ -190,7 +190,7 @@ def _write(found: Comparison, metric: str, alpha: float, out: Path | None, plot:
     if plot is not None and len(found.blocks(metric).methods) < 2:
         note("no picture, because there are not two methods to compare")
     elif plot is not None:
-        with _drawn(found, metric, alpha) as figure, write_beside(plot) as beside:
+        with write_beside(plot) as beside, _drawn(found, metric, alpha) as figure:
             figure.savefig(beside, format=plot.suffix[1:].lower(), dpi=150)
         files.append(plot)
     return files

@@ -37,7 +37,7 @@ def key_of(settings: Mapping[str, Any]) -> str:
 
 
 def digest(data: Any) -> str:
-    """A digest of an array, a table, a sparse matrix or nested sequences of these: of dtypes, names and all values."""
+    """A digest of an array, a table or a sparse matrix: of shapes, dtypes, names and all values."""
     state = hashlib.sha256()
     _take(state, data)
     return state.hexdigest()[:KEY_LENGTH]
@@ -47,7 +47,8 @@ def _take(state: Any, data: Any) -> None:
     if hasattr(data, "tocsr") and hasattr(data, "nnz"):
         matrix = data.tocsr()
         matrix.sort_indices()
-        _take(state, [np.asarray(matrix.shape), matrix.data, matrix.indices, matrix.indptr])
+        for part in (np.asarray(matrix.shape), matrix.data, matrix.indices, matrix.indptr):
+            _take(state, part)
         return
     if hasattr(data, "column_names"):  # an Arrow table
         data = {str(name): data.column(i).to_pylist() for i, name in enumerate(data.column_names)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import chain
@@ -237,7 +238,14 @@ def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | F
         yield from map(run_fold, fresh)
         return
     run: Callable[..., Any] = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2 * n_jobs", batch_size=1)
-    yield from run(delayed(run_fold)(task) for task in fresh)
+    coming = run(delayed(run_fold)(task) for task in fresh)
+    try:
+        for outcome in coming:  # noqa: UP028 (`yield from` would close it first)
+            yield outcome
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that fits which still ran were given up is known
+            coming.close()
 
 
 def _result(

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _GROUP_COLOUR = "#D55E00"  # of bars; Okabe and Ito's, told apart by colour-blind readers too
 _LINE_STEP, _BAR_STEP = 0.26, 0.11  # inches between two names, and between two bars
-_HEAD, _FOOT = 0.62, 0.12  # inches over the axis, for the critical difference and numbers, and under the last name
-_NAME_WIDTH = 0.08  # inches of a character of a name, at 10 points
+# inches over the axis, for the critical difference and numbers, and under the last name
+_INCHES_ABOVE, _INCHES_BELOW = 0.62, 0.12
+_NAME_SIZE = 10.0  # points
 _AXIS_WIDTH = 4.2  # inches of the axis of ranks
 _OVERHANG = 0.04  # of the axis: what a bar reaches beyond the ranks that it joins
 
@@ -125,10 +126,10 @@ class CriticalDifferenceDisplay:
         left = order[: (len(order) + 1) // 2]
         right = order[len(left) :][::-1]  # lines do not cross: the worst is named first
         first = 0.3 + _BAR_STEP * len(groups)  # inches from the axis to the first names, below the bars
-        height = _HEAD + first + _LINE_STEP * (len(left) - 1) + _FOOT + 0.1
-        self.ax_ = self._panel(height) if ax is None else ax
+        height = _INCHES_ABOVE + first + _LINE_STEP * (len(left) - 1) + _INCHES_BELOW + 0.1
+        self.ax_ = self._panel(height, left, right) if ax is None else ax
         self.figure_ = self.ax_.figure
-        self.ax_.set_ylim(height - _HEAD, -_HEAD)  # inches below the axis
+        self.ax_.set_ylim(height - _INCHES_ABOVE, -_INCHES_ABOVE)  # inches below the axis
         self.ax_.set_xlim(1.0, float(len(order)))
         self._draw_axis()
         self._draw_difference()
@@ -148,13 +149,18 @@ class CriticalDifferenceDisplay:
             self.ax_.set_title(self.title, fontsize=11, pad=10)
         return self
 
-    def _panel(self, height: float) -> Any:
+    def _panel(self, height: float, left: Sequence[int], right: Sequence[int]) -> Any:
         """An axis between margins that hold the names."""
-        margin = 0.2 + _NAME_WIDTH * (max(map(len, self.names)) + 6)
+        from matplotlib.textpath import TextPath
+
+        def width(i: int) -> float:
+            return float(TextPath((0, 0), f"{self.names[i]}  00.00", size=_NAME_SIZE).get_extents().width) / 72.0
+
+        margins = [0.2 + max(map(width, side)) for side in (left, right)]
         axis = _AXIS_WIDTH + 0.15 * max(0, len(self.names) - 6)
-        size = axis + 2.0 * margin, height + (0.45 if self.title else 0.1)
+        size = axis + sum(margins), height + (0.45 if self.title else 0.1)
         figure = pyplot().figure(figsize=size)
-        return figure.add_axes((margin / size[0], 0.05 / size[1], axis / size[0], height / size[1]))
+        return figure.add_axes((margins[0] / size[0], 0.05 / size[1], axis / size[0], height / size[1]))
 
     def _draw_axis(self) -> None:
         """The line of ranks, with whole and half numbers."""
@@ -191,7 +197,7 @@ class CriticalDifferenceDisplay:
         told = f"{self.names[i]}  {rank:.2f}" if side == "right" else f"{rank:.2f}  {self.names[i]}"
         self.text_[self.names[i]] = self.ax_.annotate(
             told, (edge, depth), (-5 if side == "right" else 5, 0), textcoords="offset points", ha=side, va="center",
-            fontsize=10, annotation_clip=False,
+            fontsize=_NAME_SIZE, annotation_clip=False,
         )  # fmt: skip
 
 
