@@ -28,7 +28,10 @@ from minrisk.io.dialect import Dialect
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pandas as pd
+
     from minrisk.comparison import Comparison
+    from minrisk.comparison.methods import ComparedMethod
 
 RESULT_FILES = ("folds.csv", "table.md", "table.tex")  # in --out, beside the folder of finished folds
 PICTURE_FORMATS = (".png", ".pdf", ".svg")
@@ -54,8 +57,8 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
               help=COSTS_HELP + " Given several times, of each table in order. Default: uniform.")
 @click.option("--methods", default=COMPARED_BY_DEFAULT, show_default=True, metavar="NAMES", callback=_names,
               help=f"What is compared, between commas: {', '.join(ESTIMATORS)}; blind:NAME, one of these trained "
-                   "without the costs; or a class of another package as sklearn.ensemble.RandomForestClassifier. All "
-                   "with their defaults.")
+                   "without the costs; or a class of another package as sklearn.ensemble.RandomForestClassifier, for "
+                   "which categories are one-hot encoded. All with their defaults.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True,
               help="Folds, drawn by class from shuffled rows.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="How often folds are drawn anew.")
@@ -97,7 +100,7 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
     from minrisk.comparison.methods import MethodError, compared_methods
 
     try:
-        compared_methods(methods)  # before any work
+        chosen = compared_methods(methods)  # before any work
     except (TypeError, ValueError) as error:
         raise click.ClickException(f"--methods: {error}") from None
     sets = {}
@@ -112,7 +115,7 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
     folds: Any = cv if repeats == 1 else RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     try:
         found = minrisk.compare(
-            sets, methods=methods, cv=folds, n_jobs=n_jobs, threads=threads, folder=out, random_state=seed,
+            sets, methods=_with_encoding(chosen, [X for X, _, _ in sets.values()]), cv=folds, n_jobs=n_jobs, threads=threads, folder=out, random_state=seed,
             on_error="skip" if keep_going else "raise", verbose=int(sys.stderr.isatty()),
         )
     except MethodError as error:
@@ -129,6 +132,28 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         print_json(facts)
     else:
         print_comparison(facts)
+
+
+def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame]) -> dict[str, Any]:
+    """Methods by their names; those of other packages behind a one-hot encoding, where tables have categories."""
+    from minrisk.comparison.methods import BlindToCosts
+
+    if not any((table.dtypes == "category").any() for table in tables):
+        return {method.name: BlindToCosts(method.source) if method.blind else method.source for method in chosen}
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoding = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), make_column_selector(dtype_include="category")),
+        remainder="passthrough",
+    )
+    found = {}
+    for method in chosen:
+        own = type(method.source).__module__.startswith("minrisk.")
+        source = method.source if own else make_pipeline(encoding, method.source)
+        found[method.name] = BlindToCosts(source) if method.blind else source
+    return found
 
 
 def _each(given: Sequence[Any], data: Sequence[Path], option: str) -> list[Any]:
