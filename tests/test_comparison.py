@@ -173,8 +173,8 @@ def test_several_data_sets_with_costs_of_their_own():
     for name, alone in zip(("three", "two"), apart, strict=True):
         own = [dict(row, data_set="data") for row in without_times(result) if row["data_set"] == name]
         assert own == without_times(alone)
-    values = result.blocks("cost")
-    assert values.blocks == ["three", "two"] and values.methods == ["GaussianNB", "GaussianNB + costs", "rebel"]
+    values = result.contests("cost")
+    assert values.contests == ["three", "two"] and values.methods == ["GaussianNB", "GaussianNB + costs", "rebel"]
     assert values.values[1, 2] == pytest.approx(np.mean(result.of_folds("cost", "two", "rebel")))
 
 
@@ -357,7 +357,7 @@ def test_a_method_that_fails_may_be_skipped(tmp_path, n_jobs):
     [failure] = result.failures
     assert failure["method"] == "bad" and failure["error"] == "RuntimeError: it had to be there"
     assert len(result.records) == 8 and list(result.mean_ranks()) == ["a", "b"]
-    assert result.blocks().left_out == ["bad"] and "Left out, for lack of values: bad." in result.what_is_tested()
+    assert result.contests().left_out == ["bad"] and "Left out, for lack of values: bad." in result.what_is_tested()
     assert result.summary()[0]["cost"] is None and "1 folds failed" in repr(result)
     with pytest.raises(MethodError, match="bad failed on 'data', fold .* of 3") as problem:
         compare(X, y, None, methods, cv=3, n_jobs=n_jobs)
@@ -433,7 +433,7 @@ def found():
 
 def test_tests_of_several_data_sets(found):
     assert found.mean_ranks() == pytest.approx({"best_one": 8 / 7, "other": 13 / 7, "worst": 3.0})
-    assert found.friedman().n_blocks == 7 and found.friedman().p_value < 0.01
+    assert found.friedman().n_contests == 7 and found.friedman().p_value < 0.01
     assert found.nemenyi().p_values[0, 2] < 0.05 < found.nemenyi().p_values[0, 1]
     pairs = {(test.first, test.second): test for test in found.wilcoxon()}
     assert pairs["best_one", "worst"].won == 7 and pairs["best_one", "other"].won == 6
@@ -460,9 +460,9 @@ def test_folds_of_one_data_set_are_told_to_be_no_evidence_for_others():
     X, y = made(60)
     result = compare(X, y, COSTS, {"a": GaussianNB(), "b": LinearSVC()}, cv=4)
     assert "folds of one data set" in result.what_is_tested() and "p-values are too small" in result.what_is_tested()
-    assert "With 4 blocks no two methods can differ" in result.what_is_tested()
-    assert result.blocks().blocks == ["fold 1", "fold 2", "fold 3", "fold 4"]
-    assert result.friedman().n_blocks == 4
+    assert "With 4 folds no two methods can differ" in result.what_is_tested()
+    assert result.contests().contests == ["fold 1", "fold 2", "fold 3", "fold 4"]
+    assert result.friedman().n_contests == 4
 
 
 def test_rows_are_a_frame_or_else_a_list(found, monkeypatch):

@@ -16,7 +16,7 @@ from minrisk.comparison import (
     signed_rank,
     signed_rank_tests,
 )
-from minrisk.comparison.statistics import MOST_EXACT_PAIRS, block_ranks
+from minrisk.comparison.statistics import MOST_EXACT_PAIRS, contest_ranks
 from minrisk.inspection.critical_difference import not_apart
 
 # Demšar (JMLR 2006), Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets. On voting the paper prints
@@ -38,7 +38,7 @@ def drawn(seed, n=9, k=5, decimals=1):
 
 # -- Demšar's example --------------------------------------------------------------------------------------------------
 def test_ranks_of_the_published_example():
-    assert block_ranks(-AUC).mean(axis=0).round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
+    assert contest_ranks(-AUC).mean(axis=0).round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
 
 
 def test_friedman_of_the_published_example():
@@ -49,7 +49,7 @@ def test_friedman_of_the_published_example():
     assert (n - 1) * plain / (n * (k - 1) - plain) == pytest.approx(3.69, abs=0.005)
     tied = sum((np.unique(row, return_counts=True)[1] ** 3 - np.unique(row, return_counts=True)[1]).sum() for row in AUC)
     assert test.chi_square == pytest.approx(plain / (1 - tied / (n * k * (k * k - 1))))
-    assert test.p_value < 0.05 and test.f_p_value < 0.05 and (test.n_blocks, test.n_methods) == (14, 4)
+    assert test.p_value < 0.05 and test.f_p_value < 0.05 and (test.n_contests, test.n_methods) == (14, 4)
 
 
 def test_nemenyi_of_the_published_example():
@@ -148,7 +148,7 @@ def test_friedman_equals_scipy(seed):
 
 
 def test_friedman_by_hand():
-    """Ranks 1, 2, 3 in three blocks and 2, 1, 3 in one: 12 / 12 (5^2 + 7^2 + 12^2) - 3 * 4 * 4 + ... = 6.5; F = 13."""
+    """Ranks 1, 2, 3 in three contests and 2, 1, 3 in one: 12 / 12 (5^2 + 7^2 + 12^2) - 3 * 4 * 4 + ... = 6.5; F = 13."""
     test = friedman_test([[1, 2, 3], [1, 2, 3], [2, 1, 3], [1, 2, 3]])
     assert test.chi_square == pytest.approx((5**2 + 7**2 + 12**2) * 12 / (4 * 3 * 4) - 3 * 4 * 4)
     assert test.f_statistic == pytest.approx(3 * 6.5 / (4 * 2 - 6.5))
@@ -187,7 +187,7 @@ def test_units_and_rounding_change_nothing():
     values = drawn(2)
     unit = np.array([1e-9, 1e7, 3.0] * 3)[:, None]
     noisy = values * unit * (1 + 1e-15 * np.random.default_rng(0).integers(-3, 4, values.shape))
-    assert np.array_equal(block_ranks(values), block_ranks(noisy))
+    assert np.array_equal(contest_ranks(values), contest_ranks(noisy))
     assert friedman_test(noisy)[1:] == friedman_test(values)[1:]
 
 
@@ -225,7 +225,7 @@ def test_groups_are_the_largest_intervals_that_are_not_apart(seed):
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda: friedman_test([[1, 2]] * 3), "two blocks and three methods at least, got 3 and 2"),
+    (lambda: friedman_test([[1, 2]] * 3), "two contests and three methods at least, got 3 and 2"),
     (lambda: friedman_test([[1, 2, 3]]), "got 1 and 3"),
     (lambda: nemenyi_test([[1.0, np.nan]]), "must be finite"),
     (lambda: nemenyi_test([1.0, 2.0]), "got shape (2,)"),

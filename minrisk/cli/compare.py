@@ -113,9 +113,10 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
     import minrisk
 
     folds: Any = cv if repeats == 1 else RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    encoded = _with_encoding(chosen, [X for X, _, _ in sets.values()])
     try:
         found = minrisk.compare(
-            sets, methods=_with_encoding(chosen, [X for X, _, _ in sets.values()]), cv=folds, n_jobs=n_jobs, threads=threads, folder=out, random_state=seed,
+            sets, methods=encoded, cv=folds, n_jobs=n_jobs, threads=threads, folder=out, random_state=seed,
             on_error="skip" if keep_going else "raise", verbose=int(sys.stderr.isatty()),
         )
     except MethodError as error:
@@ -212,7 +213,7 @@ def _write(found: Comparison, metric: str, alpha: float, out: Path | None, plot:
             with write_beside(out / name) as beside:
                 beside.write_text(texts[name], encoding="utf-8")
             files.append(out / name)
-    if plot is not None and len(found.blocks(metric).methods) < 2:
+    if plot is not None and len(found.contests(metric).methods) < 2:
         note("no picture, because there are not two methods to compare")
     elif plot is not None:
         with write_beside(plot) as beside, _drawn(found, metric, alpha) as figure:

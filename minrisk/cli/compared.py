@@ -18,9 +18,9 @@ def describe_comparison(
     found: Comparison, data: Sequence[str], costs: Sequence[str], metric: str, alpha: float
 ) -> dict[str, Any]:
     """All that was found but the single folds."""
-    comparable = found.blocks(metric)
+    comparable = found.contests(metric)
     several = len(comparable.methods) > 1
-    friedman = found.friedman(metric) if len(comparable.methods) > 2 and len(comparable.blocks) > 1 else None
+    friedman = found.friedman(metric) if len(comparable.methods) > 2 and len(comparable.contests) > 1 else None
     nemenyi = found.nemenyi(metric, alpha) if several else None
     ranks = found.mean_ranks(metric) if several else {}
     at = {name: i for i, name in enumerate(comparable.methods)}
@@ -36,7 +36,7 @@ def describe_comparison(
         "what_is_tested": found.what_is_tested(metric),
         "friedman": None if friedman is None else {
             "chi_square": friedman.chi_square, "p_value": friedman.p_value,
-            # a perfect agreement of all blocks has no finite statistic, nor has JSON
+            # a perfect agreement of all contests has no finite statistic, nor has JSON
             "f_statistic": friedman.f_statistic if friedman.f_p_value > 0.0 else None,
             "f_p_value": friedman.f_p_value,
         },

@@ -20,21 +20,21 @@ METRIC_NAMES = {  # what can be compared, less is better; how tables and picture
 TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[bool]]], str]
 
 
-class BlockValues(NamedTuple):
+class ContestValues(NamedTuple):
     """A table of what methods are compared on.
 
     Attributes
     ----------
-    blocks : list of str
+    contests : list of str
         Data sets, or the folds of the only one.
     methods : list of str
         Those that have all the values.
-    values : ndarray of shape (blocks, methods)
+    values : ndarray of shape (contests, methods)
     left_out : list of str
-        Methods without a value in some block.
+        Methods without a value in some contest.
     """
 
-    blocks: list[str]
+    contests: list[str]
     methods: list[str]
     values: FloatArray
     left_out: list[str]
@@ -106,10 +106,10 @@ class Comparison:
         found = (row for row in self.records if row["data_set"] == data_set and row["method"] == method)
         return [float(row[metric]) for row in found if row.get(metric) is not None]
 
-    def blocks(self, metric: str = "cost") -> BlockValues:
+    def contests(self, metric: str = "cost") -> ContestValues:
         """The values that ranks and tests are made of, less is better.
 
-        With several data sets these are the blocks, with the means over their folds; of one data set its folds are.
+        With several data sets these are the contests, with the means over their folds; of one data set its folds are.
         Methods that lack a value are left out, as those without probabilities are of "log_loss".
         """
         several = len(self.data_sets) > 1
@@ -121,12 +121,12 @@ class Comparison:
         names = self.data_sets if several else [f"fold {i + 1}" for i in range(self.n_folds[self.data_sets[0]])]
         table = np.array(list(columns.values()), dtype=np.float64).reshape(len(columns), len(names)).T
         left_out = [method for method in self.methods if method not in columns]
-        return BlockValues(names, list(columns), table, left_out)
+        return ContestValues(names, list(columns), table, left_out)
 
     def what_is_tested(self, metric: str = "cost") -> str:
-        """What the blocks of the tests are, and what p-values then speak of, in sentences."""
-        found = self.blocks(metric)
-        n, name = len(found.blocks), METRIC_NAMES[metric]
+        """What the contests of the tests are, and what p-values then speak of, in sentences."""
+        found = self.contests(metric)
+        n, name = len(found.contests), METRIC_NAMES[metric]
         if len(self.data_sets) > 1:
             text = f"Tests compare the {name} of {len(found.methods)} methods on {n} data sets (means over folds)."
         else:
@@ -135,16 +135,17 @@ class Comparison:
                 "share training rows, so that p-values are too small, and speak of this data set only."
             )
         if n < 6:
-            text += f" With {n} blocks no two methods can differ at the level 0.05 by Wilcoxon's test."
+            what = "data sets" if len(self.data_sets) > 1 else "folds"
+            text += f" With {n} {what} no two methods can differ at the level 0.05 by Wilcoxon's test."
         if found.left_out:
             text += f" Left out, for lack of values: {', '.join(found.left_out)}."
         return text
 
     # -- ranks and tests -----------------------------------------------------------------------------------------------
     def mean_ranks(self, metric: str = "cost") -> dict[str, float]:
-        """Mean rank of each method over the blocks, 1 is the best; methods that lack values are left out."""
+        """Mean rank of each method over the contests, 1 is the best; methods that lack values are left out."""
         found = self._comparable(metric)
-        ranks = statistics.block_ranks(found.values).mean(axis=0)
+        ranks = statistics.contest_ranks(found.values).mean(axis=0)
         return dict(zip(found.methods, ranks.tolist(), strict=True))
 
     def friedman(self, metric: str = "cost") -> FriedmanTest:
@@ -153,7 +154,7 @@ class Comparison:
         Raises
         ------
         ValueError
-            If there are fewer than three methods or two blocks.
+            If there are fewer than three methods or two contests.
         """
         return statistics.friedman_test(self._comparable(metric).values)
 
@@ -167,8 +168,8 @@ class Comparison:
     def wilcoxon(self, metric: str = "cost", control: str | None = None) -> list[SignedRankTest]:
         """Test pairs of methods by Wilcoxon's signed ranks, corrected by Holm's method.
 
-        Differences are compared across blocks, which several data sets allow only in one unit. So the "cost" of a data
-        set is taken over the mean cost of the best constant decision there, as "relative_cost" is. "log_loss" and
+        Differences are compared across contests, which several data sets allow only in one unit. So the "cost" of a
+        data set is taken over the mean cost of the best constant decision there, as "relative_cost" is. "log_loss" and
         seconds are taken as they are.
 
         Parameters
@@ -198,8 +199,8 @@ class Comparison:
         named = [test._replace(first=found.methods[test.first], second=found.methods[test.second]) for test in tests]
         return sorted(named, key=lambda test: test.p_value)
 
-    def _comparable(self, metric: str) -> BlockValues:
-        found = self.blocks(metric)
+    def _comparable(self, metric: str) -> ContestValues:
+        found = self.contests(metric)
         if len(found.methods) < 2:
             lacking = f": {', '.join(found.left_out)} lack values of {metric!r}" if found.left_out else ""
             raise ValueError(f"ranks and tests need two methods or more, got {len(found.methods)}{lacking}.")
@@ -234,7 +235,7 @@ class Comparison:
 
     def summary(self) -> list[dict[str, Any]]:
         """A line per method: means of each metric over data sets (None: it lacks values), and its mean rank by cost."""
-        ranks = self.mean_ranks() if len(self.blocks().methods) > 1 else {}
+        ranks = self.mean_ranks() if len(self.contests().methods) > 1 else {}
         lines = []
         for method in self.methods:
             line: dict[str, Any] = {"method": method}
@@ -298,7 +299,7 @@ class Comparison:
             texts, best = _cells(means, spreads, decimals_of(means, digits))
             lines.append([name, *texts])
             bold.append([False, *best])
-        if len(self.blocks(metric).methods) > 1:
+        if len(self.contests(metric).methods) > 1:
             ranks = self.mean_ranks(metric)
             texts, best = _cells([ranks.get(method, np.nan) for method in self.methods], [None] * len(self.methods), 2)
             lines.append(["mean rank", *texts])

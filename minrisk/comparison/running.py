@@ -51,9 +51,10 @@ def compare(
     probabilities, argmin_j sum_k p_k C[k, j]. That is what to beat: applying costs afterwards takes no training. With
     ``"blind:rebel"``, or `minrisk.comparison.BlindToCosts`, one of ours is trained without costs, too.
 
-    *What is tested.* With several data sets the blocks of the tests are data sets (means over their folds), and the
-    tests speak of other data sets like these. With one data set the blocks are its folds. Their training rows overlap,
-    so that they are not independent: p-values are then too small, and speak of this data set only.
+    *What is tested.* Methods are ranked in contests. With several data sets these are the contests, with the means over
+    their folds, and the tests speak of other data sets like these. With one data set the contests are its folds. Their
+    training rows overlap, so that they are not independent: p-values are then too small, and speak of this data set
+    only.
 
     Parameters
     ----------

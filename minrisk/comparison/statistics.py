@@ -1,8 +1,8 @@
-"""Ranks and tests of several methods on several blocks, as Demšar (JMLR 7, 2006, 1-30) recommends them.
+"""Ranks and tests of several methods on several contests, as Demšar (JMLR 7, 2006, 1-30) recommends them.
 
-A block is what the methods are compared on: a data set, or a fold of one. Values are a table of B blocks by k methods,
-of which less is better. SciPy has Friedman's test and the distributions; Holm's correction, the critical difference and
-exact p-values of signed ranks with ties are a few lines each.
+A contest is what the methods are compared on, which statistics calls a block: a data set, or a fold of one. Values are
+a table of B contests by k methods, of which less is better. SciPy has Friedman's test and the distributions; Holm's
+correction, the critical difference and exact p-values of signed ranks with ties are a few lines each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 
-SAME_VALUE_DIGITS = 12  # of the largest value of a block: values that agree in so many are a tie, to rounding
+SAME_VALUE_DIGITS = 12  # of the largest value of a contest: values that agree in so many are a tie, to rounding
 SAME_DIFFERENCE_DIGITS = 9  # of the largest difference of a pair, likewise: a difference has fewer digits than values
 MOST_EXACT_PAIRS = 200  # pairs up to which the p-value of signed ranks is exact: it takes milliseconds then
 
@@ -29,10 +29,10 @@ class FriedmanTest(NamedTuple):
         1 is the best.
     chi_square, p_value : float
         Friedman's statistic, with the correction for ties, and its p-value by the chi-square distribution with k - 1
-        degrees of freedom, which is good from about ten blocks and five methods on.
+        degrees of freedom, which is good from about ten contests and five methods on.
     f_statistic, f_p_value : float
         Iman and Davenport's statistic, less conservative, by the F distribution with k - 1 and (k - 1)(B - 1) degrees.
-    n_blocks, n_methods : int
+    n_contests, n_methods : int
     """
 
     mean_ranks: FloatArray
@@ -40,7 +40,7 @@ class FriedmanTest(NamedTuple):
     p_value: float
     f_statistic: float
     f_p_value: float
-    n_blocks: int
+    n_contests: int
     n_methods: int
 
 
@@ -72,7 +72,7 @@ class SignedRankTest(NamedTuple):
     first, second : str or int
         The pair: names, or numbers of columns.
     won, tied, lost : int
-        Blocks in which the first has less, the same, more than the second.
+        Contests in which the first has less, the same, more than the second.
     statistic : float
         The smaller one of the sums of ranks, of positive and of negative differences.
     p_value : float
@@ -92,31 +92,31 @@ class SignedRankTest(NamedTuple):
 
 
 def checked_values(values: Any) -> FloatArray:
-    """A table of blocks by methods as float64, values that differ by rounding made equal.
+    """A table of contests by methods as float64, values that differ by rounding made equal.
 
     Raises
     ------
     ValueError
-        Unless it is a table of finite numbers with a block and two methods at least.
+        Unless it is a table of finite numbers with a contest and two methods at least.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
         raise ValueError(
-            f"values must be a table of blocks (rows) by two methods or more (columns), got shape {table.shape}."
+            f"values must be a table of contests (rows) by two methods or more (columns), got shape {table.shape}."
         )
     if not np.isfinite(table).all():
-        raise ValueError("values must be finite numbers: leave out methods or blocks that lack some.")
+        raise ValueError("values must be finite numbers: leave out methods or contests that lack some.")
     unit = np.abs(table).max(axis=1, keepdims=True)
     unit[unit == 0.0] = 1.0
     return np.asarray(np.round(table / unit, SAME_VALUE_DIGITS) * unit)
 
 
-def block_ranks(values: Any) -> FloatArray:
-    """Ranks of the methods within each block, (B, k): 1 for the least value, the mean rank where values tie.
+def contest_ranks(values: Any) -> FloatArray:
+    """Ranks of the methods within each contest, (B, k): 1 for the least value, the mean rank where values tie.
 
     Examples
     --------
-    >>> block_ranks([[0.1, 0.3, 0.2], [0.5, 0.5, 0.4]])
+    >>> contest_ranks([[0.1, 0.3, 0.2], [0.5, 0.5, 0.4]])
     array([[1. , 3. , 2. ],
            [2.5, 2.5, 1. ]])
     """
@@ -135,7 +135,7 @@ def friedman_test(values: Any) -> FriedmanTest:
     Parameters
     ----------
     values : array-like of shape (B, k)
-        Less is better; two blocks and three methods at least.
+        Less is better; two contests and three methods at least.
 
     Returns
     -------
@@ -157,18 +157,18 @@ def friedman_test(values: Any) -> FriedmanTest:
     table = checked_values(values)
     n, k = table.shape
     if n < 2 or k < 3:
-        raise ValueError(f"Friedman's test needs two blocks and three methods at least, got {n} and {k}.")
-    mean = block_ranks(table).mean(axis=0)
-    if (table == table[:, :1]).all():  # every block is one tie
+        raise ValueError(f"Friedman's test needs two contests and three methods at least, got {n} and {k}.")
+    mean = contest_ranks(table).mean(axis=0)
+    if (table == table[:, :1]).all():  # every contest is one tie
         return FriedmanTest(mean, 0.0, 1.0, 0.0, 1.0, n, k)
     chi, p = map(float, friedmanchisquare(*table.T))
     rest = n * (k - 1.0) - chi
-    by_f = (n - 1.0) * chi / rest if rest > 1e-9 * chi else math.inf  # inf: all blocks have the same order
+    by_f = (n - 1.0) * chi / rest if rest > 1e-9 * chi else math.inf  # inf: all contests have the same order
     f_p = float(f.sf(by_f, k - 1, (k - 1) * (n - 1))) if math.isfinite(by_f) else 0.0
     return FriedmanTest(mean, chi, p, by_f, f_p, n, k)
 
 
-def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> float:
+def critical_difference(n_methods: int, n_contests: int, alpha: float = 0.05) -> float:
     """How far mean ranks must be apart to differ by Nemenyi's test: q sqrt(k (k + 1) / (6 B)).
 
     q is the upper alpha quantile of the studentized range of k means with infinite degrees of freedom, over sqrt(2)
@@ -181,13 +181,13 @@ def critical_difference(n_methods: int, n_blocks: int, alpha: float = 0.05) -> f
     """
     from scipy.stats import studentized_range
 
-    if n_methods < 2 or n_blocks < 1 or not 0.0 < alpha < 1.0:
+    if n_methods < 2 or n_contests < 1 or not 0.0 < alpha < 1.0:
         raise ValueError(
-            f"A critical difference needs two methods, a block and alpha between 0 and 1, got {n_methods}, {n_blocks} "
-            f"and {alpha}."
+            f"A critical difference needs two methods, a contest and alpha between 0 and 1, got {n_methods}, "
+            f"{n_contests} and {alpha}."
         )
     q = float(studentized_range.ppf(1.0 - alpha, n_methods, np.inf)) / math.sqrt(2.0)
-    return q * math.sqrt(n_methods * (n_methods + 1.0) / (6.0 * n_blocks))
+    return q * math.sqrt(n_methods * (n_methods + 1.0) / (6.0 * n_contests))
 
 
 def nemenyi_test(values: Any, alpha: float = 0.05) -> NemenyiTest:
@@ -217,7 +217,7 @@ def nemenyi_test(values: Any, alpha: float = 0.05) -> NemenyiTest:
     """
     from scipy.stats import studentized_range
 
-    mean = block_ranks(values).mean(axis=0)
+    mean = contest_ranks(values).mean(axis=0)
     n, k = np.shape(values)
     apart = np.abs(mean[:, None] - mean) / math.sqrt(k * (k + 1.0) / (6.0 * n))
     p = np.ones((k, k))
@@ -292,7 +292,7 @@ def signed_rank_tests(values: Any, pairs: Iterable[tuple[int, int]] | None = Non
     Parameters
     ----------
     values : array-like of shape (B, k)
-        Less is better. Their differences are compared across blocks: they must be in one unit.
+        Less is better. Their differences are compared across contests: they must be in one unit.
     pairs : iterable of pairs of int, optional
         Numbers of columns; all pairs by default.
 
