@@ -28,11 +28,11 @@ def markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]], best: 
     --------
     >>> print(markdown_table(["a", "b"], [["x|y", "1"]], [[False, True]]))
     | a | b |
-    | :-- | --: |
+    | --- | ---: |
     | x\|y | **1** |
     """
     marked = _marked(lines, best, lambda text: f"**{text}**", _markdown_text)
-    rows = [[_markdown_text(cell) for cell in header], [":--", *["--:"] * (len(header) - 1)], *marked]
+    rows = [[_markdown_text(cell) for cell in header], ["---", *["---:"] * (len(header) - 1)], *marked]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
