@@ -55,13 +55,15 @@ def made(n=120, seed=0, K=3):
 class Counted(ClassifierMixin, BaseEstimator):
     """Says in a file that it was fitted; may fail where a row is not among the training rows."""
 
-    def __init__(self, log=None, fails_without=None, shift=0, pause=0.0):
-        self.log, self.fails_without, self.shift, self.pause = log, fails_without, shift, pause
+    def __init__(self, log=None, fails_without=None, shift=0, pause=0.0, dies=False):
+        self.log, self.fails_without, self.shift, self.pause, self.dies = log, fails_without, shift, pause, dies
 
     def fit(self, X, y):
         if self.fails_without is not None and self.fails_without not in X[:, 0]:
             raise RuntimeError("it had to be there")
         time.sleep(self.pause)
+        if self.dies:
+            os._exit(9)
         with open(self.log, "a") as file:
             file.write("fit\n")
         self.classes_, counts = np.unique(y, return_counts=True)
@@ -362,6 +364,16 @@ def test_a_method_that_fails_may_be_skipped(tmp_path, n_jobs):
     with pytest.raises(MethodError, match="bad failed on 'data', fold .* of 3") as problem:
         compare(X, y, None, methods, cv=3, n_jobs=n_jobs)
     assert any("Traceback" in told for told in problem.value.__notes__)
+
+
+def test_a_process_that_ends_is_told(tmp_path):
+    X, y = made(60)
+    call = lambda *dying: compare(X, y, None, {"a": GaussianNB(), **dict(dying)}, cv=2, n_jobs=2, folder=tmp_path / "kept")  # noqa: E731
+    call()
+    with pytest.raises(MethodError, match="was ended from outside, or crashed; .* set n_jobs lower"):
+        call(("it", Counted(str(tmp_path / "log"), dies=True)))
+    assert len(list((tmp_path / "kept").glob("folds/*.json"))) == 2
+    assert len(compare(X, y, None, [GaussianNB(), LinearSVC()], cv=2, n_jobs=2).records) == 4  # others run on
 
 
 X60, Y60 = made(60)

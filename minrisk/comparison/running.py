@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import ExitStack, closing
 from itertools import chain
 from numbers import Integral
@@ -100,7 +101,8 @@ def compare(
     ValueError, TypeError
         If something given is not usable; the message says what was expected.
     MethodError
-        If a method fails and `on_error` is "raise". What was finished is in the folder.
+        If a method fails and `on_error` is "raise", or a process is ended by the system. What was finished is in the
+        folder.
     OSError
         If the folder cannot be made or written to.
 
@@ -243,6 +245,11 @@ def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | F
     try:
         for outcome in coming:  # noqa: UP028 (`yield from` would close it first)
             yield outcome
+    except BrokenExecutor as error:
+        raise MethodError(
+            "a process that fitted a method was ended from outside, or crashed; where memory is short, set n_jobs lower. "
+            f"{type(error).__name__}: {error}"
+        ) from error
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that fits which still ran were given up is known
