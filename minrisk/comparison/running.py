@@ -247,7 +247,8 @@ def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | F
             yield outcome
     except BrokenExecutor as error:
         raise MethodError(
-            "a process that fitted a method was ended from outside, or crashed; where memory is short, set n_jobs lower. "
+            "a process that fitted a method was ended from outside, or crashed; where memory is short, set n_jobs "
+            "lower. "
             f"{type(error).__name__}: {error}"
         ) from error
     finally:
