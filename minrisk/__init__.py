@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import PIBoostClassifier as PIBoostClassifier
     from minrisk.algorithms import REBELClassifier as REBELClassifier
     from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
+    from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
@@ -37,12 +38,13 @@ _PUBLIC = {
     "PIBoostClassifier": "minrisk.algorithms",
     "REBELClassifier": "minrisk.algorithms",
     "StagewiseMCBoostClassifier": "minrisk.algorithms",
+    "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",
     "ModelFileError": "minrisk.io.model_file",
     "load": "minrisk.io.model_file",
     "save": "minrisk.io.model_file",
 }
-_MODULES = ("costs", "metrics", "inspection")
+_MODULES = ("comparison", "costs", "metrics", "inspection")
 
 __all__ = [*_PUBLIC, *_MODULES]
 

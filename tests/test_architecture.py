@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (  # a package, or a module at the top, imports from those before it only
-    "_typing", "_cached", "_temporary", "_printable", "_kernels", "_memory", "_sums", "_workers", "data", "costs", "model", "rows", "rows.local",
+    "_typing", "_cached", "_temporary", "_printable", "_method_names", "_kernels", "_memory", "_sums", "_workers", "data", "costs", "model", "rows", "rows.local",
     "rows.factory", "losses", "steps", "learners", "boosting", "validation", "metrics", "inputs", "ensemble", "estimator", "algorithms", "io",
-    "inspection", "demo", "_warmup", "cli", "__main__", "__init__",
+    "inspection", "comparison", "demo", "_warmup", "cli", "__main__", "__init__",
 )  # fmt: skip
 MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
 ROUNDS_ELSEWHERE = {"_kernels/whole_round.py", "ensemble/kinds/smooth.py"}  # beside `boost`; see docs/developers/design.md

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata, wilcoxon
+from scipy.stats import wilcoxon
 
 from benchmarks.common import is_quick, lines_of, settings
 from benchmarks.common import results as folder
 from benchmarks.compare.data import KINDS, ORDER
 from benchmarks.compare.methods import METHODS
 from benchmarks.compare.run import path_of
+from minrisk.comparison.statistics import contest_ranks
+from minrisk.comparison.tables import markdown_table
 
 TITLES = {"default": "defaults", "tuned": "tuned", "others": "defaults, on other sets"}
 TARGETS = {"lightgbm": 0.85, "catboost": 0.92}
@@ -66,7 +68,7 @@ def ranks(frames: dict[str, pd.DataFrame], ours: str) -> tuple[dict[str, float],
     whole = [name for name in frames if len(keys[name] & keys[ours]) >= COMPLETE * len(keys[ours])]
     shared = set.intersection(*(keys[name] for name in whole))
     risks = pd.DataFrame({name: risk(frames[name], shared) for name in whole})
-    mean = rankdata(risks.to_numpy().round(12), axis=1).mean(axis=0) if len(risks) else np.full(len(whole), np.nan)
+    mean = contest_ranks(risks).mean(axis=0) if len(risks) and len(whole) > 1 else np.full(len(whole), np.nan)
     return dict(zip(whole, mean.tolist(), strict=True)), len(risks)
 
 
@@ -119,9 +121,8 @@ def text(frame: pd.DataFrame, title: str) -> str:
             return "" if np.isnan(value) else f"{value:.3g}" if abs(value) < 0.0995 else f"{value:.3f}"
         return str(value)
 
-    lines = [[title, *map(str, frame.columns)], ["---"] + ["---:"] * len(frame.columns)]
-    lines += [[str(name), *map(cell, row)] for name, row in zip(frame.index, frame.to_numpy(dtype=object), strict=True)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    lines = [[str(name), *map(cell, row)] for name, row in zip(frame.index, frame.to_numpy(dtype=object), strict=True)]
+    return markdown_table([title, *map(str, frame.columns)], lines) + "\n"
 
 
 def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:

@@ -202,6 +202,14 @@ class ProgressBar:
                 self._move()
                 self._draw()
 
+    def step(self) -> None:
+        """Count a piece of a phase whose pieces are no rounds of boosting."""
+        if self._bar is not None:
+            with self._lock:
+                self._made, self._here = self._made + 1, max(0.0, self._here - 1)
+                self._move()
+                self._draw()
+
     def before_rounds(self, info: RoundInfo) -> None:
         """Nothing to show yet."""
 

@@ -11,6 +11,7 @@ import click
 
 import minrisk
 from minrisk._printable import short
+from minrisk.cli.compare import compare
 from minrisk.cli.demo import demo
 from minrisk.cli.evaluate import evaluate
 from minrisk.cli.fit import fit
@@ -85,10 +86,11 @@ def app(context: click.Context) -> None:
       minrisk fit train.csv --target grade --costs costs.csv --out grade.minrisk
       minrisk evaluate grade.minrisk test.csv
       minrisk predict grade.minrisk new.csv --out decisions.csv
+      minrisk compare train.csv --target grade --costs costs.csv --methods minrisk,rebel
     """  # noqa: D301 (\b is click's mark for lines to leave as they are)
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-for command in (fit, predict, evaluate, show, demo, warmup):
+for command in (fit, predict, evaluate, compare, show, demo, warmup):
     app.add_command(command)

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from minrisk._typing import Labels
 
 
-def _not_zero(context: click.Context, option: click.Parameter, value: int) -> int:
+def not_zero(context: click.Context, option: click.Parameter, value: int) -> int:
+    """Refuse 0 as a number of threads."""
     if value == 0:
         raise click.BadParameter("must be a number of threads, or -1 for all cores; got 0")
     return value
@@ -56,7 +57,7 @@ def _not_zero(context: click.Context, option: click.Parameter, value: int) -> in
 @dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
-@click.option("--n-jobs", type=int, default=-1, show_default=True, callback=_not_zero,
+@click.option("--n-jobs", type=int, default=-1, show_default=True, callback=not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], category: tuple[str, ...],
@@ -74,8 +75,8 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
     given = {name: value for name, value in options.items() if value is not None}
     check_given(method, given)
     stated = Dialect(delimiter, decimal, encoding)
-    X, y = _training_data(data, target, drop, category, stated)
-    classes = _classes(y, target, data)
+    X, y = training_data(data, target, drop, category, stated)
+    classes = classes_in(y, target, data)
     from minrisk.cli.costs import read_costs
 
     cost = read_costs(costs, classes, f"column {target!r}", stated)
@@ -112,7 +113,7 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
         note(f"the model was written ({out}), but not what it is like ({reason}): see minrisk show")
 
 
-def _training_data(
+def training_data(
     data: Path, target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect
 ) -> tuple[pd.DataFrame, Labels]:
     """Features and labels of the table."""
@@ -177,7 +178,7 @@ def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
              "out with --drop")
 
 
-def _classes(y: Labels, target: str, data: Path) -> Labels:
+def classes_in(y: Labels, target: str, data: Path) -> Labels:
     """The distinct labels, sorted; there must be two, and they must not all differ."""
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What `minrisk fit` trains: the methods, and the options that set their parameters. A new one is a line here."""
+"""What `minrisk fit` trains: the methods, by the names of `_method_names.py`, and options that set their parameters."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from minrisk._method_names import ESTIMATORS as ESTIMATORS
+
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
-
-ESTIMATORS = {  # by the method that the command line names; the first is the default
-    "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "similarities": "LocalizedSimilaritiesClassifier",
-    "stagewise": "StagewiseMCBoostClassifier", "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
-    "piboost": "PIBoostClassifier", "badacost": "BAdaCostClassifier", "adaboost-mh": "AdaBoostMHClassifier",
-    "gentleboost": "GentleBoostClassifier",
-}  # fmt: skip
 
 
 class MethodOption(click.Option):

@@ -1,9 +1,9 @@
-"""Pictures of fitted models and of what decisions cost, and the training points that decisions rest on.
+"""Pictures of models, of what decisions cost and of methods compared, and the training points that decisions rest on.
 
 Pictures need matplotlib: ``pip install 'minrisk[plots]'``.
 """
 
 from minrisk.inspection.explanation import explain
-from minrisk.inspection.plotting import CostConfusionDisplay, RiskCurveDisplay
+from minrisk.inspection.plotting import CostConfusionDisplay, CriticalDifferenceDisplay, RiskCurveDisplay
 
-__all__ = ["CostConfusionDisplay", "RiskCurveDisplay", "explain"]
+__all__ = ["CostConfusionDisplay", "CriticalDifferenceDisplay", "RiskCurveDisplay", "explain"]

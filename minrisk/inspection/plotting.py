@@ -5,6 +5,7 @@ close them with ``plt.close``.
 """
 
 from minrisk.inspection.cost_confusion import CostConfusionDisplay
+from minrisk.inspection.critical_difference import CriticalDifferenceDisplay
 from minrisk.inspection.risk_curve import RiskCurveDisplay
 
-__all__ = ["CostConfusionDisplay", "RiskCurveDisplay"]
+__all__ = ["CostConfusionDisplay", "CriticalDifferenceDisplay", "RiskCurveDisplay"]

@@ -1,0 +1,237 @@
+"""minrisk compare: methods compared on tables, by what their decisions cost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from minrisk._method_names import ESTIMATORS
+from minrisk.cli.common import (
+    COSTS_HELP,
+    FILE,
+    NEW_FILE,
+    as_column,
+    check_not_over,
+    check_stdin,
+    check_writable,
+    dialect_options,
+)
+from minrisk.cli.fit import classes_in, not_zero, training_data
+from minrisk.cli.streams import note, print_json
+from minrisk.io.dialect import Dialect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+    from minrisk.comparison import Comparison
+    from minrisk.comparison.methods import ComparedMethod
+
+RESULT_FILES = ("folds.csv", "table.md", "table.tex")  # in --out, beside the folder of finished folds
+PICTURE_FORMATS = (".png", ".pdf", ".svg")
+COMPARED_METRICS = ("cost", "relative_cost", "error", "log_loss", "fit_seconds", "predict_seconds")
+COMPARED_BY_DEFAULT = "minrisk,rebel,mcboost"
+
+
+def _names(context: click.Context, option: click.Parameter, value: str) -> list[str]:
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"must be names between commas, as {COMPARED_BY_DEFAULT}; got {value!r}")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.BadParameter(f"names {twice!r} twice")
+    return names
+
+
+@click.command(short_help="Compare methods by what their decisions cost.")
+@click.argument("data", type=FILE, nargs=-1, required=True)
+@click.option("--target", required=True, multiple=True, metavar="COLUMN", callback=as_column,
+              help="The column that holds the class; given several times, of each table in order.")
+@click.option("--costs", multiple=True, metavar="COSTS",
+              help=COSTS_HELP + " Given several times, of each table in order. Default: uniform.")
+@click.option("--methods", default=COMPARED_BY_DEFAULT, show_default=True, metavar="NAMES", callback=_names,
+              help=f"What is compared, between commas: {', '.join(ESTIMATORS)}; blind:NAME, one of these trained "
+                   "without the costs; or a class of another package as sklearn.ensemble.RandomForestClassifier, for "
+                   "which categories are one-hot encoded. All with their defaults.")
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True,
+              help="Folds, drawn by class from shuffled rows.")
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="How often folds are drawn anew.")
+@click.option("--metric", type=click.Choice(COMPARED_METRICS), default="cost", show_default=True,
+              help="What ranks and tests are about.")
+@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
+              help="Level of Nemenyi's test.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Keep finished folds there, so that the same command goes on where it was stopped, and write "
+                   f"{', '.join(RESULT_FILES)}.")
+@click.option("--plot", type=NEW_FILE, metavar="FILE",
+              help="Draw mean ranks and the critical difference: .png, .pdf or .svg. Needs matplotlib.")
+@click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
+              help="Leave this column out; may be given several times.")
+@click.option("--category", multiple=True, metavar="COLUMN", callback=as_column,
+              help="This column holds categories, as columns of words do; may be given several times.")
+@dialect_options
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
+@click.option("--n-jobs", type=int, default=-1, show_default=True, callback=not_zero,
+              help="Fits side by side, -1 for as many as there are cores; results but for times do not depend on it.")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each fit, for all methods.")
+@click.option("--keep-going", is_flag=True, help="Go on where a method fails; it has then no part in ranks and tests.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, ...], methods: list[str], cv: int,
+            repeats: int, metric: str, alpha: float, out: Path | None, plot: Path | None, drop: tuple[str, ...],
+            category: tuple[str, ...], delimiter: str | None, decimal: str | None, encoding: str | None, seed: int,
+            n_jobs: int, threads: int, keep_going: bool, as_json: bool) -> None:  # fmt: skip
+    """Compare METHODS on each table DATA, by cross-validation.
+
+    Methods that take costs are trained on them. Others are trained for accuracy, and those with probabilities count
+    twice: as they decide, and with " + costs" by the least expected cost. Tests compare the methods on several tables,
+    or on the folds of one. DATA may be - for standard input.
+    """
+    check_stdin(*data, *costs)
+    targets, stated_costs = _each(target, data, "--target"), _each(costs or (None,), data, "--costs")
+    _check_output(out, plot, [*data, *costs])
+    stated = Dialect(delimiter, decimal, encoding)
+    from minrisk.cli.costs import read_costs
+    from minrisk.comparison.methods import MethodError, compared_methods
+
+    try:
+        chosen = compared_methods(methods)  # before any work
+    except (TypeError, ValueError) as error:
+        raise click.ClickException(f"--methods: {error}") from None
+    sets = {}
+    for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
+        X, y = training_data(path, column, drop, category, stated)
+        sets[name] = (X, y, read_costs(given, classes_in(y, column, path), f"column {column!r}", stated))
+
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    import minrisk
+
+    folds: Any = cv if repeats == 1 else RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    encoded = _with_encoding(chosen, [X for X, _, _ in sets.values()])
+    try:
+        found = minrisk.compare(
+            sets, methods=encoded, cv=folds, n_jobs=n_jobs, threads=threads, folder=out, random_state=seed,
+            on_error="skip" if keep_going else "raise", verbose=int(sys.stderr.isatty()),
+        )
+    except MethodError as error:
+        kept = "" if out is None else f" Finished folds are kept in {out}."
+        what = str(error).rstrip(".")
+        raise click.ClickException(f"{what}; leave the method out, or go on by --keep-going.{kept}") from None
+    for failure in found.failures:
+        note(f"{failure['method']} failed on {failure['data_set']!r}, fold {failure['fold']}: {failure['error']}")
+    from minrisk.cli.compared import describe_comparison, print_comparison
+
+    facts = describe_comparison(found, [str(path) for path in data], list(costs) or ["uniform"], metric, alpha)
+    facts["files"] = [str(path) for path in _write(found, metric, alpha, out, plot)]
+    if as_json:
+        print_json(facts)
+    else:
+        print_comparison(facts)
+
+
+def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame]) -> dict[str, Any]:
+    """Methods by their names; those of other packages behind a one-hot encoding, where tables have categories."""
+    from minrisk.comparison.methods import BlindToCosts
+
+    if not any((table.dtypes == "category").any() for table in tables):
+        return {method.name: BlindToCosts(method.source) if method.blind else method.source for method in chosen}
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoding = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), make_column_selector(dtype_include="category")),
+        remainder="passthrough",
+    )
+    found = {}
+    for method in chosen:
+        own = type(method.source).__module__.startswith("minrisk.")
+        source = method.source if own else make_pipeline(encoding, method.source)
+        found[method.name] = BlindToCosts(source) if method.blind else source
+    return found
+
+
+def _each(given: Sequence[Any], data: Sequence[Path], option: str) -> list[Any]:
+    """One for each table: as many as these, or one for all."""
+    if len(given) not in (1, len(data)):
+        raise click.ClickException(
+            f"{option} must be given once, or once for each of the {len(data)} tables, got {len(given)} times."
+        )
+    return list(given) * (len(data) if len(given) == 1 else 1)
+
+
+def _data_names(data: Sequence[Path]) -> list[str]:
+    """Names of files without their endings; whole paths where these are the same."""
+    stems = ["standard input" if str(path) == "-" else path.name.split(".")[0] or path.name for path in data]
+    names = [str(path) if stems.count(stem) > 1 else stem for stem, path in zip(stems, data, strict=True)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.ClickException(f"the table {twice} is given twice: give it once.")
+    return names
+
+
+def _check_output(out: Path | None, plot: Path | None, sources: Sequence[Path | str]) -> None:
+    """Make the folder, and make sure of matplotlib, before any work."""
+    from importlib.util import find_spec
+
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = "it is a file" if out.is_file() else error.strerror or str(error)
+            raise click.ClickException(f"the folder {out} cannot be made: {reason}.") from None
+        for name in RESULT_FILES:
+            check_writable(out / name)
+            check_not_over(out / name, *sources)
+    if plot is not None:
+        if plot.suffix.lower() not in PICTURE_FORMATS:
+            raise click.ClickException(f"--plot must end in {' or '.join(PICTURE_FORMATS)}, got {plot}.")
+        if find_spec("matplotlib") is None:
+            raise click.ClickException("--plot needs matplotlib, which is not installed: pip install 'minrisk[plots]'.")
+        check_writable(plot)
+        check_not_over(plot, *sources)
+
+
+def _write(found: Comparison, metric: str, alpha: float, out: Path | None, plot: Path | None) -> list[Path]:
+    """Write what --out and --plot ask for; returns the files."""
+    from minrisk.io.atomic import write_beside
+
+    files = []
+    if out is not None:
+        texts = {
+            "folds.csv": found.rows.to_csv(index=False, lineterminator="\n"),
+            "table.md": f"{found.to_markdown()}\n\n{found.to_markdown(metric)}\n\n{found.what_is_tested(metric)}\n",
+            "table.tex": f"{found.to_latex()}\n\n{found.to_latex(metric)}\n",
+        }
+        for name in RESULT_FILES:
+            with write_beside(out / name) as beside:
+                beside.write_text(texts[name], encoding="utf-8")
+            files.append(out / name)
+    if plot is not None and len(found.contests(metric).methods) < 2:
+        note("no picture, because there are not two methods to compare")
+    elif plot is not None:
+        with write_beside(plot) as beside, _drawn(found, metric, alpha) as figure:
+            figure.savefig(beside, format=plot.suffix[1:].lower(), dpi=150)
+        files.append(plot)
+    return files
+
+
+@contextmanager
+def _drawn(found: Comparison, metric: str, alpha: float) -> Iterator[Any]:
+    """The picture, drawn without a screen."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = found.plot(metric, alpha).figure_
+    try:
+        yield figure
+    finally:
+        plt.close(figure)

@@ -1,0 +1,327 @@
+"""What a comparison found: the numbers of all folds, ranks and tests, a picture, and tables for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.comparison import statistics
+from minrisk.comparison.statistics import FriedmanTest, NemenyiTest, SignedRankTest
+from minrisk.comparison.tables import ABSENT, decimals_of, latex_table, markdown_table
+
+METRIC_NAMES = {  # what can be compared, less is better; how tables and pictures call it
+    "cost": "mean cost", "relative_cost": "relative cost", "error": "error", "log_loss": "log-loss",
+    "fit_seconds": "fit (s)", "predict_seconds": "predict (s)",
+}  # fmt: skip
+
+TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[bool]]], str]
+
+
+class ContestValues(NamedTuple):
+    """A table of what methods are compared on.
+
+    Attributes
+    ----------
+    contests : list of str
+        Data sets, or the folds of the only one.
+    methods : list of str
+        Those that have all the values.
+    values : ndarray of shape (contests, methods)
+    left_out : list of str
+        Methods without a value in some contest.
+    """
+
+    contests: list[str]
+    methods: list[str]
+    values: FloatArray
+    left_out: list[str]
+
+
+class Comparison:
+    """The result of `minrisk.compare`.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        A line for each data set, method and fold: ``data_set``, ``method``, ``fold``, and what was measured.
+    methods : sequence of str
+        Names, in the order of tables.
+    n_folds : mapping of str to int
+        How many folds each data set has.
+    failures : sequence of dict
+        Folds that a method could not do: ``data_set``, ``method``, ``fold`` and ``error``.
+
+    Attributes
+    ----------
+    records : list of dict
+        Of each line: ``error`` is the share of decisions that are not the true class ("refer" is none), ``cost`` their
+        mean cost, ``relative_cost`` that over the mean cost of the best constant decision on all rows of the data set
+        (1: no better than not to look), ``log_loss`` or None, ``fit_seconds``, ``predict_seconds``, ``n_train``,
+        ``n_test``.
+    methods : list of str
+    data_sets : list of str
+    n_folds : dict of str to int
+    failures : list of dict
+
+    Examples
+    --------
+    >>> records = [{"data_set": name, "method": method, "fold": 1, "error": error}
+    ...            for name, errors in {"a": (0.1, 0.2), "b": (0.3, 0.2), "c": (0.1, 0.4)}.items()
+    ...            for method, error in zip(("one", "two"), errors)]
+    >>> result = Comparison(records, ["one", "two"], {"a": 1, "b": 1, "c": 1})
+    >>> {name: round(rank, 2) for name, rank in result.mean_ranks("error").items()}
+    {'one': 1.33, 'two': 1.67}
+    """
+
+    def __init__(
+        self, records: Sequence[dict[str, Any]], methods: Sequence[str], n_folds: Mapping[str, int],
+        failures: Sequence[dict[str, Any]] = (),
+    ) -> None:  # fmt: skip
+        self.records, self.methods = list(records), list(methods)
+        self.n_folds, self.failures = dict(n_folds), list(failures)
+        self.data_sets = list(self.n_folds)
+
+    def __repr__(self) -> str:
+        """How much was compared."""
+        folds = sum(self.n_folds.values())
+        lost = f", {len(self.failures)} folds failed" if self.failures else ""
+        return f"Comparison: {len(self.methods)} methods on {len(self.data_sets)} data sets, {folds} folds{lost}"
+
+    @property
+    def rows(self) -> Any:
+        """The records, as a pandas DataFrame where pandas is installed."""
+        try:
+            import pandas as pd
+        except ImportError:
+            return self.records
+        return pd.DataFrame(self.records)
+
+    # -- what is compared ----------------------------------------------------------------------------------------------
+    def of_folds(self, metric: str, data_set: str, method: str) -> list[float]:
+        """The numbers of the folds of a data set, by one method; those that there are."""
+        _check_metric(metric)
+        found = (row for row in self.records if row["data_set"] == data_set and row["method"] == method)
+        return [float(row[metric]) for row in found if row.get(metric) is not None]
+
+    def contests(self, metric: str = "cost") -> ContestValues:
+        """The values that ranks and tests are made of, less is better.
+
+        With several data sets these are the contests, with the means over their folds; of one data set its folds are.
+        Methods that lack a value are left out, as those without probabilities are of "log_loss".
+        """
+        several = len(self.data_sets) > 1
+        columns: dict[str, list[float]] = {}
+        for method in self.methods:
+            parts = [self.of_folds(metric, name, method) for name in self.data_sets]
+            if all(len(part) == self.n_folds[name] for name, part in zip(self.data_sets, parts, strict=True)):
+                columns[method] = [float(np.mean(part)) for part in parts] if several else parts[0]
+        names = self.data_sets if several else [f"fold {i + 1}" for i in range(self.n_folds[self.data_sets[0]])]
+        table = np.array(list(columns.values()), dtype=np.float64).reshape(len(columns), len(names)).T
+        left_out = [method for method in self.methods if method not in columns]
+        return ContestValues(names, list(columns), table, left_out)
+
+    def what_is_tested(self, metric: str = "cost") -> str:
+        """What the contests of the tests are, and what p-values then speak of, in sentences."""
+        found = self.contests(metric)
+        n, name = len(found.contests), METRIC_NAMES[metric]
+        if len(self.data_sets) > 1:
+            text = f"Tests compare the {name} of {len(found.methods)} methods on {n} data sets (means over folds)."
+        else:
+            text = (
+                f"Tests compare the {name} of {len(found.methods)} methods on the {n} folds of one data set. Folds "
+                "share training rows, so that p-values are too small, and speak of this data set only."
+            )
+        if n < 6:
+            what = "data sets" if len(self.data_sets) > 1 else "folds"
+            text += f" With {n} {what} no two methods can differ at the level 0.05 by Wilcoxon's test."
+        if found.left_out:
+            text += f" Left out, for lack of values: {', '.join(found.left_out)}."
+        return text
+
+    # -- ranks and tests -----------------------------------------------------------------------------------------------
+    def mean_ranks(self, metric: str = "cost") -> dict[str, float]:
+        """Mean rank of each method over the contests, 1 is the best; methods that lack values are left out."""
+        found = self._comparable(metric)
+        ranks = statistics.contest_ranks(found.values).mean(axis=0)
+        return dict(zip(found.methods, ranks.tolist(), strict=True))
+
+    def friedman(self, metric: str = "cost") -> FriedmanTest:
+        """Test whether the methods differ at all, by their ranks: `minrisk.comparison.friedman_test`.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than three methods or two contests.
+        """
+        return statistics.friedman_test(self._comparable(metric).values)
+
+    def nemenyi(self, metric: str = "cost", alpha: float = 0.05) -> NemenyiTest:
+        """Test which methods differ, by their mean ranks: `minrisk.comparison.nemenyi_test`.
+
+        The order of methods is that of `mean_ranks`.
+        """
+        return statistics.nemenyi_test(self._comparable(metric).values, alpha)
+
+    def wilcoxon(self, metric: str = "cost", control: str | None = None) -> list[SignedRankTest]:
+        """Test pairs of methods by Wilcoxon's signed ranks, corrected by Holm's method.
+
+        Differences are compared across contests, which several data sets allow only in one unit. So the "cost" of a
+        data set is taken over the mean cost of the best constant decision there, as "relative_cost" is. "log_loss" and
+        seconds are taken as they are.
+
+        Parameters
+        ----------
+        metric : str, default="cost"
+        control : str, optional
+            Compare this method with each other one, k - 1 tests; by default all k (k - 1) / 2 pairs are compared.
+
+        Returns
+        -------
+        list of SignedRankTest
+            With names; small p-values first.
+
+        Raises
+        ------
+        ValueError
+            If `control` is none of the methods that have all values.
+        """
+        found = self._comparable("relative_cost" if metric == "cost" and len(self.data_sets) > 1 else metric)
+        pairs = None
+        if control is not None:
+            if control not in found.methods:
+                raise ValueError(f"control must be one of {', '.join(map(repr, found.methods))}, got {control!r}.")
+            at = found.methods.index(control)
+            pairs = [(at, other) for other in range(len(found.methods)) if other != at]
+        tests = statistics.signed_rank_tests(found.values, pairs)
+        named = [test._replace(first=found.methods[test.first], second=found.methods[test.second]) for test in tests]
+        return sorted(named, key=lambda test: test.p_value)
+
+    def _comparable(self, metric: str) -> ContestValues:
+        found = self.contests(metric)
+        if len(found.methods) < 2:
+            lacking = f": {', '.join(found.left_out)} lack values of {metric!r}" if found.left_out else ""
+            raise ValueError(f"ranks and tests need two methods or more, got {len(found.methods)}{lacking}.")
+        return found
+
+    # -- pictures and tables -------------------------------------------------------------------------------------------
+    def plot(self, metric: str = "cost", alpha: float = 0.05, ax: Any = None) -> Any:
+        """Draw mean ranks and the critical difference of Nemenyi's test.
+
+        Parameters
+        ----------
+        metric : str, default="cost"
+        alpha : float, default=0.05
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        minrisk.inspection.CriticalDifferenceDisplay
+        """
+        from minrisk.inspection.critical_difference import CriticalDifferenceDisplay
+
+        test = self.nemenyi(metric, alpha)
+        title = f"Mean rank by {METRIC_NAMES[metric]}, {self._extent()}"
+        names = list(self.mean_ranks(metric))
+        return CriticalDifferenceDisplay(test.mean_ranks, test.critical_difference, names, alpha, title).plot(ax)
+
+    def _extent(self) -> str:
+        if len(self.data_sets) > 1:
+            return f"{len(self.data_sets)} data sets"
+        name = self.data_sets[0]
+        return f"{self.n_folds[name]} folds" + ("" if name == "data" else f" of {name}")
+
+    def summary(self) -> list[dict[str, Any]]:
+        """A line per method: means of each metric over data sets (None: it lacks values), and its mean rank by cost."""
+        ranks = self.mean_ranks() if len(self.contests().methods) > 1 else {}
+        lines = []
+        for method in self.methods:
+            line: dict[str, Any] = {"method": method}
+            for metric in METRIC_NAMES:
+                parts = [self.of_folds(metric, name, method) for name in self.data_sets]
+                whole = all(len(part) == self.n_folds[name] for name, part in zip(self.data_sets, parts, strict=True))
+                line[metric] = float(np.mean([np.mean(part) for part in parts])) if whole else None
+            lines.append({**line, "mean_rank": ranks.get(method)})
+        return lines
+
+    def to_markdown(self, metric: str | None = None, digits: int = 3) -> str:
+        """A table to paste: of one metric by data set, or of all metrics.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Data sets are lines and methods columns, with means and standard deviations over folds, the best mean bold,
+            and mean ranks below. By default methods are lines and metrics columns, with means over data sets.
+        digits : int, default=3
+            Significant digits of the largest number of a line (of all metrics: of a column).
+
+        Returns
+        -------
+        str
+        """
+        return self._table(markdown_table, metric, digits)
+
+    def to_latex(self, metric: str | None = None, digits: int = 3) -> str:
+        """As `to_markdown`, in LaTeX with the package booktabs."""
+        return self._table(latex_table, metric, digits)
+
+    def _table(self, write: TableWriter, metric: str | None, digits: int) -> str:
+        if metric is None:
+            return write(*self._by_method(digits))
+        _check_metric(metric)
+        return write(*self._by_data_set(metric, digits))
+
+    def _by_method(self, digits: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
+        """Header, cells and which of them are bold: all metrics."""
+        summary = self.summary()
+        columns = [name for name in (*METRIC_NAMES, "mean_rank") if any(line[name] is not None for line in summary)]
+        if len(self.data_sets) > 1:  # costs of several data sets may have several units
+            columns = [name for name in columns if name != "cost"]
+        lines, bold = [[line["method"]] for line in summary], [[False] for _ in summary]
+        for name in columns:
+            values = [np.nan if line[name] is None else line[name] for line in summary]
+            decimals = 2 if name == "mean_rank" else decimals_of(values, digits)
+            texts, best = _cells(values, [None] * len(values), decimals)
+            for line, marks, text, mark in zip(lines, bold, texts, best, strict=True):
+                line.append(text)
+                marks.append(mark)
+        return ["method", *({**METRIC_NAMES, "mean_rank": "rank by cost"}[name] for name in columns)], lines, bold
+
+    def _by_data_set(self, metric: str, digits: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
+        """Header, cells and which of them are bold: one metric."""
+        lines, bold = [], []
+        for name in self.data_sets:
+            folds = [self.of_folds(metric, name, method) for method in self.methods]
+            means = [float(np.mean(part)) if part else np.nan for part in folds]
+            spreads = [float(np.std(part, ddof=1)) if len(part) > 1 else None for part in folds]
+            texts, best = _cells(means, spreads, decimals_of(means, digits))
+            lines.append([name, *texts])
+            bold.append([False, *best])
+        if len(self.contests(metric).methods) > 1:
+            ranks = self.mean_ranks(metric)
+            texts, best = _cells([ranks.get(method, np.nan) for method in self.methods], [None] * len(self.methods), 2)
+            lines.append(["mean rank", *texts])
+            bold.append([False, *best])
+        return [METRIC_NAMES[metric], *self.methods], lines, bold
+
+
+def _cells(
+    values: Sequence[float], spreads: Sequence[float | None], decimals: int
+) -> tuple[list[str], list[bool]]:  # fmt: skip
+    """Numbers as texts, with their spread, and which of them are the least, to the decimals that are written."""
+    texts = [ABSENT if np.isnan(value) else f"{value:.{decimals}f}" for value in values]
+    known = [value for value in values if not np.isnan(value)]
+    least = f"{min(known):.{decimals}f}" if known else ""
+    best = [text == least for text in texts]
+    written = [
+        text if spread is None else f"{text} ± {spread:.{decimals}f}"
+        for text, spread in zip(texts, spreads, strict=True)
+    ]
+    return written, best
+
+
+def _check_metric(metric: str) -> None:
+    if metric not in METRIC_NAMES:
+        raise ValueError(f"metric must be one of {', '.join(map(repr, METRIC_NAMES))}, got {metric!r}.")
