@@ -11,11 +11,12 @@ import numpy as np
 from minrisk._kernels import chains as kernels
 from minrisk._kernels._dtypes import MAX_BINS, SCORE
 from minrisk._kernels.fixed import unfixed
+from minrisk._kernels.grow import SKETCH
 from minrisk._kernels.scores import add_response
 from minrisk._memory import empty, zeros
 from minrisk._typing import FloatArray, IntArray
 from minrisk.model.codebook import Codebook
-from minrisk.rows.base import CHAIN_ROWS, ChainRowLoss, ChainStumps, Totals
+from minrisk.rows.base import CHAIN_ROWS, ChainRowLoss, ChainStumps, Target, Totals
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.directed import LocalDirectedRows
 from minrisk.rows.local.stump_search import add_edges
@@ -124,6 +125,10 @@ class LocalChainRows(LocalDirectedRows):
         among[self._drawn] = True
         self.push[:, 0], self.pull[:, 0] = np.where(among, np.sign(self.push[:, 0]), 0.0), among
         self.top_push = self.top_pull = np.ones(1)
+
+    def _criterion(self, ridge: float) -> Target:
+        """As for other directions, by the faster kernel of sketches: edges have one column."""
+        return Target(SKETCH, np.array([ridge]), np.ones((1, 1)), np.ones(1))
 
     # -- scores --------------------------------------------------------------------------------------------------
     def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:

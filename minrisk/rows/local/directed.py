@@ -205,13 +205,17 @@ class LocalDirectedRows(LocalRows):
         push = unfixed(self._column_sums(self.push, self.top_push), self.top_push, self.sum_bits)
         return float(pull[0]), float(push[0])
 
+    def _criterion(self, ridge: float) -> Target:
+        """What splits are chosen by."""
+        return Target(NEWTON, np.array([ridge]))
+
     def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
         """A tree on the target; see `DirectedRows.grow_regression`."""
         grower = self._grower
         view = grower.rows
         view.whole, view.top_edge, view.top_mass = self.whole, self.top_push, self.top_pull
         ridge = RIDGE * self._target_sums()[0]
-        grown = grower.grow(Target(NEWTON, np.array([ridge])), rule, features, seed, self._drawn)
+        grown = grower.grow(self._criterion(ridge), rule, features, seed, self._drawn)
         push, pull = grower.leaf_sums()
         return grown, divide(push, pull + ridge)[:, 0]
 

@@ -55,7 +55,6 @@ class Growth:
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
         self._lists = self._no_lists = no_lists(rows.n_features)
         self._kept: dict[int, np.ndarray] = {}
-        self._unlisted = False
         self._tree: GrowthState | None = None
         self.start, self.end = np.array([0]), np.array([len(self._all)])
 
@@ -68,7 +67,7 @@ class Growth:
 
     # -- columns ---------------------------------------------------------------------------------------------------
     def _prepare(
-        self, target: Target, in_bag: Int32Array, rule: GrowthRule, features: IntArray, seed: int
+        self, target: Target, in_bag: Int32Array, rule: GrowthRule, features: IntArray, seed: int, are_drawn: bool
     ) -> tuple[FloatArray, int]:
         """Fill the bins and fixed-point columns that splits are searched on, and `order` with their rows.
 
@@ -77,14 +76,15 @@ class Growth:
         rows, D, n = self.rows, self.rows.n_outputs, len(in_bag)
         n_all = int(rows.exchange.added(np.array([n]))[0])
         n_columns = 2 * D + 1 if target.directions is None else len(target.directions) + 1
-        if self._columns.shape != (rows.n_samples, n_columns):
-            self._columns = empty((rows.n_samples, n_columns), FIXED)
-            self._sketch = empty((rows.n_samples, 0 if target.directions is None else n_columns), np.float64)
-        if n > len(self.order):  # rows that were drawn several times
+        height = max(rows.n_samples, n)  # rows that were drawn several times may be more
+        if self._columns.shape != (height, n_columns):
+            self._columns = empty((height, n_columns), FIXED)
+            self._sketch = empty((height, 0 if target.directions is None else n_columns), np.float64)
+        if n > len(self.order):
             self.order, self._spare = np.empty((2, n), dtype=np.int32)
         self.order[:n], self._bins = in_bag, rows.X_binned
         packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n_all
-        unlisted = packed or self._unlisted or rows.n_samples > NUMBERED_ROWS  # lists: all rows, once, in two bytes
+        unlisted = packed or are_drawn or rows.n_samples > NUMBERED_ROWS  # lists: all rows, once, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
         if len(self._lists[2]):
             rows.leaf[:] = -1
@@ -103,6 +103,10 @@ class Growth:
             self._pack(features, self._spare[:m])
             return fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns), m
         top, bits = rows.largest(tops), rows.sum_bits
+        if are_drawn:
+            self._sketch[:n] = self._sketch[in_bag]
+            self._pack(features, in_bag)
+            return fix_sketch(self._sketch, top, bits, COUNT_BITS, 0, n, self._columns), n
         units: list[FloatArray] = rows.over_blocks(
             lambda a, b: fix_sketch(self._sketch, top, bits, COUNT_BITS, a, b, self._columns)
         )
@@ -149,13 +153,12 @@ class Growth:
     ) -> GrownTree:
         """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards.
 
-        Or on rows that were `drawn`, some of them perhaps several times, in ascending order.
+        Or on rows that were `drawn`, some of them perhaps several times, in ascending order: by a sketch.
         """
         rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         in_bag = in_bag if drawn is None else drawn
-        self._unlisted = drawn is not None
-        factor, n_searched = self._prepare(target, in_bag, rule, features, seed)
+        factor, n_searched = self._prepare(target, in_bag, rule, features, seed, drawn is not None)
         order = self.order[:n_searched]
         if rows.is_alone:
             grown = self._grow_here(target, rule, features, seed, factor, order)
@@ -165,7 +168,7 @@ class Growth:
             self._number_all(grown)
         else:
             leaf_numbers(order, self.start, self.end, rows.leaf)
-        if len(order) < len(in_bag):  # vectors are of all rows
+        if len(order) < len(in_bag) or drawn is not None:  # vectors are of all rows
             order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
         return grown
 
