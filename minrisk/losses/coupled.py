@@ -26,10 +26,11 @@ from typing import ClassVar
 import numpy as np
 
 from minrisk._kernels import losses as kernels
+from minrisk._kernels import stump_series
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import EXPONENTIAL, SEPARABLE
+from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES
 from minrisk.model.links import Link
 from minrisk.rows.costs import RowCosts
 
@@ -59,11 +60,12 @@ class CoupledLoss:
     @property
     def traits(self) -> frozenset[str]:
         """Facts that others may rely on."""
-        return frozenset({SEPARABLE, EXPONENTIAL} if self.base == "exponential" else {SEPARABLE})
+        more = {"exponential": {EXPONENTIAL}, "logistic": {SERIES}}.get(self.base, set())
+        return frozenset({SEPARABLE} | more)
 
     @property
     def gain(self) -> int:
-        """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, one Newton step for logistic."""
+        """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, for logistic see `SERIES`."""
         return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN
 
     def constant(self, costs: RowCosts) -> float:
@@ -130,6 +132,28 @@ class CoupledLoss:
         sums: IntArray = kernels.coupled_slopes(
             self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, response,
             in_bag, vector, factors, start, stop,
+        )
+        return sums
+
+    def series_columns(
+        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, in_bag: Bag, edge_factor: FloatArray,
+        factor: FloatArray, even_factor: FloatArray, start: int, stop: int, fixed: np.ndarray,
+    ) -> IntArray:
+        """Derivatives of the logistic loss in fixed point; see `minrisk._kernels.stump_series`."""
+        sums: IntArray = stump_series.series_columns(
+            costs.table, self.beta, self.phi, costs.row, costs.weight, scores, edge, in_bag, edge_factor, factor,
+            even_factor, start, stop, fixed,
+        )
+        return sums
+
+    def stump_sums(
+        self, costs: RowCosts, scores: FloatArray, X_binned: np.ndarray, in_bag: Bag, feature: IntArray, bin_: IntArray,
+        output: IntArray, step: FloatArray, factors: FloatArray, start: int, stop: int,
+    ) -> IntArray:
+        """Value, slope and curvature of the logistic loss along stumps, in single outputs, in fixed point (3, P)."""
+        sums: IntArray = stump_series.stump_sums(
+            costs.table, self.beta, self.phi, costs.row, costs.weight, scores, X_binned, in_bag, feature, bin_,
+            output, step, factors, start, stop,
         )
         return sums
 
