@@ -39,6 +39,8 @@ MAKERS = {
     "mcboost gel": lambda **k: MCBoostClassifier(**FEW, loss="gel", weak_learner="tree", descent="gradient", **k),
     "mcboost mc": lambda **k: MCBoostClassifier(**FEW, loss="mc", decision="bayes", weak_learner="stump", **k),
     "mcboost ls": lambda **k: MCBoostClassifier(**FEW, loss="ls", **k),
+    "mcboost codewords": lambda **k: MCBoostClassifier(**FEW, descent="codewords", weak_learner="tree", **k),
+    "mcboost gamma-phi": lambda **k: MCBoostClassifier(**FEW, loss="gamma-phi", **k),
     "mcboost lt": lambda **k: MCBoostClassifier(**FEW, loss="lt", **k),
     "stagewise": lambda **k: StagewiseMCBoostClassifier(**FEW, **k),
     "stagewise logistic": lambda **k: StagewiseMCBoostClassifier(**FEW, loss="logistic", weak_learner="tree", **k),

@@ -378,6 +378,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
     (REBELClassifier, {"weak_learner": "stump"}), (REBELClassifier, {"offset": "paper"}),
     (REBELClassifier, {"fit_intercept": False}), (MCBoostClassifier, {"loss": "gel"}),
     (MCBoostClassifier, {"descent": "gradient"}), (MCBoostClassifier, {"estimator": Ridge()}),
+    (MCBoostClassifier, {"gamma": "log"}), (MCBoostClassifier, {"phi": "squared"}),
     (MCBoostClassifier, {"weak_learner": "tree"}), (StagewiseMCBoostClassifier, {"loss": "logistic"}),
     (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
 ])  # fmt: skip

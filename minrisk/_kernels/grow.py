@@ -8,6 +8,7 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
     EXACT   columns E_1 .. E_K, M_1 .. M_K, 1: drop of 2 sum_k sqrt(S+_k S-_k), S+- = (M + ridge -+ E) / 2: the
             exponential's exact one
     NEWTON  the same columns: sum_k E_k^2 / (M_k + ridge_k)
+    CODEWORD  the same columns: max_k E_k - 1/K sum_k E_k, the slope along the simplex's best codeword, up to a factor
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, ga
 
 grow_kernel = kernel(uses=(node_kernels,))
 
-SKETCH, EXACT, NEWTON = 0, 1, 2  # what a split is chosen by: see above
+SKETCH, EXACT, NEWTON, CODEWORD = 0, 1, 2, 3  # what a split is chosen by: see above
 
 PENDING, EVALUATED, CLOSED = 0, 1, 2  # a leaf: its split is not known yet, is known, or is none that helps
 GROWTH_TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
@@ -83,6 +84,13 @@ def merit(total, factor, ridge, gain):
             sum_ += g * g
         return sum_ / ((total[n_columns - 1] >> COUNT_BITS) * factor[n_columns - 1] + ridge[0])
     K = n_columns // 2
+    if gain == CODEWORD:
+        top = total[0] * factor[0]
+        for k in range(K):
+            edge = total[k] * factor[k]
+            top = max(top, edge)
+            sum_ += edge
+        return top - sum_ / K
     for k in range(K):
         edge = total[k] * factor[k]
         mass = total[K + k] * factor[K + k] + ridge[k]

@@ -44,6 +44,8 @@ class VectorTrees:
     search_rows : int, optional
         With more than four times as many rows, a sketch's splits are searched on so many at least, drawn for each tree
         by minimal variance sampling: see `minrisk._kernels.sampling`. Leaf vectors are of all rows. None: all.
+    gain : int, optional
+        Without a sketch: what a split is worth, see `minrisk._kernels.grow`. Default: the drop of the leaves' vectors.
 
     Notes
     -----
@@ -62,6 +64,7 @@ class VectorTrees:
     max_features: float = 1.0
     sketch: int | None = 1
     search_rows: int | None = None
+    gain: int | None = None
 
     @cached_property
     def flat_thresholds(self) -> tuple[FloatArray, IntArray]:
@@ -110,7 +113,8 @@ class VectorTrees:
         """What splits are chosen by in this round."""
         ridge = 2.0 * problem.ridge
         if self.sketch is None:
-            return Target(EXACT if EXPONENTIAL in problem.loss.traits else NEWTON, ridge)
+            usual = EXACT if EXPONENTIAL in problem.loss.traits else NEWTON
+            return Target(usual if self.gain is None else self.gain, ridge)
         directions, weight, shared = draw_directions(problem.mass, ridge, self.sketch, seed)
         return Target(SKETCH, shared, directions, weight)
 

@@ -438,6 +438,9 @@ class DirectedRows(Rows, Protocol):
         The several are told one after another; `value` is the loss over the bag at step 0.
         """
 
+    def steer_leaves(self, vectors: FloatArray, value: float) -> None:
+        """Look along the vector (V, D) that each row's leaf of the grown tree names; `value` is as for `steer`."""
+
     def reach(self) -> float:
         """The most that a score of a row that weighs something moves in a step of 1."""
 

@@ -21,7 +21,6 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.rows.base import LeafSplits, Split
 from minrisk.rows.fixed_point import divide
 
-
 BOUNDS_SLACK = 1e-9  # bounds are of sums of rounded numbers: what is ahead by a smaller share is not
 
 

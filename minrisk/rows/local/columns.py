@@ -96,7 +96,7 @@ class LocalColumns:
         self.in_bag[first:last] = False
         self.sum_bits = dtypes.SUM_BITS - max(1, self.place.n_rows).bit_length()
         self.top_weight = float(self.largest([np.array([costs.weight.max(initial=0.0)])])[0])
-        self._top_cost = float(costs.table.max(initial=0.0)) * self.top_weight
+        self.top_cost = float(costs.table.max(initial=0.0)) * self.top_weight
         if trainable:
             self.edge, self.mass = empty((2, n, D), dtypes.SCORE)
             exact = self.place.n_rows <= dtypes.EXACT_ROWS

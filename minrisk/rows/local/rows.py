@@ -47,7 +47,7 @@ from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
-from minrisk.rows.local.stump_search import best_stump, stump_bounds
+from minrisk.rows.local.stump_search import best_stump, stump_bounds, stump_slopes
 from minrisk.rows.local.whole_round import whole_rounds
 
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
@@ -243,7 +243,7 @@ class LocalRows(LocalColumns):
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
-        factors = fixed_factor(loss.entry_bounds(self.top_value, vector, self._top_cost), self.sum_bits)
+        factors = fixed_factor(loss.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
         parts = self.over_blocks(
             lambda a, b: loss.slopes(
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
@@ -255,13 +255,7 @@ class LocalRows(LocalColumns):
         self, loss: SeriesRowLoss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
     ) -> FloatArray:
         """Value, slope and curvature along stumps; see `Rows.stump_slopes`."""
-        factors = fixed_factor(loss.entry_bounds(self.top_value[output], step, self._top_cost), self.sum_bits)
-        parts = self.over_blocks(
-            lambda a, b: loss.stump_sums(
-                self.costs, self.scores, self.X_binned, self.in_bag, feature, bin_, output, step, factors, a, b
-            )
-        )
-        return divide(self.added(parts), factors)
+        return stump_slopes(self, loss, feature, bin_, output, step)
 
     def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
         """Fill the contrast, in fixed point; see `Rows.contrast`."""
@@ -301,7 +295,7 @@ class LocalRows(LocalColumns):
 
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
-        factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
+        factor = float(fixed_factor(np.array(self.top_cost), self.sum_bits))
         total = float(self.merged_costs.weight.sum())
         if factor == 0.0 or total == 0.0:
             return 0.0

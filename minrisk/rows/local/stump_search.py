@@ -14,7 +14,6 @@ from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.scans import SeriesScan, StumpScan, best_split, likely
 
-
 MANY_FEATURES = 32  # of which more derivatives are summed: to sum up the loss along one stump first takes less time
 
 
@@ -78,14 +77,27 @@ def stump_bounds(
     return StumpBounds(left[place], bin_, step, low, high)
 
 
+def stump_slopes(
+    rows: LocalColumns, loss: SeriesRowLoss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
+) -> FloatArray:
+    """Value, slope and curvature along stumps; see `Rows.stump_slopes`."""
+    factors = fixed_factor(loss.entry_bounds(rows.top_value[output], step, rows.top_cost), rows.sum_bits)
+    parts = rows.over_blocks(
+        lambda a, b: loss.stump_sums(
+            rows.costs, rows.scores, rows.X_binned, rows.in_bag, feature, bin_, output, step, factors, a, b
+        )
+    )
+    return divide(rows.added(parts), factors)
+
+
 def _fall(rows: LocalColumns, loss: SeriesRowLoss, feature: int, bin_: int) -> float:
     """What a stump takes away with two Newton steps: near what it does with the best."""
     D = rows.n_outputs
     stump, step = (np.full(D, feature), np.full(D, bin_), np.arange(D)), np.zeros(D)
     for _ in range(2):
-        _, slope, curvature = rows.stump_slopes(loss, *stump, step)
+        _, slope, curvature = stump_slopes(rows, loss, *stump, step)
         step = step + np.clip(divide(-slope, curvature), -1.0, 1.0)
-    return float((rows.bag_value - rows.stump_slopes(loss, *stump, step)[0]).sum())
+    return float((rows.bag_value - stump_slopes(rows, loss, *stump, step)[0]).sum())
 
 
 def _series(rows: LocalColumns, loss: SeriesRowLoss) -> tuple[np.ndarray, IntArray, FloatArray, FloatArray]:
