@@ -104,6 +104,7 @@ def seeds():
         "bayes": MCBoostClassifier(table, loss="mc", decision="bayes", weak_learner="tree", n_estimators=3).fit(X, y),
         "stagewise": Stagewise(n_estimators=12).fit(X, y),
         "multiboost": MultiBoostClassifier(table, n_estimators=4, loss="exponential").fit(X, y > 0, cost=table[:2, :2]),
+        "multiboost_stages": MultiBoostClassifier(n_estimators=4, keep_stages=True).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),

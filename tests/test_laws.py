@@ -45,6 +45,7 @@ MAKERS = {
     "stagewise": lambda **k: StagewiseMCBoostClassifier(**FEW, **k),
     "stagewise logistic": lambda **k: StagewiseMCBoostClassifier(**FEW, loss="logistic", weak_learner="tree", **k),
     "multiboost": lambda **k: MultiBoostClassifier(**FEW, **k),
+    "multiboost constraint": lambda **k: MultiBoostClassifier(**FEW, penalty="constraint", bound=2.0, **k),
     "multiboost exponential": lambda **k: MultiBoostClassifier(**FEW, loss="exponential", penalty="l2", **k),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
@@ -56,7 +57,7 @@ MAKERS = {
 NAMES = sorted(MAKERS)
 NEED_A_MATRIX = ("mcboost mc",)
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-SEEN_TO = {"multiboost": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
+SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 
 

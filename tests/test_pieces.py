@@ -57,6 +57,8 @@ LARGE = {
     "gamma and phi": MCBoostClassifier(COSTS, loss="gamma-phi", gamma="log", n_estimators=2),
     "lines": MCBoostClassifier(n_estimators=3),
     "pairs": StagewiseMCBoostClassifier(n_estimators=3, loss="logistic"),
+    "all vectors within a bound": MultiBoostClassifier(n_estimators=4, penalty="constraint", bound=1.0, keep_stages=True),
+    "all vectors, stopped early": MultiBoostClassifier(n_estimators=5, early_stopping=True, random_state=0),
     "all vectors again": MultiBoostClassifier(n_estimators=4),
 }
 

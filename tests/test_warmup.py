@@ -92,6 +92,7 @@ for loss in ("exponential", "logistic"):
             model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
             model.fit(X, y).predict(X)
             model.fit(X[:500], y[:500], cost=each[:500])
+    MultiBoostClassifier(loss=loss, penalty="constraint", early_stopping=True, n_estimators=3).fit(X, y)
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
 # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]

@@ -10,8 +10,9 @@ Odd derivatives come with f, so that each stump has sums E, T, P of -l', l''', l
 l'', l^(4), l^(6) are those of all rows. None of these derivatives exceeds m, the seventh SEVENTH m. Hence
 
 1. |l'''| <= l'', so l'' changes by a factor of e^|a| at most within a, and h is concave with
-   h(a) <= h(b) + c psi(g / c) for all a, where g = |h'(b)|, c = -h''(b) > g and psi(r) = r + (1 - r) ln(1 - r) <= r^2 / 2 + r^3 / 6 / (1 - r).
-   At b = 0 that is M psi(|E| / M), and h reaches M (r^2 / 2 - r^3 / 6), r = |E| / M.
+   h(a) <= h(b) + c psi(g / c) for all a, where g = |h'(b)|, c = -h''(b) > g and
+   psi(r) = r + (1 - r) ln(1 - r) <= r^2 / 2 + r^3 / 6 / (1 - r). At b = 0 that is M psi(|E| / M), and h reaches
+   M (r^2 / 2 - r^3 / 6), r = |E| / M.
 2. h is its series of the sixth degree to within SEVENTH M (e^a - 1 - ... - a^6 / 720), and likewise h' and h''.
 """
 

@@ -120,7 +120,8 @@ METHOD_OPTIONS = (
     click.option("--n-neighbors", cls=MethodOption, type=click.IntRange(1), defaults={"similarities": None},
                  help="Compare a training point with about so many of the nearest others, in place of all."),
     click.option("--early-stopping", cls=MethodOption, is_flag=True,
-                 defaults={"rebel": False, "similarities": False, "stagewise": False, "mcboost": False},
+                 defaults={"rebel": False, "similarities": False, "stagewise": False, "multiboost": False,
+                           "mcboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

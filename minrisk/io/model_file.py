@@ -255,6 +255,8 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
     else:
         arrays["vectors"] = model.vectors
     arrays["intercept"] = model.intercept
+    if model.corrected is not None:
+        arrays["corrected"] = model.corrected
     if model.projection is not None:
         arrays |= {name: getattr(model.projection, name) for name in GROUPS["linear features"]}
     if (smooth := model.smooth) is not None:

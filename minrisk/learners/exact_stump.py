@@ -17,7 +17,7 @@ from minrisk.steps.base import LARGEST_STEP
 
 LOOKED_AT = 16  # stumps whose losses are looked at together
 LOOSE = 0.1  # of the largest gap between the bounds of a stump's outputs: smaller gaps are left for later
-SETTLED = 1e-11  # bounds that differ by a smaller share of the fall are one number, to rounding
+BOUNDS_SETTLED = 1e-11  # bounds that differ by a smaller share of the fall are one number, to rounding
 LARGEST_CHANGE = 1.0  # of an entry in a Newton step: the curvature may grow by e in it
 MOST_LOOKS = 10_000  # a guard: a few are enough
 
@@ -37,7 +37,7 @@ def exact_stump(rows: Rows, loss: SeriesRowLoss, mass: FloatArray, features: Int
         left = likely(high.sum(axis=1), ahead)
         feature, bin_, step, low, high = feature[left], bin_[left], step[left], low[left], high[left]
         gaps = high - low
-        open_ = gaps.sum(axis=1) > SETTLED * ahead
+        open_ = gaps.sum(axis=1) > BOUNDS_SETTLED * ahead
         if len(feature) == 1 or not open_.any():
             break
         if before is None:
@@ -48,16 +48,17 @@ def exact_stump(rows: Rows, loss: SeriesRowLoss, mass: FloatArray, features: Int
         place = first[place]
         at = place, output
         told = rows.stump_slopes(loss, feature[place], bin_[place], output, step[at])
-        step[at], low[at], high[at] = _looked(step[at], high[at], before[output], told)
+        step[at], fallen, high[at] = _looked(step[at], high[at], before[output], told)
+        low[at] = np.maximum(low[at], fallen)
     fall = low.sum(axis=1)
-    best = int(np.flatnonzero(fall >= fall.max() * (1.0 - max(STUMP_TIE, SETTLED)))[0])
+    best = int(np.flatnonzero(fall >= fall.max() * (1.0 - max(STUMP_TIE, BOUNDS_SETTLED)))[0])
     return Split(int(feature[best]), int(bin_[best]), float(fall[best]))
 
 
 def _looked(
     step: FloatArray, high: FloatArray, before: FloatArray, told: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Better steps, and what the best ones take away at least and at most, by the losses at the steps."""
+    """Better steps, what the present ones take away, and what the best ones take at most, by the losses told."""
     value, slope, curvature = told
     fall, steepest = before - value, np.abs(slope)
     known = steepest < curvature
