@@ -22,6 +22,7 @@ from minrisk import (
     CostMatrix,
     MCBoostClassifier,
     MinRiskClassifier,
+    MultiBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
     costs,

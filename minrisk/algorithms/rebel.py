@@ -13,6 +13,7 @@ a*, S.6                     ``ClosedFormStep``           `minrisk.steps.closed_f
 argmin over f, a; Sec. 3    ``best_stump``               `minrisk._kernels.split`
 ... of the logistic loss    ``exact_stump``              `minrisk.learners.exact_stump`
 growing, Sec. 4 steps 1-3   ``GreedyTrees``              `minrisk.learners.greedy_tree`
+L*, L_bullet, Eq. (4), (5)  ``zero_risk_loss``           `minrisk.losses.coupled`
 a_0, Eq. (3)                ``fit_intercept``            `minrisk.boosting.loop`
 ==========================  ===========================  ======================================
 
@@ -105,9 +106,10 @@ class REBELClassifier(RecipeClassifier):
         Share of the rows drawn, without replacement, for each round.
     max_features : float or int, default=1.0
         Share or number of the features drawn for each round.
-    target_loss : float or "1/n", optional
+    target_loss : float, "1/n" or "zero risk", optional
         Stop when the training loss, in the unit of the costs, is below; "1/n" is the loss of one mistake, below which
-        0/1 costs leave no training row that is decided wrongly. Default: make all rounds.
+        0/1 costs leave no training row that is decided wrongly; "zero risk" is the paper's L_bullet (Eq. 5), below
+        which any costs leave every training row its cheapest decision; it is 1/n for 0/1 costs. Default: make all rounds.
     early_stopping : bool, default=False
         Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
     validation_fraction : float, default=0.1
@@ -233,10 +235,11 @@ class REBELClassifier(RecipeClassifier):
     # -- training ------------------------------------------------------------------------------------------------
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
-        from minrisk.losses.coupled import coupled_loss
+        from minrisk.losses.coupled import coupled_loss, zero_risk_loss
 
+        loss = coupled_loss(costs, self.loss, self.offset)
         return Recipe(
-            loss=coupled_loss(costs, self.loss, self.offset),
+            loss=loss,
             family=self._family(thresholds),
             solver=self._solver(),
             smoothing=SIGN_SMOOTHING if self.smoothing is None else self.smoothing,
@@ -244,7 +247,9 @@ class REBELClassifier(RecipeClassifier):
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,
             max_features=n_drawn(self.max_features, len(thresholds)),
-            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
+            target_loss=loss_to_reach(
+                self.target_loss, costs.stated(1.0 / max(1, costs.n_rows)), lambda: zero_risk_loss(loss, costs)
+            ),
         )
 
     def _family(self, thresholds: tuple[FloatArray, ...]) -> LearnerFamily:

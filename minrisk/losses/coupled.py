@@ -10,7 +10,8 @@ c_y, row of C          ``RowCosts.table[row]``           `minrisk.rows.costs`
 beta_y, phi_y          ``beta``, ``phi``                   `CoupledLoss`
 c+ = c - beta          ``plus``                            `minrisk._kernels.losses`
 c- = max c - c         ``minus``                           `minrisk._kernels.losses`
-c*                     ``floors``                          `CoupledLoss.floors`
+c*; L*                 ``floors``; ``least_loss``          `CoupledLoss.floors`; here
+L_bullet, S.5          ``zero_risk_loss``                  here
 w+-                    ``up``, ``down``                    `minrisk._kernels.losses`
 =====================  ==================================  ===========================================
 
@@ -185,6 +186,34 @@ def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:
     phi = table.max(axis=1)
     beta = table.sum(axis=1) - (table.shape[1] - 1) * phi if offset == "paper" else table.min(axis=1)
     return CoupledLoss(base, beta, phi)
+
+
+def least_loss(loss: CoupledLoss, costs: RowCosts) -> float:
+    """L*, the least value of the loss over all scores (S.4), in stated costs."""
+    return loss.constant(costs) + costs.unit * 0.5 * float(loss.floors(costs).sum() / costs.weight.sum())
+
+
+def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
+    """L_bullet, below which every row has its cheapest decision (Eq. 5 and S.5), in stated costs; inf if any would do.
+
+    L* + min over rows n and decisions k dearer than y_n, the cheapest, of w_n / (2 W) times what the terms of y_n and k
+    have above their least values at best where both scores are equal: by convexity they have no less where k's is
+    larger. S.5 has the closed form for the exponential; the paper's formula lacks 1 / (2 N).
+    """
+    smallest, least = np.full(len(costs.table), np.inf), np.inf
+    np.minimum.at(smallest, costs.row, costs.weight)
+    lines = np.flatnonzero(np.isfinite(smallest))
+    for first in range(0, len(lines), 4096):
+        part = lines[first : first + 4096]
+        table = costs.table[part]
+        plus, minus = split_costs(table, loss.beta[part], loss.phi[part])
+        own = table.argmin(axis=1)[:, None]
+        y_plus, y_minus = (np.take_along_axis(side, own, axis=1) for side in (plus, minus))
+        equal = entry_floors(loss.base, plus + y_plus, minus + y_minus)
+        apart = entry_floors(loss.base, plus, minus) + entry_floors(loss.base, y_plus, y_minus)
+        more = np.where(table > np.take_along_axis(table, own, axis=1), equal - apart, np.inf).min(axis=1)
+        least = min(least, float((smallest[part] * more).min()))
+    return least_loss(loss, costs) + costs.unit * 0.5 * least / float(costs.weight.sum())
 
 
 def split_costs(table: FloatArray, beta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
