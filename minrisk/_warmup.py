@@ -59,6 +59,8 @@ def _stumps_and_shared_trees() -> None:
     from minrisk.algorithms.rebel import REBELClassifier
 
     rng = np.random.default_rng(0)
+    for n in (60, EXACT_ROWS + 1):  # of so many features that the loss along one stump is looked at
+        REBELClassifier(n_estimators=1, max_depth=1, loss="logistic").fit(rng.normal(size=(n, 40)), np.arange(n) % 3)
     for n, loss in ((60, "exponential"), (60, "logistic"), (EXACT_ROWS + 1, "exponential")):
         X, y = rng.normal(size=(n, 3)), np.arange(n) % 3
         X[:, 2] = rng.random(n) < 0.1  # mostly one value: the sparse kernels
@@ -107,6 +109,7 @@ def _directions() -> None:
             model.fit(X, y, cost=_each(y))
     for dtype in (np.float64, np.float32):
         model.predict(X.astype(dtype))
+    MCBoostClassifier(descent="codewords", weak_learner="stump", n_estimators=1).fit(X, y)
     MCBoostClassifier(loss="mc", decision="bayes", weak_learner="stump", n_estimators=1).fit(X, y).predict(X)
 
 

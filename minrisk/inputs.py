@@ -79,8 +79,8 @@ class Inputs:
     }
     # What gives the rounds so far their meaning, where an estimator has it: rounds go on with the same only.
     _lasting: ClassVar[tuple[str, ...]] = (
-        "loss", "offset", "weak_learner", "estimator", "response", "scaling", "fit_intercept", "descent", "penalty",
-        "binning", "max_bins", "early_stopping", "validation_fraction",
+        "loss", "gamma", "phi", "offset", "weak_learner", "estimator", "response", "scaling", "fit_intercept",
+        "descent", "penalty", "keep_stages", "binning", "max_bins", "early_stopping", "validation_fraction",
     )  # fmt: skip
 
     def _lasting_parameters(self) -> dict[str, Any]:

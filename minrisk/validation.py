@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +18,7 @@ from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 
 LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
+ZERO_RISK = "zero risk"
 ALL_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 
 
@@ -190,20 +191,22 @@ class TargetLoss(NamedTuple):
 
     def accepts(self, value: Any) -> bool:
         return Number(float, 0, open_low=True, optional=True).accepts(value) or (
-            isinstance(value, str) and value == ONE_MISTAKE
+            isinstance(value, str) and value in (ONE_MISTAKE, ZERO_RISK)
         )
 
     def plain(self, value: Any) -> Any:
         return str(value) if isinstance(value, str) else None if value is None else float(value)
 
     def __str__(self) -> str:
-        return f"a number above 0, {ONE_MISTAKE!r} or None"
+        return f"a number above 0, {ONE_MISTAKE!r}, {ZERO_RISK!r} or None"
 
 
-def loss_to_reach(target_loss: float | str | None, of_one_mistake: float) -> float:
-    """The loss that a number or "1/n" asks for; None: one that is never reached."""
+def loss_to_reach(target_loss: float | str | None, of_one_mistake: float, of_zero_risk: Callable[[], float]) -> float:
+    """The loss that a number, "1/n" or "zero risk" asks for; None: one that is never reached."""
     if target_loss is None:
         return -math.inf
+    if target_loss == ZERO_RISK:
+        return of_zero_risk()
     return float(of_one_mistake if target_loss == ONE_MISTAKE else target_loss)
 
 

@@ -117,6 +117,7 @@ def seeds():
         "badacost": BAdaCostClassifier(table, max_depth=2, **few).fit(X, y),
         "adaboost_mh": AdaBoostMHClassifier(refer, **few).fit(X, names[y]),
         "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
+        "multiboost_stages": MultiBoostClassifier(n_estimators=4, keep_stages=True).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),

@@ -140,3 +140,18 @@ def predicted_scores(terms, X, K):
     for j, a, b, r, alpha in terms:
         f[:, r] += alpha * (a * X[:, j] + b)
     return 0.5 * f @ Y.T
+
+
+# -- gradient descent with learners whose answers are codewords (Saberian and Vasconcelos, NIPS 2011) -----------------
+def codeword_round(loss, C, z, weights, S, leaf):
+    """The class of each leaf, and the step that they have in common, for scores S and the rows' leaves.
+
+    A leaf's class k is that of the largest -sum_n w_n dL(S_n + t 1/2 Y y^k) / dt at t = 0.
+    """
+    Y = codewords(C.shape[1])
+    along, chosen = 0.5 * Y @ Y.T, []
+    for number in range(leaf.max() + 1):
+        rows = np.flatnonzero(leaf == number)
+        falls = [-fsum(weights[n] * row_derivatives(loss, C[n], z[n], S[n], e)[0] for n in rows) for e in along]
+        chosen.append(int(np.argmax(falls)))
+    return chosen, exact_step(loss, C, z, S, along[np.array(chosen)[leaf]], weights)

@@ -145,7 +145,8 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     options = [option for option in fit.params if isinstance(option, MethodOption)]
     assert {option.name for option in options} == {
         "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget",
-        "weak_learner", "decision", "descent", "response", "scaling", "n_candidates", "n_neighbors", "separators"}
+        "weak_learner", "decision", "descent", "gamma", "phi", "response", "scaling", "n_candidates", "n_neighbors",
+        "separators"}
     for option in options:
         assert option.default is None  # what is not given is left to the estimator
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}

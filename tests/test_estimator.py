@@ -22,6 +22,7 @@ from minrisk import (
     CostMatrix,
     MCBoostClassifier,
     MinRiskClassifier,
+    MultiBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
     costs,
@@ -41,6 +42,8 @@ EXPECTED = {
     + [REBELClassifier(n_estimators=10, weak_learner="stump", loss="logistic", early_stopping=True)]
     + [REBELClassifier(n_estimators=10, loss="squared", binning="uniform", n_jobs=2)]
     + [MCBoostClassifier(n_estimators=5, loss="mc", weak_learner="tree", n_jobs=2)]
+    + [MultiBoostClassifier(n_estimators=5, penalty="constraint", keep_stages=True, early_stopping=True)]
+    + [MCBoostClassifier(n_estimators=5, descent="codewords", weak_learner="tree", loss="gamma-phi", gamma="log")]
     + [StagewiseMCBoostClassifier(n_estimators=5, loss="logistic", weak_learner="tree", max_depth=2, n_jobs=2)]
     + [MCBoostClassifier(n_estimators=5, loss="gel", decision="bayes", descent="gradient", weighting="uniform")],
     expected_failed_checks=lambda estimator: EXPECTED if getattr(estimator, "early_stopping", False) else {},

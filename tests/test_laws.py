@@ -43,10 +43,13 @@ MAKERS = {
     "mcboost gel": lambda **k: MCBoostClassifier(**FEW, loss="gel", weak_learner="tree", descent="gradient", **k),
     "mcboost mc": lambda **k: MCBoostClassifier(**FEW, loss="mc", decision="bayes", weak_learner="stump", **k),
     "mcboost ls": lambda **k: MCBoostClassifier(**FEW, loss="ls", **k),
+    "mcboost codewords": lambda **k: MCBoostClassifier(**FEW, descent="codewords", weak_learner="tree", **k),
+    "mcboost gamma-phi": lambda **k: MCBoostClassifier(**FEW, loss="gamma-phi", **k),
     "mcboost lt": lambda **k: MCBoostClassifier(**FEW, loss="lt", **k),
     "stagewise": lambda **k: StagewiseMCBoostClassifier(**FEW, **k),
     "stagewise logistic": lambda **k: StagewiseMCBoostClassifier(**FEW, loss="logistic", weak_learner="tree", **k),
     "multiboost": lambda **k: MultiBoostClassifier(**FEW, **k),
+    "multiboost constraint": lambda **k: MultiBoostClassifier(**FEW, penalty="constraint", bound=2.0, **k),
     "multiboost exponential": lambda **k: MultiBoostClassifier(**FEW, loss="exponential", penalty="l2", **k),
     "piboost": lambda **k: PIBoostClassifier(**FEW, draw=None, max_depth=2, **k),
     "piboost stumps": lambda **k: PIBoostClassifier(**FEW, weak_learner="stump", **k),
@@ -65,7 +68,7 @@ NAMES = sorted(MAKERS)
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
 VOTES = ("adaboost mh sign",)  # of -1 and +1
-SEEN_TO = {"multiboost": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
+SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 
 

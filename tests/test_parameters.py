@@ -373,13 +373,14 @@ OTHER = {"binning": "uniform", "max_bins": 17}
 
 @pytest.mark.parametrize(("algorithm", "changed"), [
     *[(algorithm, {name: value}) for algorithm in WARM for name, value in OTHER.items() if name in algorithm._rules],
-    *[(algorithm, {"early_stopping": True}) for algorithm in WARM if algorithm is not MultiBoostClassifier],
+    *[(algorithm, {"early_stopping": True}) for algorithm in WARM], (MultiBoostClassifier, {"keep_stages": True}),
     (REBELClassifier, {"loss": "logistic"}), (LocalizedSimilaritiesClassifier, {"loss": "logistic"}),
     (LocalizedSimilaritiesClassifier, {"response": "sign"}), (LocalizedSimilaritiesClassifier, {"scaling": "robust"}),
     (LocalizedSimilaritiesClassifier, {"offset": "paper"}), (LocalizedSimilaritiesClassifier, {"fit_intercept": False}),
     (REBELClassifier, {"weak_learner": "stump"}), (REBELClassifier, {"offset": "paper"}),
     (REBELClassifier, {"fit_intercept": False}), (MCBoostClassifier, {"loss": "gel"}),
     (MCBoostClassifier, {"descent": "gradient"}), (MCBoostClassifier, {"estimator": Ridge()}),
+    (MCBoostClassifier, {"gamma": "log"}), (MCBoostClassifier, {"phi": "squared"}),
     (MCBoostClassifier, {"weak_learner": "tree"}), (StagewiseMCBoostClassifier, {"loss": "logistic"}),
     (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
     (AdaBoostMHClassifier, {"response": "sign"}),

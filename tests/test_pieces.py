@@ -48,12 +48,17 @@ def test_models_are_the_same(name, monkeypatch, tmp_path):
 
 LARGE = {
     "stumps, on edges of 32 bits": REBELClassifier(COSTS, n_estimators=4),
+    "stumps of the logistic loss": REBELClassifier(n_estimators=5, loss="logistic", subsample=0.7, random_state=0),
     "shared trees": REBELClassifier(COSTS, n_estimators=3, max_depth=4, subsample=0.4, random_state=0, n_jobs=2),
     "trees, all features": MinRiskClassifier(COSTS, n_estimators=8, pool=False, max_features=1.0, random_state=0),
     "trees, drawn rows": MinRiskClassifier(COSTS, n_estimators=8, pool=False, search_rows=300, random_state=0, n_jobs=2),
     "trees, on a bag": MinRiskClassifier(n_estimators=6, pool=False, subsample=0.3, search_rows=200, random_state=0),
+    "codewords": MCBoostClassifier(COSTS, descent="codewords", weak_learner="tree", n_estimators=3),
+    "gamma and phi": MCBoostClassifier(COSTS, loss="gamma-phi", gamma="log", n_estimators=2),
     "lines": MCBoostClassifier(n_estimators=3),
     "pairs": StagewiseMCBoostClassifier(n_estimators=3, loss="logistic"),
+    "all vectors within a bound": MultiBoostClassifier(n_estimators=4, penalty="constraint", bound=1.0, keep_stages=True),
+    "all vectors, stopped early": MultiBoostClassifier(n_estimators=5, early_stopping=True, random_state=0),
     "all vectors again": MultiBoostClassifier(n_estimators=4),
 }
 
@@ -142,7 +147,7 @@ def test_messages_do_not_grow_with_the_rows(model, monkeypatch):
         model.fit(*blobs(n))
         longest.append(max(rows.longest for rows in made))
         monkeypatch.undo()
-    assert longest[1] == longest[0]
+    assert longest[1] <= longest[0]  # less where fewer features are left that may have the best stump
 
 
 def test_a_fault_in_one_piece_is_told(monkeypatch):

@@ -105,6 +105,7 @@ def fit_package(p):
         cost=None if per_row else p.cost,
         n_estimators=N_ROUNDS,
         weak_learner="stump" if depth == 1 else "tree",
+        stump_search="quadratic",  # test_exact_stumps.py has the other one
         **p.settings,
         **p.binning,
     )

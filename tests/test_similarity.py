@@ -334,7 +334,7 @@ def test_stops_at_the_target_and_on_validated_risk():
 def test_parameters_are_checked():
     X, y = load_iris(return_X_y=True)
     for parameters, message in (
-        ({"response": "soft"}, "response must be one of 'real', 'sign'"), ({"target_loss": "none"}, "target_loss must be"),
+        ({"response": "soft"}, "response must be one of 'real', 'sign'"), ({"target_loss": "none"}, "target_loss must be a number above 0, .1.n., .zero risk. or None"),
         ({"n_candidates": 0}, "n_candidates must be"), ({"n_neighbors": 0}, "n_neighbors must be"), ({"scaling": "max"}, "scaling must be"),
         ({"fit_intercept": "each round"}, "fit_intercept must be True or False"), ({"cache_size": -1}, "cache_size must be"),
     ):

@@ -74,7 +74,11 @@ for response in ("real", "sign"):
             model.fit(part, y[:500], sample_weight=weight).predict(part[:300])
             list(model.staged_predict(X[:5]))
             model.predict(X)
-for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dict(subsample=0.5)):
+wide = rng.normal(size=(9000, 40))
+for rows in (slice(500), slice(9000)):
+    REBELClassifier(cost, loss="logistic", n_estimators=2, max_depth=1).fit(wide[rows], y[rows])
+for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dict(subsample=0.5),
+                dict(descent="codewords", weak_learner="tree")):
     for loss in ("gll", "gel", "mc", "ls", "lt"):
         model = MCBoostClassifier(cost, loss=loss, n_estimators=2, random_state=0, **options)
         model.fit(X[:500], y[:500], sample_weight=weight).predict(X)
@@ -89,6 +93,7 @@ for loss in ("exponential", "logistic"):
             model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
             model.fit(X, y).predict(X)
             model.fit(X[:500], y[:500], cost=each[:500])
+    MultiBoostClassifier(loss=loss, penalty="constraint", early_stopping=True, n_estimators=3).fit(X, y)
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
 for options in (dict(), dict(weak_learner="stump"), dict(draw=None, max_depth=2), dict(subsample=0.5, max_features=0.5)):
     model = PIBoostClassifier(cost, n_estimators=3, random_state=0, **options)

@@ -10,6 +10,7 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
     NEWTON  the same columns: sum_k E_k^2 / (M_k + ridge_k)
     ABSOLUTE  the same columns: sum_k |E_k|, what votes of -1 and +1 gain
     GINI    the same columns, where E_k is the weight of class k: sum_k E_k^2 / sum_k E_k, the fall of Gini's impurity
+    CODEWORD  the same columns: max_k E_k - 1/K sum_k E_k, the slope along the simplex's best codeword, up to a factor
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, ga
 
 grow_kernel = kernel(uses=(node_kernels,))
 
-SKETCH, EXACT, NEWTON, ABSOLUTE, GINI = 0, 1, 2, 3, 4  # what a split is chosen by: see above
+SKETCH, EXACT, NEWTON, ABSOLUTE, GINI, CODEWORD = 0, 1, 2, 3, 4, 5  # what a split is chosen by: see above
 
 PENDING, EVALUATED, CLOSED = 0, 1, 2  # a leaf: its split is not known yet, is known, or is none that helps
 GROWTH_TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
@@ -92,6 +93,13 @@ def merit(total, factor, ridge, gain):
             weight += edge
             sum_ += edge * edge
         return sum_ / weight if weight > 0.0 else 0.0
+    if gain == CODEWORD:
+        top = total[0] * factor[0]
+        for k in range(K):
+            edge = total[k] * factor[k]
+            top = max(top, edge)
+            sum_ += edge
+        return top - sum_ / K
     for k in range(K):
         edge = total[k] * factor[k]
         if gain == ABSOLUTE:

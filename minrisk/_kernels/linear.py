@@ -30,7 +30,7 @@ def aim(line, weight, in_bag, weighting, start, stop, push, pull):
             elif weighting == SLOPE:
                 rho = abs(u)
             else:
-                rho = line[2, i]
+                rho = max(line[2, i], 0.0)  # a loss that is not convex may bend the other way
         push[i, 0], pull[i, 0] = u, rho
         top[0], top[1] = max(top[0], abs(u)), max(top[1], rho)
     return top

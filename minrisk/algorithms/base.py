@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +48,7 @@ class RecipeClassifier(BoostedClassifier):
     validation_fraction: float
     n_iter_no_change: int
     warm_start: bool
+    keep_stages = False  # of recipes that correct the vectors of earlier rounds
 
     train_risk_: FloatArray
     validation_risk_: FloatArray | None
@@ -67,6 +69,7 @@ class RecipeClassifier(BoostedClassifier):
     ) -> TrainingData:
         """Labels, costs, bins, recipe and rows of both parts; sets the attributes that do not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
+        from minrisk.rows.base import CORRECTIVE_ROWS
         from minrisk.rows.factory import make_rows
 
         counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
@@ -84,7 +87,10 @@ class RecipeClassifier(BoostedClassifier):
         rows, validation = make_rows(recipe.requires, X, training, binner, costs, workers, **options), None
         if validating is not None:
             others = in_loss.at(validating)
-            validation = make_rows(recipe.requires, X, validating, binner, others, workers, False, **options)
+            if CORRECTIVE_ROWS in recipe.requires:  # what is only scored keeps no responses
+                options = {}
+            requires = recipe.requires - {CORRECTIVE_ROWS}
+            validation = make_rows(requires, X, validating, binner, others, workers, False, **options)
         return TrainingData(binner, recipe, rows, validation, of_rows)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
@@ -111,9 +117,10 @@ class RecipeClassifier(BoostedClassifier):
     def _boost(self, data: TrainingData, goes_on: bool, bar: ProgressBar) -> None:
         """Run the rounds and keep what they made, or a constant where they made nothing better."""
         from minrisk.boosting.loop import Progress, boost, constant
-        from minrisk.boosting.monitors import EarlyStopping, RiskHistory
+        from minrisk.boosting.monitors import EarlyStopping, RiskHistory, Stages
         from minrisk.model.additive import AdditiveModel
         from minrisk.model.packed import pack
+        from minrisk.rows.base import are_corrective
 
         rows, recipe, thresholds, start = data.rows, data.recipe, data.binner.thresholds, None
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
@@ -135,6 +142,10 @@ class RecipeClassifier(BoostedClassifier):
                 data.validation, self.n_iter_no_change, data.validation.merged_costs.avoidable(validated).tolist()
             )
             monitors.append(stopping)
+        stages = None
+        if are_corrective(rows) and (self.keep_stages or stopping is not None):
+            stages = Stages(start.vectors if start else (), self.model_.corrected if goes_on else None)
+            monitors.append(stages)
         bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
         progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
@@ -151,8 +162,12 @@ class RecipeClassifier(BoostedClassifier):
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
         if recipe.codebook is not None:
             vectors = recipe.codebook.decoded(vectors)
+        if stages is not None and n > 0:
+            vectors = stages.vectors[n - 1]
         packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.merged_costs)
         self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
+        if stages is not None and self.keep_stages:
+            self.model_ = replace(self.model_, corrected=np.concatenate([vectors[:0], *stages.vectors[:n]]))
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
         self.train_risk_ = _as_stated(rows.merged_costs, known, history.risks)[: n + 1]

@@ -9,6 +9,7 @@ paper                            here                               where
 y_k, codewords                   ``simplex_codewords``              `minrisk.losses.codewords`
 S_k = 1/2 <y_k, f>, Eq. (23)     ``scores``                         rows
 GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.losses.guess_averse`
+L^(gamma, phi), Eq. (15)         ``GammaPhiLoss``                   `minrisk.losses.gamma_phi`
 L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.not_guess_averse`
 L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
 w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.loss_lines`
@@ -17,13 +18,17 @@ alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.ste
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
 Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.decisions`
 Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
+gradient descent, footnote 4     ``Recipe.directions``, or          `minrisk.boosting.loop`
+with codeword-valued g           ``CodewordStep``                   `minrisk.steps.line_search`
 ===============================  =================================  =================================
 
 f lives in R^(K-1) and is updated as f_r += alpha g; here the scores S are, S += alpha g(x) (1/2 y^r) with y^r the r-th
 coordinates of the K codewords, which is the same and needs no decoding.
 
 Deviations: the paper's final decision argmax <y_j, f_j> is read as argmax_j <y_j, f>; (36) lacks the 1/2 of (23), which
-an exact step makes up for; (37) is read with the indices of (14); the paper does not say which least squares fits g
+an exact step makes up for; gradient descent has K - 1 regressors and one step, or, as Saberian and Vasconcelos (2011)
+have it, one tree whose leaves are codewords, grown leaf by leaf by the slope along them (their g* exactly for stumps);
+(37) is read with the indices of (14); the paper does not say which least squares fits g
 (see `weighting`) nor which simplex is taken; L_MC's constant 1 is left out; no score moves by more than 18 in a step.
 """
 
@@ -40,8 +45,12 @@ from minrisk.validation import Choice, Depth, Rule, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
+    from minrisk.learners.vector_tree import VectorTrees
     from minrisk.losses.base import JointLoss
     from minrisk.rows.costs import RowCosts
+
+
+GAMMA_PHI = "gamma-phi"  # name of the loss that has parameters
 
 
 class Regressor(NamedTuple):
@@ -58,6 +67,26 @@ class Regressor(NamedTuple):
 
     def __str__(self) -> str:
         return "a scikit-learn regressor or None"
+
+
+class SmoothFunction(NamedTuple):
+    """A function by its name, or as three functions: itself and its first two derivatives, elementwise on arrays."""
+
+    options: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Whether it is a name that is known, or a tuple of three functions."""
+        if isinstance(value, str):
+            return value in self.options
+        return isinstance(value, tuple) and len(value) == 3 and all(map(callable, value))
+
+    def plain(self, value: Any) -> Any:
+        """A name, or the same."""
+        return str(value) if isinstance(value, str) else value
+
+    def __str__(self) -> str:
+        names = ", ".join(map(repr, self.options))
+        return f"one of {names}, or a tuple of three functions (value, slope, curvature)"
 
 
 class MCBoostClassifier(RecipeClassifier):
@@ -77,18 +106,28 @@ class MCBoostClassifier(RecipeClassifier):
         What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
         dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
         sorted. Default: every mistake costs 1.
-    loss : {"gll", "gel", "mc", "ls", "lt"}, default="gll"
+    loss : {"gll", "gel", "mc", "ls", "lt", "gamma-phi"}, default="gll"
         log(1 + sum_j C_zj e^(S_j - S_z)), Eq. (21); sum_j C_zj e^(S_j - S_z), Eq. (20), which does not see symmetric
         costs; the same without costs, Eq. (22); and two losses that are not averse to guessing, sum_j C_zj e^(S_j),
-        Eq. (12), and sum_j sum_k C_zj e^(S_j - S_k), Eq. (14).
+        Eq. (12), and sum_j sum_k C_zj e^(S_j - S_k), Eq. (14); or any gamma(sum_j C_zj phi(S_z - S_j)), Eq. (15).
+    gamma : {"identity", "log"} or three functions, default="identity"
+        Of the loss "gamma-phi": v, log(1 + v), or another increasing function, as (value, slope, curvature): each takes
+        an array and returns the function, or its first or second derivative, elementwise. "log" of "exponential" is
+        "gll", "identity" of it "gel", both many times slower than by their names.
+    phi : {"exponential", "logistic", "squared hinge", "squared"} or three functions, default="logistic"
+        Of the loss "gamma-phi": e^-v, log(1 + e^-v), max(0, 1 - v)^2, (1 - v)^2, or another function. The loss is
+        averse to guessing where phi(v) < phi(0) for all v > 0 (Lemma 1), which "squared" is not. Where it is not
+        convex, rows whose curvature is negative have no say with ``weighting="curvature"``. A model with functions
+        cannot be saved to a model file.
     decision : {"argmax", "bayes"}, default="argmax"
         The largest score, or the least expected cost of the probabilities, Eq. (3) with (33). The latter needs a loss
         that estimates them: "mc" (then it is P-MCBoost), "gel" with symmetric costs, "gll" with 0/1 costs.
-    descent : {"coordinate", "gradient"}, default="coordinate"
+    descent : {"coordinate", "gradient", "codewords"}, default="coordinate"
         One coordinate after the other, each with a step of its own (Algorithm 1), or all at once with a common step
-        (footnote 4), at a fraction of the time.
+        (footnote 4), at a fraction of the time; or one tree whose leaves answer with codewords, that is with classes
+        (gradient descent as Saberian and Vasconcelos have it), which needs `weak_learner` "stump" or "tree".
     n_estimators : int, default=100
-        Largest number of rounds, of K - 1 learners each.
+        Largest number of rounds, of K - 1 learners each; with codewords of one.
     learning_rate : float, default=1.0
         Factor on every step; 1 is the paper's.
     weak_learner : {"linear", "stump", "tree"}, default="linear"
@@ -151,9 +190,11 @@ class MCBoostClassifier(RecipeClassifier):
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RecipeClassifier._rules,
-        "loss": Choice(("gll", "gel", "mc", "ls", "lt")),
+        "loss": Choice(("gll", "gel", "mc", "ls", "lt", GAMMA_PHI)),
+        "gamma": SmoothFunction(("identity", "log")),
+        "phi": SmoothFunction(("exponential", "logistic", "squared hinge", "squared")),
         "decision": Choice(("argmax", "bayes")),
-        "descent": Choice(("coordinate", "gradient")),
+        "descent": Choice(("coordinate", "gradient", "codewords")),
         "weak_learner": Choice(("linear", "stump", "tree")),
         "weighting": Choice(("curvature", "uniform", "slope")),
         "max_depth": Depth(),
@@ -165,6 +206,8 @@ class MCBoostClassifier(RecipeClassifier):
         cost: Any = None,
         *,
         loss: str = "gll",
+        gamma: Any = "identity",
+        phi: Any = "logistic",
         decision: str = "argmax",
         descent: str = "coordinate",
         n_estimators: int = 100,
@@ -187,6 +230,8 @@ class MCBoostClassifier(RecipeClassifier):
     ) -> None:
         self.cost = cost
         self.loss = loss
+        self.gamma = gamma
+        self.phi = phi
         self.decision = decision
         self.descent = descent
         self.n_estimators = n_estimators
@@ -220,26 +265,49 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.directed import DirectedLearners
         from minrisk.losses.codewords import simplex_codewords
-        from minrisk.steps.line_search import LineSearch
+        from minrisk.steps.line_search import CodewordStep, LineSearch
 
         loss = self._loss()
         loss.constant(costs)  # says so if a class is no decision, before its codewords are asked for
         self._check_decision(loss, costs)
-        along = np.ascontiguousarray(0.5 * simplex_codewords(costs.table.shape[1]).T)  # Eq. (23)
+        codewords = simplex_codewords(costs.table.shape[1])
+        common: dict[str, Any] = {
+            "loss": loss, "learning_rate": self.learning_rate, "subsample": self.subsample,
+            "max_features": n_drawn(self.max_features, len(thresholds)),
+        }  # fmt: skip
+        if self.descent == "codewords":
+            solver = CodewordStep(0.5 * codewords @ codewords.T)  # Eq. (23): scores of an f that is a codeword
+            return Recipe(family=self._trees(thresholds), solver=solver, **common)
+        along = np.ascontiguousarray(0.5 * codewords.T)  # Eq. (23)
         return Recipe(
-            loss=loss,
             family=DirectedLearners(self._regression(thresholds), self.weighting),
             solver=LineSearch(),
-            learning_rate=self.learning_rate,
-            subsample=self.subsample,
-            max_features=n_drawn(self.max_features, len(thresholds)),
             directions=(along,) if self.descent == "gradient" else tuple(vector[None] for vector in along),
+            **common,
         )
+
+    def _trees(self, thresholds: tuple[FloatArray, ...]) -> VectorTrees:
+        """Those whose leaves are codewords."""
+        from minrisk._kernels.grow import CODEWORD
+        from minrisk.learners.vector_tree import VectorTrees
+
+        if self.estimator is not None or self.weak_learner == "linear":
+            raise ValueError(
+                "descent='codewords' needs learners whose leaves are classes: use weak_learner='stump' or 'tree' and "
+                f"estimator=None, got weak_learner={self.weak_learner!r} and estimator={self.estimator!r}."
+            )
+        depth = 1 if self.weak_learner == "stump" else self.max_depth
+        return VectorTrees(2**depth, thresholds, depth, sketch=None, gain=CODEWORD)
 
     def _loss(self) -> JointLoss:
         from minrisk.losses.guess_averse import GuessAverseLoss
         from minrisk.losses.not_guess_averse import GuessingLoss
 
+        if self.loss == GAMMA_PHI:
+            from minrisk.losses.gamma_phi import GammaPhiLoss, Smooth
+
+            parts = (part if isinstance(part, str) else Smooth(*part) for part in (self.gamma, self.phi))
+            return GammaPhiLoss(*parts)
         if self.loss in ("ls", "lt"):
             return GuessingLoss(self.loss)
         return GuessAverseLoss("gll" if self.loss == "gll" else "gel")

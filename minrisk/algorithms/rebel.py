@@ -10,13 +10,17 @@ L, Eq. (2), (4)             ``CoupledLoss``              `minrisk.losses.coupled
 w+, w-, S.6                 ``coupled_gradients``        `minrisk._kernels.losses`
 s+ + s-, s- - s+            ``mass``, ``edges()``        `minrisk.rows.base`
 a*, S.6                     ``ClosedFormStep``           `minrisk.steps.closed_form`
-argmin over f, Sec. 3       ``best_stump``               `minrisk._kernels.split`
+argmin over f, a; Sec. 3    ``best_stump``               `minrisk._kernels.split`
+... of the logistic loss    ``exact_stump``              `minrisk.learners.exact_stump`
 growing, Sec. 4 steps 1-3   ``GreedyTrees``              `minrisk.learners.greedy_tree`
+L*, L_bullet, Eq. (4), (5)  ``zero_risk_loss``           `minrisk.losses.coupled`
 a_0, Eq. (3)                ``fit_intercept``            `minrisk.boosting.loop`
 ==========================  ===========================  ======================================
 
 Deviations: a* is smoothed (the paper divides by zero on separable data); a_0 is fitted by default (the paper leaves it
-0); `offset="tight"` by default; thresholds at quantiles by default; a constant leaf stays a leaf.
+0); `offset="tight"` by default; thresholds at quantiles by default; a constant leaf stays a leaf; no entry of a* is
+above 18 in size (`minrisk.steps.base.LARGEST_STEP`), beyond which it would be infinite on separable data without
+smoothing.
 """
 
 from __future__ import annotations
@@ -78,6 +82,10 @@ class REBELClassifier(RecipeClassifier):
         Depth of the trees; the paper uses up to 4.
     loss : {"exponential", "logistic", "squared"}, default="exponential"
         F(x) = e^x (a_t in closed form where f_t is -1 or +1), log2(1 + e^x) or (1 + x)^2 (by Newton's method).
+    stump_search : {"exact", "quadratic"}, default="exact"
+        Of the logistic loss: each round begins with the stump that lowers it most with the best vector, as the paper
+        has it, or with the one of the largest E^2 / (2 M), the fall of the quadratic approximation. Of the other losses
+        both are the same stump.
     offset : {"tight", "paper"}, default="tight"
         beta = min c, or beta = sum c - (D - 1) max c as in the paper, with which L bounds the risk from above. The two
         agree for 0/1 costs; for other costs the tight one had about half the mean cost on eight data sets
@@ -98,9 +106,10 @@ class REBELClassifier(RecipeClassifier):
         Share of the rows drawn, without replacement, for each round.
     max_features : float or int, default=1.0
         Share or number of the features drawn for each round.
-    target_loss : float or "1/n", optional
+    target_loss : float, "1/n" or "zero risk", optional
         Stop when the training loss, in the unit of the costs, is below; "1/n" is the loss of one mistake, below which
-        0/1 costs leave no training row that is decided wrongly. Default: make all rounds.
+        0/1 costs leave no training row that is decided wrongly; "zero risk" is the paper's L_bullet (Eq. 5), below
+        which any costs leave every training row its cheapest decision; it is 1/n for 0/1 costs. Default: make all rounds.
     early_stopping : bool, default=False
         Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
     validation_fraction : float, default=0.1
@@ -167,6 +176,7 @@ class REBELClassifier(RecipeClassifier):
         "weak_learner": Choice(("stump", "tree")),
         "max_depth": Depth(),
         "loss": Choice(("exponential", "logistic", "squared")),
+        "stump_search": Choice(("exact", "quadratic")),
         "offset": Choice(("paper", "tight")),
         "smoothing": Number(float, 0, optional=True),
         "fit_intercept": Constant(),
@@ -182,6 +192,7 @@ class REBELClassifier(RecipeClassifier):
         weak_learner: str = "tree",
         max_depth: int = 4,
         loss: str = "exponential",
+        stump_search: str = "exact",
         offset: str = "tight",
         binning: str = "quantile",
         max_bins: int | None = None,
@@ -204,6 +215,7 @@ class REBELClassifier(RecipeClassifier):
         self.weak_learner = weak_learner
         self.max_depth = max_depth
         self.loss = loss
+        self.stump_search = stump_search
         self.offset = offset
         self.binning = binning
         self.max_bins = max_bins
@@ -223,10 +235,11 @@ class REBELClassifier(RecipeClassifier):
     # -- training ------------------------------------------------------------------------------------------------
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
-        from minrisk.losses.coupled import coupled_loss
+        from minrisk.losses.coupled import coupled_loss, zero_risk_loss
 
+        loss = coupled_loss(costs, self.loss, self.offset)
         return Recipe(
-            loss=coupled_loss(costs, self.loss, self.offset),
+            loss=loss,
             family=self._family(thresholds),
             solver=self._solver(),
             smoothing=SIGN_SMOOTHING if self.smoothing is None else self.smoothing,
@@ -234,13 +247,16 @@ class REBELClassifier(RecipeClassifier):
             fit_intercept=bool(self.fit_intercept),
             subsample=self.subsample,
             max_features=n_drawn(self.max_features, len(thresholds)),
-            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
+            target_loss=loss_to_reach(
+                self.target_loss, costs.stated(1.0 / max(1, costs.n_rows)), lambda: zero_risk_loss(loss, costs)
+            ),
         )
 
     def _family(self, thresholds: tuple[FloatArray, ...]) -> LearnerFamily:
         from minrisk.learners.greedy_tree import GreedyTrees
 
-        return GreedyTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)
+        depth = 1 if self.weak_learner == "stump" else self.max_depth
+        return GreedyTrees(depth, thresholds, exact=self.stump_search == "exact")
 
     def _solver(self) -> StepSolver:
         from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep

@@ -28,6 +28,11 @@ responses are chosen by Eq. (5) with sums over w (|f| -+ f y) / 2, the rest of t
 the loss, and Eq. (5) itself for signs; the paper's indicator sums do not fit real responses, and a vector found from
 them can raise the loss), and a* is exact; the search may end after `n_candidates` points x_j. Where the paper is
 silent: "optimal" f_i is the one of least loss when it isolates x_i; tau is half the squared distance to the next point.
+
+Footnote 1's "mixed" class for coincident points of different classes is not offered: what is to be done with it "at a
+later stage" the paper does not say, and nothing is lost without it. Coincident points have the same scores whatever is
+learnt; they are isolated together, and the scores that lower their loss most decide for what costs them least in sum,
+which is the footnote's other remedy. Their loss has a floor, so that neither "1/n" nor "zero risk" may be in reach.
 """
 
 from __future__ import annotations
@@ -103,9 +108,10 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
         steps to rounding.
     fit_intercept : bool, default=True
         Start from the best constant a_0, or from 0 as the paper does.
-    target_loss : float or "1/n", optional
+    target_loss : float, "1/n" or "zero risk", optional
         Stop when the training loss, in the unit of the costs, is below; "1/n" is the paper's rule (Sec. 7.1): with 0/1
-        costs no training row is then decided wrongly. Default: make all rounds.
+        costs no training row is then decided wrongly; "zero risk" is the same for any costs, see `REBELClassifier`.
+        Default: make all rounds.
     subsample : float, default=1.0
         Share of the rows drawn, without replacement, for each round.
     cache_size : float, default=500
@@ -265,18 +271,21 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.similarity import Similarities
-        from minrisk.losses.coupled import coupled_loss
+        from minrisk.losses.coupled import coupled_loss, zero_risk_loss
         from minrisk.steps.closed_form import ClosedFormStep
         from minrisk.steps.newton import NewtonStep
 
         real = self.response == "real"
+        loss = coupled_loss(costs, self.loss, self.offset)
         return Recipe(
-            loss=coupled_loss(costs, self.loss, self.offset),
+            loss=loss,
             family=Similarities(real, self.two_point, self.n_candidates),
             solver=NewtonStep() if real or self.loss != "exponential" else ClosedFormStep(),
             smoothing=RESPONSE_SMOOTHING[self.response] if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=self.fit_intercept,
             subsample=self.subsample,
-            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
+            target_loss=loss_to_reach(
+                self.target_loss, costs.stated(1.0 / max(1, costs.n_rows)), lambda: zero_risk_loss(loss, costs)
+            ),
         )

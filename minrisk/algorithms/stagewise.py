@@ -13,6 +13,7 @@ h*, Eq. (10); step 2 of Alg. 1      ``MostViolatedTrees``                `minris
 w_t, Eq. (13), (14)                 ``PairwiseStep``                     `minrisk.steps.penalised`
 0.01 on the selected class          ``SelectedStep``                     `minrisk.steps.penalised`
 W, Eq. (5), (7), by columns         ``CorrectiveStep``                   `minrisk.steps.penalised`
+W, Eq. (17), by columns             ``ConstrainedStep``                  `minrisk.steps.constrained`
 nu; eta; kappa; epsilon             ``nu``, ``learning_rate``, ``cap``,  here
                                     ``tol``
 ==================================  ===================================  ==================================
@@ -31,17 +32,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
+from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     import numpy as np
 
     from minrisk.rows.costs import RowCosts
 
+SOLVER_ITERATIONS = 1_000_000  # of L-BFGS-B, at most: more than it ever makes
+
 _RULES: Mapping[str, Rule] = {
     "loss": Choice(("exponential", "logistic")),
     "nu": Number(float, 0),
     "tol": Number(float, 0),
+    "solver_iterations": Number(int, 1, SOLVER_ITERATIONS),
+    "solver_gradient": Number(float, 0),
+    "solver_change": Number(float, 0),
     "weak_learner": Choice(("stump", "tree")),
     "max_depth": Depth(),
 }
@@ -81,6 +87,9 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         `learning_rate` and `cap` then do not apply.
     tol : float, default=1e-5
         The epsilon of the stopping rule, as a share of the loss that can still be lost.
+    solver_iterations, solver_gradient, solver_change : int, float, float, default=100, 1e-5, 1e-9
+        L-BFGS-B stops after so many iterations, where no entry of the projected gradient is larger, or where the
+        objective falls by a smaller share; gradient and fall are of the loss that can still be lost.
     weak_learner : {"stump", "tree"}, default="stump"
         Trees of depth 1 (the paper's), or of `max_depth`, deepened for the class of the most violated constraint.
     max_depth : int, default=3
@@ -150,6 +159,9 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         cap: float | None = None,
         step_size: float | None = None,
         tol: float = 1e-5,
+        solver_iterations: int = 100,
+        solver_gradient: float = 1e-5,
+        solver_change: float = 1e-9,
         weak_learner: str = "stump",
         max_depth: int = 3,
         binning: str = "quantile",
@@ -172,6 +184,9 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         self.cap = cap
         self.step_size = step_size
         self.tol = tol
+        self.solver_iterations = solver_iterations
+        self.solver_gradient = solver_gradient
+        self.solver_change = solver_change
         self.weak_learner = weak_learner
         self.max_depth = max_depth
         self.binning = binning
@@ -193,7 +208,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         if self.step_size is not None:
             step: Any = SelectedStep(self.nu, self.step_size)
         else:
-            step = PairwiseStep(self.nu, self.learning_rate, LARGEST_STEP if self.cap is None else self.cap)
+            cap = LARGEST_STEP if self.cap is None else self.cap
+            step = PairwiseStep(self.nu, self.learning_rate, cap, _tolerances(self))
         return _recipe(self, thresholds, step, self.nu)._replace(subsample=self.subsample)
 
 
@@ -220,16 +236,24 @@ class MultiBoostClassifier(RecipeClassifier):
         Eq. (7), with which the paper compares, or Eq. (5).
     n_estimators : int, default=100
         Largest number of rounds.
-    penalty : {"l1", "l2"}, default="l1"
-        |W|_1, or half the sum of squares ("it is possible to design our algorithm with other l_p-norm", Sec. III-A).
-        Of the sum of squares every stump is added once at most, trees may recur; rounds end when no learner lowers the
-        loss. It errs less where rows per class are few.
+    penalty : {"l1", "l2", "constraint"}, default="l1"
+        |W|_1; or half the sum of squares ("it is possible to design our algorithm with other l_p-norm", Sec. III-A); or
+        a bound on |W|_1 in place of a penalty, Eq. (17), with `bound` in place of `nu`. Of the sum of squares every
+        stump is added once at most, trees may recur; rounds end when no learner lowers the loss. It errs less where
+        rows per class are few.
+    bound : float, default=10.0
+        With ``penalty="constraint"``, what |W|_1 may be at most: the gamma of Eq. (17).
     nu : float, default=1e-3
         Weight of the penalty; with |W|_1 rounds end when no constraint exceeds it. The paper chooses it from 1e-8,
         5e-8, ..., 5e-3 by cross-validation, which prefers 1e-3 on letter and dna, 5e-3 on noisy data and 1e-5 where the
         classes are apart; with "l2" it matters little from 1e-4 to 1e-2.
     tol : float, default=1e-5
-        Rounds end when no constraint exceeds `nu` by more than this share of the loss that can still be lost.
+        Rounds end when no constraint exceeds `nu` by more than this share of the loss that can still be lost; with
+        ``penalty="constraint"``, when the loss is above the least possible one by no more.
+    solver_iterations, solver_gradient, solver_change : int, float, float, default=100, 1e-5, 1e-9
+        L-BFGS-B (with "constraint": projected gradients, 20 times as many) stops after so many
+        iterations, where no entry of the projected gradient is larger, or where the objective falls by a smaller
+        share; gradient and fall are of the loss that can still be lost.
     weak_learner : {"stump", "tree"}, default="stump"
         Trees of depth 1, or of `max_depth`.
     max_depth : int, default=3
@@ -240,18 +264,28 @@ class MultiBoostClassifier(RecipeClassifier):
         2 to 256; default 256 for "quantile", 201 for "uniform".
     max_features : float or int, default=1.0
         Share or number of the features drawn for each round.
+    early_stopping : bool, default=False
+        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost, with the W
+        that was found after the last of them.
+    validation_fraction : float, default=0.1
+        Share of the rows set apart.
+    n_iter_no_change : int, default=20
+        Stop after this many rounds without a new minimum.
+    keep_stages : bool, default=False
+        Keep the W of every round, T (T + 1) / 2 vectors in memory and in model files: `staged_predict` and its kin, and
+        ``model_[:t]``, then are the model after t rounds. Without, they are the last model's first t learners.
     warm_start : bool, default=False
         Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
-        For `max_features`.
+        For `max_features` and the validation part.
     verbose : int, default=0
         1 draws a progress bar (with rich).
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_iter_, train_risk_, feature_importances_, n_features_in_
+    classes_, decisions_, cost_, model_, n_iter_, train_risk_, validation_risk_, feature_importances_, n_features_in_
         As in `REBELClassifier`; row t of ``model_.vectors`` is w_t.
     train_loss_ : ndarray of shape (n_iter_ + 1,)
         The loss, without logarithm and penalty, over the sum of weights: before round 1 and after every round.
@@ -259,8 +293,11 @@ class MultiBoostClassifier(RecipeClassifier):
     Notes
     -----
     Training keeps the responses of all learners, a byte for each row and group of them (the stumps on a feature, seven
-    others at least). The model holds the last W only: what
-    `staged_predict` and its kin show are its first t learners, not what was the model after t rounds.
+    others at least).
+
+    Not offered: MultiBoost with the hinge loss (Shen and Hao, 2011). Its rounds are linear programs over the margins of
+    all rows, whose solutions are not unique and need a solver that sees every row; here what a step may see are exact
+    sums over rows. The logistic loss is its smooth relative, of the same slope where margins are far too small.
 
     References
     ----------
@@ -278,18 +315,20 @@ class MultiBoostClassifier(RecipeClassifier):
     0.96
     """
 
-    early_stopping = False
     subsample = 1.0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **{
             name: RecipeClassifier._rules[name]
             for name in (
-                "n_estimators", "binning", "max_bins", "max_features", "warm_start", "n_jobs", "random_state", "verbose"
+                "n_estimators", "binning", "max_bins", "max_features", "early_stopping", "validation_fraction",
+                "n_iter_no_change", "warm_start", "n_jobs", "random_state", "verbose",
             )
         },
         **_RULES,
-        "penalty": Choice(("l1", "l2")),
+        "penalty": Choice(("l1", "l2", "constraint")),
+        "bound": Number(float, 0, open_low=True),
+        "keep_stages": Flag(),
     }
 
     def __init__(
@@ -300,12 +339,20 @@ class MultiBoostClassifier(RecipeClassifier):
         n_estimators: int = 100,
         nu: float = 1e-3,
         tol: float = 1e-5,
+        solver_iterations: int = 100,
+        solver_gradient: float = 1e-5,
+        solver_change: float = 1e-9,
         penalty: str = "l1",
+        bound: float = 10.0,
         weak_learner: str = "stump",
         max_depth: int = 3,
         binning: str = "quantile",
         max_bins: int | None = None,
         max_features: float = 1.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 20,
+        keep_stages: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -316,12 +363,20 @@ class MultiBoostClassifier(RecipeClassifier):
         self.n_estimators = n_estimators
         self.nu = nu
         self.tol = tol
+        self.solver_iterations = solver_iterations
+        self.solver_gradient = solver_gradient
+        self.solver_change = solver_change
         self.penalty = penalty
+        self.bound = bound
         self.weak_learner = weak_learner
         self.max_depth = max_depth
         self.binning = binning
         self.max_bins = max_bins
         self.max_features = max_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.keep_stages = keep_stages
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -331,10 +386,21 @@ class MultiBoostClassifier(RecipeClassifier):
         return {"distinct": self.penalty == "l2"}
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
+        from minrisk.steps.constrained import ConstrainedStep
         from minrisk.steps.penalised import CorrectiveStep
 
-        bound = self.nu if self.penalty == "l1" else 0.0  # |W|^2 rises by less than any edge at W = 0
-        return _recipe(self, thresholds, CorrectiveStep(self.nu, self.penalty), bound)
+        if self.penalty == "constraint":
+            step: Any = ConstrainedStep(self.bound, self.tol, _tolerances(self))
+            return _recipe(self, thresholds, step, 0.0)  # the step says when rounds end
+        nu = self.nu if self.penalty == "l1" else 0.0  # |W|^2 rises by less than any edge at W = 0
+        return _recipe(self, thresholds, CorrectiveStep(self.nu, self.penalty, _tolerances(self)), nu)
+
+
+def _tolerances(model: Any) -> Any:
+    """Those of L-BFGS-B."""
+    from minrisk.steps.penalised import Tolerances
+
+    return Tolerances(model.solver_iterations, model.solver_gradient, model.solver_change)
 
 
 def _check_decisions(model: Any) -> None:

@@ -122,6 +122,38 @@ class EarlyStopping:
         return len(self.risks) - 1 - self.best_round >= self.patience
 
 
+class Stages:
+    """The vectors of all learners after every round, where rounds change earlier ones; one learner to a round.
+
+    Parameters
+    ----------
+    last : sequence of ndarray
+        Vectors (1, D) of the rounds already done (warm start).
+    earlier : ndarray of shape (t (t + 1) / 2, D), optional
+        And those after each of these rounds; without it only the last of these is known.
+    """
+
+    def __init__(self, last: Sequence[FloatArray] = (), earlier: FloatArray | None = None) -> None:
+        self._now, self.vectors = [vector.copy() for vector in last], list[FloatArray]()
+        for t in range(1, len(last)):
+            first = t * (t - 1) // 2
+            self.vectors.append(np.empty((0, 0)) if earlier is None else earlier[first : first + t])
+        if last:
+            self.vectors.append(np.concatenate(self._now))
+
+    def before_rounds(self, info: RoundInfo) -> None:
+        """There are none."""
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """Follow the changes, then add the new vector."""
+        *changes, new = info.terms
+        for t, change in enumerate(changes):
+            self._now[t] = self._now[t] + change.vectors
+        self._now.append(new.vectors.copy())
+        self.vectors.append(np.concatenate(self._now))
+        return False
+
+
 class ProgressBar:
     """One bar on standard error for a whole fit, by rich; used as a context.
 

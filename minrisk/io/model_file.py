@@ -239,6 +239,12 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
             "A model with estimator= holds objects and cannot be saved, since model files hold no code: use "
             "weak_learner= instead, or keep the data and fit again."
         )
+    for name in ("gamma", "phi"):
+        if isinstance(getattr(estimator, name, ""), tuple):
+            raise TypeError(
+                f"A model with functions for {name} cannot be saved, since model files hold no code: use a name "
+                "instead, or keep the data and fit again."
+            )
     arrays: dict[str, io_arrays.Array] = {}
     if isinstance(model.packed, PackedTrees):
         arrays |= stored(model.packed)
@@ -249,6 +255,8 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
     else:
         arrays["vectors"] = model.vectors
     arrays["intercept"] = model.intercept
+    if model.corrected is not None:
+        arrays["corrected"] = model.corrected
     if model.projection is not None:
         arrays |= {name: getattr(model.projection, name) for name in GROUPS["linear features"]}
     if (smooth := model.smooth) is not None:

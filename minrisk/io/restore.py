@@ -99,7 +99,7 @@ def _model(contents: Contents) -> AdditiveModel:
         smooth = SmoothScores(center, scale, landmarks, float(width[0]), of_landmarks)
     model = AdditiveModel(
         packed, vectors, contents["intercept"], n_features, header["link"], header["trees_per_round"],
-        float(header["temperature"]), projection, smooth,
+        float(header["temperature"]), projection, smooth, contents.get("corrected"),
     )  # fmt: skip
     check_scores(model)
     return model
@@ -110,6 +110,8 @@ def check_scores(model: AdditiveModel) -> None:
     packed: Any = model.packed
     with np.errstate(over="ignore"):  # what is infinite is too large
         most = _largest(model.intercept) + len(packed) * _response(packed) * _longest(model.vectors)
+        if model.corrected is not None:
+            most += len(packed) * _largest(model.corrected)
         if model.smooth is not None:
             most += len(model.smooth.vectors) * _largest(model.smooth.vectors)
         if not most / min(1.0, model.temperature) <= LARGEST_SCORE:

@@ -95,6 +95,7 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
         "mantissa": Numbers(("vectors", "scores"), INT16, -(1 << 15), (1 << 15) - 1),
         "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
     },
+    "stages": {"corrected": Numbers(("stage vectors", "scores"))},
     "values": {"value": Numbers(("nodes",))},
     "lines": {"slope": Numbers(("nodes",)), "origin": Numbers(("nodes",))},
     "linear features": {
@@ -130,7 +131,7 @@ HELD_BY = {
     "LocalizedSimilaritiesClassifier": ANY | CURVES | {"similarities", "trees"},  # none of these, where no round counts
     "MCBoostClassifier": HELD | CURVES | {"lines"},
     "StagewiseMCBoostClassifier": HELD | CURVES,
-    "MultiBoostClassifier": HELD | CURVES,
+    "MultiBoostClassifier": HELD | CURVES | {"stages"},
     "PIBoostClassifier": HELD | CURVES,
     "BAdaCostClassifier": HELD | CURVES,
     "AdaBoostMHClassifier": HELD | CURVES,
@@ -366,6 +367,14 @@ LAWS = (
     Law(
         f"it has more than {MOST_LINEAR} linear features.",
         lambda f: f.sizes.get("linear", 0) <= MOST_LINEAR,
+    ),
+    Law(
+        "its vectors after every round must be 1 + 2 + ... of them, and the last ones its vectors.",
+        lambda f: (
+            "stages" not in f.groups
+            or ((f.sizes["stage vectors"] == f.sizes["trees"] * (f.sizes["trees"] + 1) // 2)
+            and f.sizes["vectors"] == f.sizes["trees"])
+        ),
     ),
     Law("its lines in leaves need values.", lambda f: "lines" not in f.groups or "values" in f.groups),
     Law(

@@ -10,9 +10,10 @@ import numpy as np
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import FittedLearners, Round
+from minrisk.learners.exact_stump import exact_stump
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.model.trees import Tree
-from minrisk.rows.base import LeafSplits, is_separable
+from minrisk.rows.base import LeafSplits, has_series, is_separable
 
 
 @dataclass
@@ -87,6 +88,8 @@ class GreedyTrees:
         1 for stumps.
     thresholds : sequence of ndarray
         Of the binner.
+    exact : bool
+        Of a loss with the trait `SERIES`: whether stumps are those of the largest fall, or of the largest E^2 / (2 M).
 
     Notes
     -----
@@ -96,6 +99,7 @@ class GreedyTrees:
 
     max_depth: int
     thresholds: Sequence[FloatArray]
+    exact: bool = True
 
     requires = frozenset[str]()
 
@@ -109,7 +113,10 @@ class GreedyTrees:
         rows, problem, loss = round_.rows, round_.problem, round_.problem.loss
         assert is_separable(loss)  # as the steps for signs require
         gain = problem.loss.gain if round_.solver.gain is None else round_.solver.gain
-        split = rows.best_stump(gain, problem.mass, round_.features)
+        if self.exact and has_series(loss) and round_.solver.gain is None:
+            split = exact_stump(rows, loss, problem.mass, round_.features)
+        else:
+            split = rows.best_stump(gain, problem.mass, round_.features)
         if split is None:
             return None
         changes = LeafSplits(*(np.array([v]) for v in (split.feature, split.bin, 1, split.drop)))

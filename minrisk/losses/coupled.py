@@ -10,7 +10,8 @@ c_y, row of C          ``RowCosts.table[row]``           `minrisk.rows.costs`
 beta_y, phi_y          ``beta``, ``phi``                   `CoupledLoss`
 c+ = c - beta          ``plus``                            `minrisk._kernels.losses`
 c- = max c - c         ``minus``                           `minrisk._kernels.losses`
-c*                     ``floors``                          `CoupledLoss.floors`
+c*; L*                 ``floors``; ``least_loss``          `CoupledLoss.floors`; here
+L_bullet, S.5          ``zero_risk_loss``                  here
 w+-                    ``up``, ``down``                    `minrisk._kernels.losses`
 =====================  ==================================  ===========================================
 
@@ -26,10 +27,11 @@ from typing import ClassVar
 import numpy as np
 
 from minrisk._kernels import losses as kernels
+from minrisk._kernels import stump_series
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import EXPONENTIAL, SEPARABLE
+from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES
 from minrisk.model.links import Link
 from minrisk.rows.costs import RowCosts
 
@@ -59,11 +61,12 @@ class CoupledLoss:
     @property
     def traits(self) -> frozenset[str]:
         """Facts that others may rely on."""
-        return frozenset({SEPARABLE, EXPONENTIAL} if self.base == "exponential" else {SEPARABLE})
+        more = {"exponential": {EXPONENTIAL}, "logistic": {SERIES}}.get(self.base, set())
+        return frozenset({SEPARABLE} | more)
 
     @property
     def gain(self) -> int:
-        """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, one Newton step for logistic."""
+        """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, for logistic see `SERIES`."""
         return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN
 
     def constant(self, costs: RowCosts) -> float:
@@ -133,6 +136,28 @@ class CoupledLoss:
         )
         return sums
 
+    def series_columns(
+        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, in_bag: Bag, edge_factor: FloatArray,
+        factor: FloatArray, even_factor: FloatArray, start: int, stop: int, fixed: np.ndarray,
+    ) -> IntArray:
+        """Derivatives of the logistic loss in fixed point; see `minrisk._kernels.stump_series`."""
+        sums: IntArray = stump_series.series_columns(
+            costs.table, self.beta, self.phi, costs.row, costs.weight, scores, edge, in_bag, edge_factor, factor,
+            even_factor, start, stop, fixed,
+        )
+        return sums
+
+    def stump_sums(
+        self, costs: RowCosts, scores: FloatArray, X_binned: np.ndarray, in_bag: Bag, feature: IntArray, bin_: IntArray,
+        output: IntArray, step: FloatArray, factors: FloatArray, start: int, stop: int,
+    ) -> IntArray:
+        """Value, slope and curvature of the logistic loss along stumps, in single outputs, in fixed point (3, P)."""
+        sums: IntArray = stump_series.stump_sums(
+            costs.table, self.beta, self.phi, costs.row, costs.weight, scores, X_binned, in_bag, feature, bin_,
+            output, step, factors, start, stop,
+        )
+        return sums
+
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray:
         """Bounds (3, D) of value, slope and curvature of any entry after a step, from the largest value before it.
 
@@ -161,6 +186,34 @@ def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:
     phi = table.max(axis=1)
     beta = table.sum(axis=1) - (table.shape[1] - 1) * phi if offset == "paper" else table.min(axis=1)
     return CoupledLoss(base, beta, phi)
+
+
+def least_loss(loss: CoupledLoss, costs: RowCosts) -> float:
+    """L*, the least value of the loss over all scores (S.4), in stated costs."""
+    return loss.constant(costs) + costs.unit * 0.5 * float(loss.floors(costs).sum() / costs.weight.sum())
+
+
+def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
+    """L_bullet, below which every row has its cheapest decision (Eq. 5 and S.5), in stated costs; inf if any would do.
+
+    L* + min over rows n and decisions k dearer than y_n, the cheapest, of w_n / (2 W) times what the terms of y_n and k
+    have above their least values at best where both scores are equal: by convexity they have no less where k's is
+    larger. S.5 has the closed form for the exponential; the paper's formula lacks 1 / (2 N).
+    """
+    smallest, least = np.full(len(costs.table), np.inf), np.inf
+    np.minimum.at(smallest, costs.row, costs.weight)
+    lines = np.flatnonzero(np.isfinite(smallest))
+    for first in range(0, len(lines), 4096):
+        part = lines[first : first + 4096]
+        table = costs.table[part]
+        plus, minus = split_costs(table, loss.beta[part], loss.phi[part])
+        own = table.argmin(axis=1)[:, None]
+        y_plus, y_minus = (np.take_along_axis(side, own, axis=1) for side in (plus, minus))
+        equal = entry_floors(loss.base, plus + y_plus, minus + y_minus)
+        apart = entry_floors(loss.base, plus, minus) + entry_floors(loss.base, y_plus, y_minus)
+        more = np.where(table > np.take_along_axis(table, own, axis=1), equal - apart, np.inf).min(axis=1)
+        least = min(least, float((smallest[part] * more).min()))
+    return least_loss(loss, costs) + costs.unit * 0.5 * least / float(costs.weight.sum())
 
 
 def split_costs(table: FloatArray, beta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._exponential import HIGHEST_EXPONENT
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
@@ -33,6 +34,11 @@ class Smooth(NamedTuple):
 
 def _decay(v: FloatArray) -> FloatArray:
     return np.asarray(np.exp(np.minimum(-v, HIGHEST_EXPONENT)))
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    """The same within +-`FAR`: steps far too long, and functions of users, may give more, or no number."""
+    return np.clip(np.nan_to_num(values, nan=0.0, posinf=FAR, neginf=-FAR), -FAR, FAR)
 
 
 GAMMAS = {
@@ -95,9 +101,10 @@ class GammaPhiLoss(Differences):
         cost = costs.table[costs.row[start:stop]].copy()
         np.put_along_axis(cost, own, 0.0, axis=1)
         v = np.take_along_axis(scores, own, axis=1) - scores
-        total, weight = (cost * phi.value(v)).sum(axis=1, keepdims=True), costs.weight[start:stop, None]
-        outer = [weight * part(total) for part in gamma]
-        return *outer, cost * phi.slope(v), cost * phi.curvature(v)
+        with np.errstate(all="ignore"):
+            total, weight = (cost * phi.value(v)).sum(axis=1, keepdims=True), costs.weight[start:stop, None]
+            outer = [weight * part(total) for part in gamma]
+            return tuple(map(_finite, (*outer, cost * phi.slope(v), cost * phi.curvature(v))))
 
     def gradients(
         self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
@@ -109,11 +116,13 @@ class GammaPhiLoss(Differences):
         down = -first  # d total / d S_k for k != y; for y it is the sum's negative
         np.put_along_axis(down, own, first.sum(axis=1, keepdims=True), axis=1)
         np.put_along_axis(second, own, second.sum(axis=1, keepdims=True), axis=1)
-        edge[start:stop] = -scale * slope * down
-        mass[start:stop] = np.maximum(scale * (slope * second + curvature * down**2), 0.0)
+        with np.errstate(all="ignore"):
+            edge[start:stop] = _finite(-scale * slope * down)
+            mass[start:stop] = _finite(np.maximum(scale * (slope * second + curvature * down**2), 0.0))
         of_class = np.zeros(scores.shape[1])
         np.maximum.at(of_class, own[:, 0], scale * value[:, 0])
-        return np.array([np.abs(edge[start:stop]).max(axis=0), mass[start:stop].max(axis=0), of_class])
+        tops = (part[start:stop].max(axis=0, initial=0.0) for part in (np.abs(edge), mass))
+        return np.array([*tops, of_class])
 
     def value_sums(
         self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
@@ -134,7 +143,8 @@ class GammaPhiLoss(Differences):
         d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop] + step * d, start, stop)
         v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d
-        inner = (first * v).sum(axis=1, keepdims=True)
-        bend = slope * (second * v**2).sum(axis=1, keepdims=True) + curvature * inner**2
-        line[:, start:stop] = np.exp(-log_scale) * np.concatenate([value, slope * inner, bend], axis=1).T
+        with np.errstate(all="ignore"):
+            inner = (first * v).sum(axis=1, keepdims=True)
+            bend = slope * (second * v**2).sum(axis=1, keepdims=True) + curvature * inner**2
+            line[:, start:stop] = _finite(np.exp(-log_scale) * np.concatenate([value, slope * inner, bend], axis=1).T)
         return np.asarray(np.abs(line[:, start:stop]).max(axis=1, initial=0.0))

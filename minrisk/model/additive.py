@@ -48,6 +48,9 @@ class AdditiveModel:
         Linear features: trees that name feature n_features + c split its column c.
     smooth : SmoothScores, optional
         Added to the intercept.
+    corrected : ndarray of shape (T (T + 1) / 2, D), optional
+        Where rounds change the vectors of earlier ones, one learner to a round: the 1, 2, ... T vectors after each.
+        Then ``model[:t]`` and stages have those of round t; without it they have the last ones.
     """
 
     packed: PackedTrees
@@ -59,6 +62,7 @@ class AdditiveModel:
     temperature: float = 1.0
     projection: Projection | None = None
     smooth: SmoothScores | None = None
+    corrected: FloatArray | None = None
 
     def __len__(self) -> int:
         """Rounds."""
@@ -74,6 +78,12 @@ class AdditiveModel:
         first, last, step = part.indices(len(self))
         first, last = first * self.trees_per_round, max(first, last) * self.trees_per_round
         packed, bounds = self.packed[first:last:step], self.packed.vector_offsets
+        if self.corrected is not None:
+            stages, vectors = None, self.vectors[first:last]
+            if first == 0:  # these rounds' own vectors, and those of the rounds before
+                end = last * (last + 1) // 2
+                stages, vectors = self.corrected[:end], self.corrected[end - last : end]
+            return replace(self, packed=packed, vectors=vectors, corrected=stages)
         return replace(self, packed=packed, vectors=self.vectors[bounds[first] : bounds[last]])
 
     @property
@@ -97,6 +107,9 @@ class AdditiveModel:
 
     def staged_scores(self, X: np.ndarray, workers: Workers | None = None) -> Iterator[FloatArray]:
         """Scores after each round, (n, D) each; a fresh array every time."""
+        if self.corrected is not None:
+            yield from (self[: t + 1].scores(X, workers) for t in range(len(self)))
+            return
         scores = self._start(X, workers)
         wide = X if self.projection is None else self.projection.extend(X)  # once, not in every round
         for first in range(0, self.n_trees, self.trees_per_round):

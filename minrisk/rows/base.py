@@ -39,6 +39,16 @@ class Split(NamedTuple):
     drop: float
 
 
+class StumpBounds(NamedTuple):
+    """Stumps that may lower a loss most, in the order of features, then of bins, and what is known of each output."""
+
+    feature: IntArray  # (C,)
+    bin: IntArray  # (C,)
+    step: FloatArray  # (C, D): entries of a vector that is about the best
+    low: FloatArray  # (C, D): what the best vector takes from an output's loss, at least,
+    high: FloatArray  # (C, D): and at most
+
+
 class LeafSplits(NamedTuple):
     """For each leaf the best change while the vector is held: feature < 0 means a constant."""
 
@@ -117,6 +127,7 @@ WholeRounds = Callable[[Totals, Sequence[int]], list[WholeRound]]  # of the tota
 
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
+SERIES = "series"  # a separable loss whose third to sixth derivatives are no larger than the second
 JOINT = "joint"  # a loss of all scores of a row together: its value belongs to rows, not to outputs
 
 DIRECTED_ROWS = "directed rows"  # traits of rows, each with a protocol below
@@ -171,6 +182,20 @@ class SeparableRowLoss(Gradients, Protocol):
     ) -> IntArray: ...
 
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray: ...
+
+
+class SeriesRowLoss(SeparableRowLoss, Protocol):
+    """What rows ask of a loss with the trait `SERIES`; see `minrisk._kernels.stump_series`."""
+
+    def series_columns(
+        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, in_bag: Bag, edge_factor: FloatArray,
+        factor: FloatArray, even_factor: FloatArray, start: int, stop: int, fixed: np.ndarray,
+    ) -> IntArray: ...
+
+    def stump_sums(
+        self, costs: RowCosts, scores: FloatArray, X_binned: np.ndarray, in_bag: Bag, feature: IntArray, bin_: IntArray,
+        output: IntArray, step: FloatArray, factors: FloatArray, start: int, stop: int,
+    ) -> IntArray: ...
 
 
 class JointRowLoss(Gradients, Protocol):
@@ -254,6 +279,11 @@ def is_separable(loss: RowLoss) -> TypeGuard[SeparableRowLoss]:
     return SEPARABLE in loss.traits
 
 
+def has_series(loss: RowLoss) -> TypeGuard[SeriesRowLoss]:
+    """Whether bounds of its fall are known from few derivatives."""
+    return SERIES in loss.traits
+
+
 def is_joint(loss: RowLoss) -> TypeGuard[JointRowLoss]:
     """Whether the value belongs to rows."""
     return JOINT in loss.traits
@@ -313,6 +343,14 @@ class Rows(Protocol):
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """The stump of the largest drop over `features`; ties to the lowest feature, then the lowest bin."""
+
+    def stump_bounds(self, loss: SeriesRowLoss, mass: FloatArray, features: IntArray) -> StumpBounds | None:
+        """All stumps over `features` that may lower the loss most, by the sums of few derivatives; None: none does."""
+
+    def stump_slopes(
+        self, loss: SeriesRowLoss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
+    ) -> FloatArray:
+        """Value, slope and curvature (3, P) of single outputs' loss at scores + step * (+1 above the bin, else -1)."""
 
     def edges(self) -> FloatArray:
         """Sum over rows of response * edge, (D,)."""
@@ -421,6 +459,9 @@ class DirectedRows(Rows, Protocol):
 
         The several are told one after another; `value` is the loss over the bag at step 0.
         """
+
+    def steer_leaves(self, vectors: FloatArray, value: float) -> None:
+        """Look along the vector (V, D) that each row's leaf of the grown tree names; `value` is as for `steer`."""
 
     def reach(self) -> float:
         """The most that a score of a row that weighs something moves in a step of 1."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels._dtypes import FIXED, MAX_BINS
 from minrisk._kernels.split import (
     LARGEST_EDGE_GAIN,
     SIDES_GAIN,
@@ -16,9 +16,12 @@ from minrisk._kernels.split import (
     scan_leaves,
     scan_sides,
 )
-from minrisk._typing import FloatArray, IntArray
+from minrisk._kernels.stump_series import scan_series, scan_simple_bounds
+from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.rows.base import LeafSplits, Split
 from minrisk.rows.fixed_point import divide
+
+BOUNDS_SLACK = 1e-9  # bounds are of sums of rounded numbers: what is ahead by a smaller share is not
 
 
 class StumpScan(NamedTuple):
@@ -53,6 +56,50 @@ def best_split(features: IntArray, drop: FloatArray, where: IntArray) -> Split |
     ties = np.flatnonzero(drop >= top * (1 - STUMP_TIE))
     best = ties[np.argmin(features[ties])]
     return Split(int(features[best]), int(where[best]), float(drop[best]))
+
+
+def likely(high: FloatArray, ahead: float) -> Bag:
+    """Whether what takes away so much at most may still be the best, where something is sure to take `ahead`."""
+    return np.asarray(high >= ahead * (1.0 - BOUNDS_SLACK))
+
+
+class SeriesScan(NamedTuple):
+    """What bounds of stumps are made of, beside sums in the bins of the features: `minrisk._kernels.stump_series`."""
+
+    mass: FloatArray  # (D,)
+    value: FloatArray  # (D,): no stump takes more away
+    even: FloatArray  # (2, D): sums of the fourth and sixth derivatives
+    total: IntArray  # of each column, over all bins
+    unit: FloatArray  # of each column: sums times it are numbers
+    n_bins: IntArray  # of every feature
+    ahead: float  # what a stump is known to take away: those that take less do not count
+
+    def of_features(self, features: IntArray, sums: np.ndarray) -> tuple[FloatArray, FloatArray, IntArray]:
+        """The most that a stump of each feature takes away: at least, at most, and the bin of the first.
+
+        sums (f, MAX_BINS, D) are of edges.
+        """
+        (low, high), where = np.empty((2, len(features))), np.empty(len(features), dtype=np.int64)
+        scan_simple_bounds(sums, features, self.n_bins, self.total, self.unit, self.mass, self.value, low, high, where)
+        return low, high, where
+
+    def of_bins(self, features: IntArray, sums: np.ndarray) -> tuple[FloatArray, FloatArray]:
+        """What the stump at each bin takes away, at least and at most, (f, MAX_BINS) each; sums have 3 D columns."""
+        return self._scanned(features, sums, np.zeros((0, MAX_BINS, 3, len(self.mass))))[:2]
+
+    def of_outputs(self, features: IntArray, sums: np.ndarray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same, and step, least and most of each output, (f, MAX_BINS, 3, D)."""
+        return self._scanned(features, sums, np.zeros((len(features), MAX_BINS, 3, len(self.mass))))
+
+    def _scanned(
+        self, features: IntArray, sums: np.ndarray, detail: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        low, high = np.zeros((2, len(features), MAX_BINS))
+        scan_series(
+            sums, features, self.n_bins, self.total, self.unit, self.mass, self.even, self.value,
+            self.ahead * (1.0 - BOUNDS_SLACK), low, high, detail,
+        )  # fmt: skip
+        return low, high, detail
 
 
 class LeafScan(NamedTuple):

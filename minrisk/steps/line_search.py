@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk.losses.base import DIRECTED, JOINT
+from minrisk._typing import FloatArray
+from minrisk.losses.base import DIRECTED, JOINT, LEAVES
 from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, are_directed
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
@@ -40,6 +41,35 @@ class LineSearch:
         assert problem.directions is not None
         alpha, value = search(problem, problem.loss)  # type: ignore[arg-type]  # as the rows ask for
         return Step(alpha * problem.directions, value)
+
+
+@dataclass(frozen=True, eq=False)
+class CodewordStep:
+    """alpha* y_l in every leaf l: y_l is the codeword along which the leaf's loss falls fastest, alpha* common to all.
+
+    g* = argmax over g of sum_n <y_g(n), -dL/df_n> and alpha* = argmin over alpha of L(f + alpha g*), the gradient
+    descent of Saberian and Vasconcelos (NIPS 2011) on a tree's leaves. Of the first of several equally good codewords.
+
+    Parameters
+    ----------
+    codewords : ndarray of shape (K, D)
+        Scores of each.
+    """
+
+    codewords: FloatArray
+    requires: frozenset[str] = frozenset({JOINT, LEAVES, DIRECTED_ROWS})
+    gain: int | None = None
+    columns: int = 0
+
+    def solve(self, problem: StepProblem) -> Step:
+        """The codewords by one pass over the rows, the step by a few."""
+        rows = problem.rows
+        assert are_directed(rows)  # as required
+        falls = np.sum(rows.leaf_sums()[0][:, None, :] * self.codewords, axis=2)
+        vectors = self.codewords[falls.argmax(axis=1)]
+        rows.steer_leaves(vectors, problem.value)
+        alpha, value = search(problem, problem.loss)  # type: ignore[arg-type]  # as the rows ask for
+        return Step(alpha * vectors, value)
 
 
 def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:

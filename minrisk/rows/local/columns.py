@@ -58,6 +58,7 @@ class LocalColumns:
     fixed_total: IntArray  # sums of `fixed` over the bag,
     fixed_total_here: IntArray  # and over the part of it in these rows
     fixed_factors: FloatArray
+    bag_value: FloatArray  # (D,) of a separable loss that is no exponential, at the last `values`
     contrast_factor: float
     margin: int  # what a change of a leaf must gain more than, in units of the contrast
     barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST_EDGE_GAIN passes over
@@ -99,11 +100,11 @@ class LocalColumns:
         self.in_bag[first:last] = False
         self.sum_bits = dtypes.SUM_BITS - max(1, self.place.n_rows).bit_length()
         self.top_weight = float(self.largest([np.array([costs.weight.max(initial=0.0)])])[0])
-        self._top_cost = float(costs.table.max(initial=0.0)) * self.top_weight
+        self.top_cost = float(costs.table.max(initial=0.0)) * self.top_weight
         if trainable:
             self.edge, self.mass = empty((2, n, D), dtypes.SCORE)
             exact = self.place.n_rows <= dtypes.EXACT_ROWS
-            self._fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
+            self.fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
             self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_EDGE if exact else dtypes.FIXED_EDGE)
             self._contrast = np.empty(n, dtype=dtypes.SCORE)
             self.fixed_contrast = np.empty(n, dtype=dtypes.FIXED)

@@ -18,7 +18,7 @@ from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE, SUM_BITS
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.linear import CURVATURE, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
-from minrisk._kernels.scores import add_response
+from minrisk._kernels.scores import add_leaf_vectors, add_response
 from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
@@ -303,6 +303,13 @@ class LocalDirectedRows(LocalRows):
             self._joint[:] = 0.0
         self._factor, self._move = self._ones, self._joint
         self.over_blocks(lambda a, b: add_response(self._joint, self.response, vector, a, b))
+
+    def steer_leaves(self, vectors: FloatArray, value: float) -> None:
+        """Set the line by the leaves; see `DirectedRows.steer_leaves`."""
+        self._base, self._groups = value, None
+        self._joint = np.zeros((self.n_samples, self.n_outputs), dtype=SCORE)
+        self._factor, self._move = self._ones, self._joint
+        self.over_blocks(lambda a, b: add_leaf_vectors(self._joint, self.leaf, vectors, a, b))
 
     def reach(self) -> float:
         """The most that a score moves; see `DirectedRows.reach`."""

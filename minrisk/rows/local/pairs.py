@@ -61,7 +61,7 @@ class LocalPairRows(LocalRows):
         odds, costs = self._odds, self.costs
         grown = np.exp(np.array([vector[:, None] - vector, vector - vector[:, None]]))
         growth = float(grown.max())  # log(1 + z g) <= g log(1 + z) and z g / (1 + z g) <= g z / (1 + z) for g >= 1
-        weighed = self._top_cost * np.exp(-self._log_scale)
+        weighed = self.top_cost * np.exp(-self._log_scale)
         top_edge = min(float(self.top_edge.max()) * growth, weighed)
         top_value = float(self.top_value.max())
         top_value = min(top_value * growth, top_value + weighed * self.n_outputs * np.log(growth))

@@ -32,7 +32,9 @@ from minrisk.rows.base import (
     RoundRule,
     RowLoss,
     SeparableRowLoss,
+    SeriesRowLoss,
     Split,
+    StumpBounds,
     Target,
     Totals,
     TreeLike,
@@ -45,7 +47,7 @@ from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
-from minrisk.rows.local.stump_search import best_stump
+from minrisk.rows.local.stump_search import best_stump, stump_bounds, stump_slopes
 from minrisk.rows.local.whole_round import whole_rounds
 
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
@@ -168,7 +170,8 @@ class LocalRows(LocalColumns):
             self._whole_mass = self._mass_sums() if self.whole else None
             return self._mass_sums() if self._whole_mass is None else self._whole_mass
         if is_separable(loss):
-            return np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
+            self.bag_value = np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
+            return self.bag_value
         assert is_joint(loss)
         factor = self.fixed_factor(self.top_value)
         parts = self.over_blocks(
@@ -210,7 +213,7 @@ class LocalRows(LocalColumns):
             self.fixed = np.empty((self.n_samples, len(columns) * self.n_outputs), dtype=self.fixed.dtype)
         totals, factors = [], []
         for c, (values, top) in enumerate(columns):
-            factors.append(fixed_factor(top, self._fixed_bits))
+            factors.append(fixed_factor(top, self.fixed_bits))
             totals.append(self._fix(values, factors[c], c * self.n_outputs))
         self.fixed_total_here = np.concatenate(totals)
         self.fixed_total = self.exchange.added(self.fixed_total_here)
@@ -242,13 +245,19 @@ class LocalRows(LocalColumns):
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
-        factors = fixed_factor(loss.entry_bounds(self.top_value, vector, self._top_cost), self.sum_bits)
+        factors = fixed_factor(loss.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
         parts = self.over_blocks(
             lambda a, b: loss.slopes(
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
             )
         )
         return divide(self.added(parts), factors)
+
+    def stump_slopes(
+        self, loss: SeriesRowLoss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
+    ) -> FloatArray:
+        """Value, slope and curvature along stumps; see `Rows.stump_slopes`."""
+        return stump_slopes(self, loss, feature, bin_, output, step)
 
     def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
         """Fill the contrast, in fixed point; see `Rows.contrast`."""
@@ -293,7 +302,7 @@ class LocalRows(LocalColumns):
 
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
-        factor = float(fixed_factor(np.array(self._top_cost), self.sum_bits))
+        factor = float(fixed_factor(np.array(self.top_cost), self.sum_bits))
         total = float(self.merged_costs.weight.sum())
         if factor == 0.0 or total == 0.0:
             return 0.0
@@ -305,6 +314,10 @@ class LocalRows(LocalColumns):
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
         return best_stump(self, gain, mass, features)
+
+    def stump_bounds(self, loss: SeriesRowLoss, mass: FloatArray, features: IntArray) -> StumpBounds | None:
+        """Stumps that may be the best; see `Rows.stump_bounds`."""
+        return stump_bounds(self, loss, mass, features)
 
     # -- trees with a vector in every leaf -----------------------------------------------------------------------
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
