@@ -90,7 +90,8 @@ def problems() -> dict[str, Callable[[], Any]]:
 
     flagship: dict[str, Any] = {"random_state": 0, "n_estimators": 40}
     many = blobs(1500, 8, 7, seed=6)
-    newer = {  # of which commits from before know nothing
+    newer: dict[str, dict[str, Any]] = {  # of which commits from before know nothing
+        "AdaBoostECCClassifier": {"n_estimators": 15, "random_state": 0},
         "BAdaCostClassifier": {"cost": COSTS, "n_estimators": 15},
         "AdaBoostMHClassifier": {"n_estimators": 15},
         "GentleBoostClassifier": {"n_estimators": 15, "max_depth": 2},

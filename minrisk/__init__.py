@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
+    from minrisk.algorithms import AdaBoostECCClassifier as AdaBoostECCClassifier
     from minrisk.algorithms import AdaBoostMHClassifier as AdaBoostMHClassifier
     from minrisk.algorithms import BAdaCostClassifier as BAdaCostClassifier
     from minrisk.algorithms import GentleBoostClassifier as GentleBoostClassifier
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # public name -> module: imported on first use, so that `import minrisk` costs next to nothing
 _PUBLIC = {
     "ALGORITHMS": "minrisk.algorithms",
+    "AdaBoostECCClassifier": "minrisk.algorithms",
     "AdaBoostMHClassifier": "minrisk.algorithms",
     "BAdaCostClassifier": "minrisk.algorithms",
     "GentleBoostClassifier": "minrisk.algorithms",

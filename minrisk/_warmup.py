@@ -140,11 +140,16 @@ def _pairs() -> None:
 
 
 def _baselines() -> None:
-    from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier
+    from minrisk.algorithms import (
+        AdaBoostECCClassifier,
+        AdaBoostMHClassifier,
+        BAdaCostClassifier,
+        GentleBoostClassifier,
+    )
 
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
-    for algorithm in (BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+    for algorithm in (AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
         model = algorithm(n_estimators=2).fit(X, y)
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))

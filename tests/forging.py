@@ -78,6 +78,7 @@ def seeds():
 
     import minrisk
     from minrisk import (
+        AdaBoostECCClassifier,
         AdaBoostMHClassifier,
         BAdaCostClassifier,
         GentleBoostClassifier,
@@ -115,6 +116,7 @@ def seeds():
         "badacost": BAdaCostClassifier(table, max_depth=2, **few).fit(X, y),
         "adaboost_mh": AdaBoostMHClassifier(refer, **few).fit(X, names[y]),
         "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
+        "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
@@ -159,6 +161,7 @@ JUNK = (
     {"dtype": "<U100000000", "values": ["a", "b", "c"]}, {"dtype": "object", "values": ["a", True, 1.5]},
     "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
     "MultiBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
+    "AdaBoostECCClassifier",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

@@ -10,7 +10,13 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from minrisk import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, REBELClassifier
+from minrisk import (
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    BAdaCostClassifier,
+    GentleBoostClassifier,
+    REBELClassifier,
+)
 from minrisk.algorithms.badacost import starred
 from minrisk.steps.codewords import least_of_exponentials
 from tests import naive_baselines as naive
@@ -266,8 +272,54 @@ def test_gentle_boost_of_two_classes_is_algorithm_4(seed):
         np.testing.assert_allclose(scores, 2 * F, rtol=1e-7, atol=1e-9)
 
 
+# -- AdaBoost.ECC ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_adaboost_ecc_equals_its_twin(cost, seed):
+    """The colours are read off the vectors; then the numbers of the leaves and the first split are the formula's."""
+    X, y, w = problem(seed)
+    model = AdaBoostECCClassifier(cost, n_estimators=5, max_depth=2, random_state=seed).fit(X, y, sample_weight=w)
+    D = cost.shape[1]
+    H, seen = np.zeros((60, D)), set()
+    losses = [fsum(naive.pair_terms(cost, y, w, H).ravel()) / fsum(w)]
+    for tree, (leaf, vectors) in zip(model.model_.learners, rounds(model, X), strict=True):
+        sign = np.sign(vectors[np.argmax(np.abs(vectors[:, 0]))])
+        expected, weight = naive.ecc_rates(cost, y, w, H, leaf, sign, 1 / 60)
+        assert abs(sign.sum()) == D % 2  # halves
+        seen.add(tuple(sign * sign[0]))
+        np.testing.assert_allclose(vectors, 0.5 * np.outer(expected, sign), rtol=1e-6, atol=1e-9)
+        up = np.where(sign[y] > 0, weight, 0.0)
+
+        def merit(rows, up=up, weight=weight):
+            return (2 * fsum(up[rows]) - fsum(weight[rows])) ** 2 / (fsum(weight[rows]) + 1e-300)
+
+        above = X[:, tree.feature[0]] > tree.threshold[0]
+        assert merit(above) + merit(~above) == pytest.approx(naive.best_stump(X, merit)[0], rel=1e-4)
+        H += 0.5 * np.outer(expected, sign)[leaf]
+        losses.append(fsum(naive.pair_terms(cost, y, w, H).ravel()) / fsum(w))
+    assert model.n_iter_ == 5 and len(seen) > 1
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adaboost_ecc_of_two_classes_is_real_adaboost(seed):
+    """Stumps of Gini's impurity under weights e^(-y F), half the log of the odds on either side."""
+    X, y, w = problem(seed)
+    y = (y > 0).astype(int)
+    model = AdaBoostECCClassifier(n_estimators=6, smoothing=1e-3, random_state=seed).fit(X, y, sample_weight=w)
+    sign, F = 2 * y - 1, np.zeros(60)
+    for scores in model.staged_decision_function(X):
+        D = w * np.exp(-sign * F)
+        above = naive.best_stump(X, naive.gini(y, D, 2))[3]
+        more = 1e-3 * fsum(D)
+        for side in (above, ~above):
+            F[side] += 0.5 * np.log((fsum(D[side & (y == 1)]) + more) / (fsum(D[side & (y == 0)]) + more))
+        np.testing.assert_allclose(scores, F, rtol=1e-6, atol=1e-8)
+
+
 # -- all ---------------------------------------------------------------------------------------------------------------
 KINDS = [
+    AdaBoostECCClassifier(n_estimators=5, max_depth=2, n_jobs=2),
     BAdaCostClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
     AdaBoostMHClassifier(n_estimators=5, response="sign", max_depth=3),
     GentleBoostClassifier(n_estimators=5, max_depth=3, n_jobs=2),
@@ -279,12 +331,12 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier])
+@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier])
 def test_costs_are_learnt(kind):
     """Two features of wine tell too little: the class whose mistakes are dear is missed less often."""
     X, y = load_wine(return_X_y=True)
     dear = np.array([[0, 1, 1], [1, 0, 1], [30, 30, 0.0]])
-    models = [kind(cost, n_estimators=10, max_depth=1) for cost in (None, dear)]
+    models = [kind(cost, n_estimators=10, max_depth=1, random_state=0) for cost in (None, dear)]
     decided = [model.fit(X[::2, :2], y[::2]).predict(X[1::2, :2]) for model in models]
     blind, aware = (np.sum((y[1::2] == 2) & (decision != 2)) for decision in decided)
     assert aware <= blind

@@ -14,6 +14,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
 from minrisk import (
+    AdaBoostECCClassifier,
     AdaBoostMHClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
@@ -39,6 +40,7 @@ MODELS = {
     "mcboost": MCBoostClassifier(n_estimators=20),
     "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
     "multiboost": MultiBoostClassifier(n_estimators=10),
+    "adaboost-ecc": AdaBoostECCClassifier(n_estimators=20, random_state=0),
     "badacost": BAdaCostClassifier(n_estimators=20),
     "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
     "gentleboost": GentleBoostClassifier(n_estimators=20),

@@ -15,6 +15,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import PredefinedSplit
 
 from minrisk import (
+    AdaBoostECCClassifier,
     AdaBoostMHClassifier,
     BAdaCostClassifier,
     CostMatrix,
@@ -51,6 +52,7 @@ MAKERS = {
     "adaboost mh": lambda **k: AdaBoostMHClassifier(**FEW, **k),
     "adaboost mh sign": lambda **k: AdaBoostMHClassifier(**FEW, response="sign", max_depth=2, **k),
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
+    "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**FEW, random_state=0, **k),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
             n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k
@@ -60,7 +62,7 @@ MAKERS = {
 }
 NAMES = sorted(MAKERS)
 NEED_A_MATRIX = ("badacost", "mcboost mc")
-DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
+DRAWN = (*(name for name in NAMES if name.startswith("min risk")), "adaboost-ecc")  # folds, sketches, features; colours
 VOTES = ("adaboost mh sign",)  # of -1 and +1
 SEEN_TO = {"multiboost": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308

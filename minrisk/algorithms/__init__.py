@@ -2,6 +2,7 @@
 
 from minrisk.algorithms.badacost import BAdaCostClassifier as BAdaCostClassifier
 from minrisk.algorithms.baselines import BASELINES
+from minrisk.algorithms.baselines import AdaBoostECCClassifier as AdaBoostECCClassifier
 from minrisk.algorithms.baselines import AdaBoostMHClassifier as AdaBoostMHClassifier
 from minrisk.algorithms.baselines import GentleBoostClassifier as GentleBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier

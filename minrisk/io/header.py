@@ -158,6 +158,7 @@ FACTS = {
         for name in (
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
             "MultiBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
+            "AdaBoostECCClassifier",
         )
     },
 }  # fmt: skip

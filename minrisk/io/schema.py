@@ -134,6 +134,7 @@ HELD_BY = {
     "BAdaCostClassifier": HELD | CURVES,
     "AdaBoostMHClassifier": HELD | CURVES,
     "GentleBoostClassifier": HELD | CURVES,
+    "AdaBoostECCClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -142,6 +143,7 @@ OTHER_LINKS = {
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
     "BAdaCostClassifier": ("softmax",),
+    "AdaBoostECCClassifier": ("softmax2",),
     **dict.fromkeys(("AdaBoostMHClassifier", "GentleBoostClassifier"), ("sigmoid2",)),
 }
 

@@ -391,6 +391,9 @@ class DirectedRows(Rows, Protocol):
     def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
         """A tree grown on the target by least squares, and the value of each leaf."""
 
+    def target_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of rho u and of rho over the bag's rows of each leaf that `grow_regression` has made, (L,) each."""
+
     def fit(self, regressor: Any) -> Any:
         """A regressor of scikit-learn, fitted to the target; None without rows that weigh something."""
 

@@ -1,6 +1,7 @@
 """Published boosters that the papers compare with, one to a file, made of the parts that are there."""
 
+from minrisk.algorithms.baselines.adaboost_ecc import AdaBoostECCClassifier as AdaBoostECCClassifier
 from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier as AdaBoostMHClassifier
 from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
 
-BASELINES = (AdaBoostMHClassifier, GentleBoostClassifier)
+BASELINES = (AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier)
