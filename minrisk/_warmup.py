@@ -154,6 +154,7 @@ def _baselines() -> None:
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))
         model.set_params(warm_start=True, n_estimators=3).fit(X, y)
+    GentleBoostClassifier(n_estimators=2, variant="margin").fit(X, y)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

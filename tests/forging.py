@@ -115,6 +115,7 @@ def seeds():
         "multiboost": MultiBoostClassifier(table, n_estimators=4, loss="exponential").fit(X, y > 0, cost=table[:2, :2]),
         "badacost": BAdaCostClassifier(table, max_depth=2, **few).fit(X, y),
         "adaboost_mh": AdaBoostMHClassifier(refer, **few).fit(X, names[y]),
+        "gentle_margin": GentleBoostClassifier(variant="margin", **few).fit(X, y),
         "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
         "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),

@@ -18,6 +18,8 @@ from minrisk import (
     REBELClassifier,
 )
 from minrisk.algorithms.badacost import starred
+from minrisk.losses.own_score import OwnScoreLoss
+from minrisk.rows.costs import RowCosts
 from minrisk.steps.codewords import least_of_exponentials
 from tests import naive_baselines as naive
 
@@ -272,6 +274,64 @@ def test_gentle_boost_of_two_classes_is_algorithm_4(seed):
         np.testing.assert_allclose(scores, 2 * F, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_gentle_boost_of_margins_equals_its_twin(seed):
+    """Each class's stump is the best fit to 1 / z with weights v z^2, all at the scores before the round.
+
+    Leaves have a millionth of all rows' weight more: `RegressionTrees`.
+    """
+    X, y, w = problem(seed)
+    model = GentleBoostClassifier(variant="margin", n_estimators=4).fit(X, y, sample_weight=w)
+    G, losses = np.zeros((60, 3)), [1.0]
+    learners = iter(model.model_.learners)
+    for scores in model.staged_decision_function(X):
+        f = G - G.mean(axis=1, keepdims=True)
+        v = w * np.exp(-f[np.arange(60), y])
+        for k in range(3):
+            z = np.where(y == k, 1 - 1 / 3, -1 / 3)
+            weight, target = v * z * z, 1 / z
+
+            def merit(rows, weight=weight, target=target):
+                return fsum(weight[rows] * target[rows]) ** 2 / (fsum(weight[rows]) + 1e-6 * fsum(weight))
+
+            tree = next(learners)
+            best, _, _, above = naive.best_stump(X, merit)
+            found = X[:, tree.feature[0]] > tree.threshold[0]
+            assert merit(found) + merit(~found) == pytest.approx(best, rel=1e-6)
+            for side in (found, ~found):
+                G[side, k] += fsum(weight[side] * target[side]) / (fsum(weight[side]) + 1e-6 * fsum(weight))
+        np.testing.assert_allclose(scores, G, rtol=1e-7, atol=1e-9)
+        f = G - G.mean(axis=1, keepdims=True)
+        losses.append(fsum(w * np.exp(-f[np.arange(60), y])) / fsum(w))
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-7)
+    np.testing.assert_allclose(model.predict_proba(X), np.exp(G) / np.exp(G).sum(axis=1, keepdims=True), atol=1e-7)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
+    """Edge, mass, and value, slope and curvature along a line, against five-point differences."""
+    rng = np.random.default_rng(0)
+    y, w, S, d = rng.integers(0, 4, 20).astype(np.int32), rng.uniform(0.5, 2, 20), rng.normal(size=(20, 4)), rng.normal(size=(20, 4))
+    loss, costs = OwnScoreLoss(centred), RowCosts(1 - np.eye(4), y, w, y)
+
+    def values(S):
+        return w * np.exp(-(S[np.arange(20), y] - (S.mean(axis=1) if centred else 0.0)))
+
+    def differences(direction):
+        at = [values(S + i * 1e-2 * direction) for i in (-2, -1, 0, 1, 2)]
+        first = (at[0] - 8 * at[1] + 8 * at[3] - at[4]) / 0.12
+        return at[2], first, (-at[0] + 16 * at[1] - 30 * at[2] + 16 * at[3] - at[4]) / 12e-4
+
+    edge, mass, line = np.empty((20, 4)), np.empty((20, 4)), np.empty((3, 20))
+    loss.gradients(costs.read_only(), S, 0.0, 0, 20, edge, mass)
+    for k in range(4):
+        _, first, second = differences(np.eye(4)[k])
+        np.testing.assert_allclose(edge[:, k], -first, atol=1e-6)
+        np.testing.assert_allclose(mass[:, k], second, atol=1e-6)
+    loss.along(costs.read_only(), S, np.ones(20), d, 0.0, 0.0, 0, 20, line)
+    np.testing.assert_allclose(line, differences(d), rtol=1e-4, atol=1e-5)
+
+
 # -- AdaBoost.ECC ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
@@ -319,6 +379,7 @@ def test_adaboost_ecc_of_two_classes_is_real_adaboost(seed):
 
 # -- all ---------------------------------------------------------------------------------------------------------------
 KINDS = [
+    GentleBoostClassifier(n_estimators=4, variant="margin", max_depth=2),
     AdaBoostECCClassifier(n_estimators=5, max_depth=2, n_jobs=2),
     BAdaCostClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
     AdaBoostMHClassifier(n_estimators=5, response="sign", max_depth=3),

@@ -145,7 +145,7 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     options = [option for option in fit.params if isinstance(option, MethodOption)]
     assert {option.name for option in options} == {
         "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget",
-        "weak_learner", "decision", "descent", "response", "scaling", "n_candidates", "n_neighbors"}
+        "weak_learner", "decision", "variant", "descent", "response", "scaling", "n_candidates", "n_neighbors"}
     for option in options:
         assert option.default is None  # what is not given is left to the estimator
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
@@ -160,7 +160,7 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
 
 def test_choices_are_those_of_the_estimators():
     rules = {method: getattr(minrisk, name)._rules for method, name in ESTIMATORS.items()}
-    for name in ("surrogate", "loss", "offset", "weak_learner", "decision", "descent", "response", "scaling"):
+    for name in ("surrogate", "loss", "offset", "weak_learner", "decision", "variant", "descent", "response", "scaling"):
         option = next(option for option in fit.params if option.name == name)
         assert set(option.type.choices) == {choice for method in option.defaults for choice in rules[method][name].options}
 

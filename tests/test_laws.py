@@ -52,6 +52,7 @@ MAKERS = {
     "adaboost mh": lambda **k: AdaBoostMHClassifier(**FEW, **k),
     "adaboost mh sign": lambda **k: AdaBoostMHClassifier(**FEW, response="sign", max_depth=2, **k),
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
+    "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(

@@ -16,6 +16,7 @@ from minrisk import (
     ALGORITHMS,
     AdaBoostMHClassifier,
     BAdaCostClassifier,
+    GentleBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
@@ -382,7 +383,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
     (MCBoostClassifier, {"descent": "gradient"}), (MCBoostClassifier, {"estimator": Ridge()}),
     (MCBoostClassifier, {"weak_learner": "tree"}), (StagewiseMCBoostClassifier, {"loss": "logistic"}),
     (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
-    (AdaBoostMHClassifier, {"response": "sign"}),
+    (AdaBoostMHClassifier, {"response": "sign"}), (GentleBoostClassifier, {"variant": "margin"}),
 ])  # fmt: skip
 @pytest.mark.parametrize("loaded", [False, True])
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):

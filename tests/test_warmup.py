@@ -99,6 +99,7 @@ for algorithm in (AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifie
         if algorithm is not BAdaCostClassifier:
             model.fit(X[:500], y[:500], cost=each[:500])
 AdaBoostMHClassifier(response="sign", n_estimators=3).fit(X, y)
+GentleBoostClassifier(variant="margin", n_estimators=3).fit(X, y).predict_proba(X)
 # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]
 with tempfile.TemporaryDirectory() as folder:

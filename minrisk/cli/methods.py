@@ -102,6 +102,10 @@ METHOD_OPTIONS = (
     click.option("--decision", cls=MethodOption, type=click.Choice(["argmax", "bayes"]),
                  defaults={"mcboost": "argmax"},
                  help="Decide for the largest score, or for the least expected cost of the probabilities."),
+    click.option("--variant", cls=MethodOption, type=click.Choice(["labels", "margin"]),
+                 defaults={"gentleboost": "labels"},
+                 help="The loss of every label and one tree a round, or of the true class's margin and a tree for each "
+                      "class."),
     click.option("--descent", cls=MethodOption, type=click.Choice(["coordinate", "gradient"]),
                  defaults={"mcboost": "coordinate"},
                  help="One coordinate after the other, each with a step of its own, or all at once: faster."),

@@ -144,7 +144,8 @@ OTHER_LINKS = {
     ),
     "BAdaCostClassifier": ("softmax",),
     "AdaBoostECCClassifier": ("softmax2",),
-    **dict.fromkeys(("AdaBoostMHClassifier", "GentleBoostClassifier"), ("sigmoid2",)),
+    "AdaBoostMHClassifier": ("sigmoid2",),
+    "GentleBoostClassifier": ("sigmoid2", "softmax"),
 }
 
 
