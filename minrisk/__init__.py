@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
     from minrisk.algorithms import AdaBoostECCClassifier as AdaBoostECCClassifier
     from minrisk.algorithms import AdaBoostMHClassifier as AdaBoostMHClassifier
+    from minrisk.algorithms import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
     from minrisk.algorithms import BAdaCostClassifier as BAdaCostClassifier
     from minrisk.algorithms import GentleBoostClassifier as GentleBoostClassifier
     from minrisk.algorithms import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # public name -> module: imported on first use, so that `import minrisk` costs next to nothing
 _PUBLIC = {
     "ALGORITHMS": "minrisk.algorithms",
+    "AOSOLogitBoostClassifier": "minrisk.algorithms",
     "AdaBoostECCClassifier": "minrisk.algorithms",
     "AdaBoostMHClassifier": "minrisk.algorithms",
     "BAdaCostClassifier": "minrisk.algorithms",

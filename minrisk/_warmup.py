@@ -143,13 +143,18 @@ def _baselines() -> None:
     from minrisk.algorithms import (
         AdaBoostECCClassifier,
         AdaBoostMHClassifier,
+        AOSOLogitBoostClassifier,
         BAdaCostClassifier,
         GentleBoostClassifier,
     )
 
+    algorithms = (
+        BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier,
+        AOSOLogitBoostClassifier,
+    )  # fmt: skip
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
-    for algorithm in (AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+    for algorithm in algorithms:
         model = algorithm(n_estimators=2).fit(X, y)
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))

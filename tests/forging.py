@@ -80,6 +80,7 @@ def seeds():
     from minrisk import (
         AdaBoostECCClassifier,
         AdaBoostMHClassifier,
+        AOSOLogitBoostClassifier,
         BAdaCostClassifier,
         GentleBoostClassifier,
         MCBoostClassifier,
@@ -118,6 +119,7 @@ def seeds():
         "gentle_margin": GentleBoostClassifier(variant="margin", **few).fit(X, y),
         "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
         "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
+        "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
@@ -163,6 +165,7 @@ JUNK = (
     "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
     "MultiBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
     "AdaBoostECCClassifier",
+    "AOSOLogitBoostClassifier",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

@@ -168,3 +168,26 @@ def ecc_rates(C, y, w, H, leaf, colours, smoothing):
         up, down = (fsum(D[(leaf == number) & (colours[y] == colour)]) + more for colour in (1, -1))
         rates.append(0.5 * np.log(up / down))
     return np.array(rates), D
+
+
+# -- AOSO-LogitBoost ---------------------------------------------------------------------------------------------------
+def softmax_with_costs(C, y, H):
+    """p with log(1 + sum_{k != y} c_k e^(H_k - H_y)) = -log p_y."""
+    z = np.array([[1.0 if k == y[i] else C[y[i]][k] * np.exp(H[i, k] - H[i, y[i]]) for k in range(H.shape[1])]
+                  for i in range(len(y))])
+    return z / z.sum(axis=1, keepdims=True)
+
+
+def aoso_node(p, y, w, rows, ridge):
+    """The pair of a node, and u and rho of every row along it."""
+    K = p.shape[1]
+    edge = (y[:, None] == np.arange(K)) - p
+    G = [fsum(w[rows] * edge[rows, k]) for k in range(K)]
+    r = int(np.argmax(G))
+
+    def curvature(s):
+        return w * (p[:, r] * (1 - p[:, r]) + p[:, s] * (1 - p[:, s]) + 2 * p[:, r] * p[:, s])
+
+    falls = [-1.0 if s == r else (G[r] - G[s]) ** 2 / (fsum(curvature(s)[rows]) + ridge) for s in range(K)]
+    s = int(np.argmax(falls))
+    return r, s, w * (edge[:, r] - edge[:, s]), curvature(s)

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
     REBELClassifier,
@@ -377,8 +378,70 @@ def test_adaboost_ecc_of_two_classes_is_real_adaboost(seed):
         np.testing.assert_allclose(scores, F, rtol=1e-6, atol=1e-8)
 
 
+# -- AOSO-LogitBoost ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_aoso_logitboost_equals_its_twin(cost, seed):
+    """Every inner node is split best along its own pair, and every leaf steps along its own."""
+    X, y, w = problem(seed)
+    model = AOSOLogitBoostClassifier(cost, n_estimators=4, max_depth=2, learning_rate=0.5).fit(X, y, sample_weight=w)
+    w = w / w.mean()
+    H, first, losses = np.zeros((60, cost.shape[1])), 0, []
+    seen = set()
+    for tree in model.model_.learners:
+        p = naive.softmax_with_costs(cost, y, H)
+        losses.append(-fsum(w * np.log(p[np.arange(60), y])) / 60)
+        hessian = p * (1 - p)
+        ridge = 1e-3 * np.mean([fsum(w * hessian[:, k]) for k in range(H.shape[1])])
+        moved, waiting = H.copy(), [(0, np.ones(60, dtype=bool))]
+        while waiting:
+            node, rows = waiting.pop()
+            r, s, u, rho = naive.aoso_node(p, y, w, rows, ridge)
+            if tree.left[node] == node:
+                t = np.clip(fsum(u[rows]) / (fsum(rho[rows]) + ridge), -4, 4)
+                expected = 0.5 * t * (np.eye(H.shape[1])[r] - np.eye(H.shape[1])[s])
+                np.testing.assert_allclose(model.model_.vectors[first + tree.vector[node]], expected, rtol=1e-6, atol=1e-9)
+                moved[rows] += expected
+                seen.add((r, s))
+                continue
+            above = rows & (X[:, tree.feature[node]] > tree.threshold[node])
+            sides = [(rows & ~above), above]
+
+            def merit(part, rows=rows, u=u, rho=rho, ridge=ridge):
+                part = part & rows
+                return fsum(u[part]) ** 2 / (fsum(rho[part]) + ridge)
+
+            best = naive.best_stump(X, merit)[0]
+            assert sum(map(merit, sides)) == pytest.approx(best, rel=1e-5)
+            waiting += [(tree.left[node], sides[0]), (tree.left[node] + 1, sides[1])]
+        H, first = moved, first + tree.n_vectors
+    assert model.n_iter_ == 4 and len(seen) > 1
+    np.testing.assert_allclose(model.train_loss_[:4], losses, rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_aoso_logitboost_of_two_classes_is_logitboost(seed):
+    """The log-odds move by sum (y - p) / sum p (1 - p) of the side, as for the working response of Friedman et al."""
+    X, y, w = problem(seed)
+    y = (y > 0).astype(int)
+    model = AOSOLogitBoostClassifier(n_estimators=5, max_depth=1, learning_rate=1.0, smoothing=0.0)
+    odds = np.zeros(60)
+    for scores in model.fit(X, y, sample_weight=w).staged_decision_function(X):
+        p = 1 / (1 + np.exp(-odds))
+        v = w * p * (1 - p)
+
+        def merit(rows, p=p, v=v):
+            return fsum(w[rows] * (y[rows] - p[rows])) ** 2 / fsum(v[rows])
+
+        above = naive.best_stump(X, merit)[3]
+        for side in (above, ~above):
+            odds[side] += fsum(w[side] * (y[side] - p[side])) / fsum(v[side])
+        np.testing.assert_allclose(scores, odds, rtol=1e-6, atol=1e-8)
+
+
 # -- all ---------------------------------------------------------------------------------------------------------------
 KINDS = [
+    AOSOLogitBoostClassifier(n_estimators=10, learning_rate=0.5, max_features=0.5, n_jobs=2),
     GentleBoostClassifier(n_estimators=4, variant="margin", max_depth=2),
     AdaBoostECCClassifier(n_estimators=5, max_depth=2, n_jobs=2),
     BAdaCostClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
@@ -392,7 +455,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier])
+@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier])
 def test_costs_are_learnt(kind):
     """Two features of wine tell too little: the class whose mistakes are dear is missed less often."""
     X, y = load_wine(return_X_y=True)

@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_score
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
     LocalizedSimilaritiesClassifier,
@@ -41,6 +42,7 @@ MODELS = {
     "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
     "multiboost": MultiBoostClassifier(n_estimators=10),
     "adaboost-ecc": AdaBoostECCClassifier(n_estimators=20, random_state=0),
+    "aoso-logitboost": AOSOLogitBoostClassifier(n_estimators=20),
     "badacost": BAdaCostClassifier(n_estimators=20),
     "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
     "gentleboost": GentleBoostClassifier(n_estimators=20),

@@ -17,6 +17,7 @@ from sklearn.model_selection import PredefinedSplit
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     CostMatrix,
     GentleBoostClassifier,
@@ -54,6 +55,7 @@ MAKERS = {
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
     "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
+    "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
             n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k

@@ -31,6 +31,7 @@ event.register("numba:compile", Compiled())
 import minrisk
 from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier
 from minrisk.algorithms import AdaBoostECCClassifier
+from minrisk.algorithms import AOSOLogitBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
@@ -91,7 +92,7 @@ for loss in ("exponential", "logistic"):
             model.fit(X, y).predict(X)
             model.fit(X[:500], y[:500], cost=each[:500])
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
-for algorithm in (AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
     for options in (dict(), dict(max_depth=2, subsample=0.5, max_features=0.5)):
         model = algorithm(cost, n_estimators=3, random_state=0, **options)
         model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
@@ -128,6 +129,7 @@ with tempfile.TemporaryDirectory() as folder:
         "stagewise": lambda: StagewiseMCBoostClassifier(cost, n_estimators=2),
         "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
         "adaboost-ecc": lambda: AdaBoostECCClassifier(cost, n_estimators=2),
+        "aoso-logitboost": lambda: AOSOLogitBoostClassifier(cost, n_estimators=2),
         "badacost": lambda: BAdaCostClassifier(cost, n_estimators=2),
         "adaboost mh": lambda: AdaBoostMHClassifier(cost, n_estimators=2),
         "gentleboost": lambda: GentleBoostClassifier(cost, n_estimators=2),

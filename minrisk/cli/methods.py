@@ -17,6 +17,7 @@ ESTIMATORS = {  # by the method that the command line names; the first is the de
     "stagewise": "StagewiseMCBoostClassifier", "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
     "badacost": "BAdaCostClassifier", "adaboost-mh": "AdaBoostMHClassifier", "gentleboost": "GentleBoostClassifier",
     "adaboost-ecc": "AdaBoostECCClassifier",
+    "aoso-logitboost": "AOSOLogitBoostClassifier",
 }  # fmt: skip
 
 
@@ -70,19 +71,22 @@ METHOD_OPTIONS = (
                       "multiboost, large-margin boosting by Paisitkriangkrai et al.; mcboost, guess-averse boosting by "
                       "Beijbom et al.; badacost, AdaBoost with a cost matrix by Fernandez-Baldera et al.; to compare "
                       "with: adaboost-mh by Schapire and Singer, gentleboost by Friedman et al., "
-                      "adaboost-ecc by Guruswami and Sahai."),
+                      "adaboost-ecc by Guruswami and Sahai, "
+                      "aoso-logitboost by Sun et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
                  defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
                            "mcboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200,
-                           "adaboost-ecc": 200},
+                           "adaboost-ecc": 200,
+                           "aoso-logitboost": 200},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
                  defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3, "badacost": 3,
-                           "adaboost-mh": 1, "gentleboost": 1, "adaboost-ecc": 1},
+                           "adaboost-mh": 1, "gentleboost": 1, "adaboost-ecc": 1, "aoso-logitboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
                  defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0,
-                           "badacost": 1.0, "adaboost-mh": 1.0, "gentleboost": 1.0, "adaboost-ecc": 1.0},
+                           "badacost": 1.0, "adaboost-mh": 1.0, "gentleboost": 1.0, "adaboost-ecc": 1.0,
+                           "aoso-logitboost": 0.1},
                  help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
@@ -127,7 +131,8 @@ METHOD_OPTIONS = (
                  help="Compare a training point with about so many of the nearest others, in place of all."),
     click.option("--early-stopping", cls=MethodOption, is_flag=True,
                  defaults={"rebel": False, "similarities": False, "stagewise": False, "mcboost": False,
-                           "badacost": False, "adaboost-mh": False, "gentleboost": False, "adaboost-ecc": False},
+                           "badacost": False, "adaboost-mh": False, "gentleboost": False, "adaboost-ecc": False,
+                           "aoso-logitboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

@@ -159,6 +159,7 @@ FACTS = {
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
             "MultiBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
             "AdaBoostECCClassifier",
+            "AOSOLogitBoostClassifier",
         )
     },
 }  # fmt: skip

@@ -135,6 +135,7 @@ HELD_BY = {
     "AdaBoostMHClassifier": HELD | CURVES,
     "GentleBoostClassifier": HELD | CURVES,
     "AdaBoostECCClassifier": HELD | CURVES,
+    "AOSOLogitBoostClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -143,6 +144,7 @@ OTHER_LINKS = {
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
     "BAdaCostClassifier": ("softmax",),
+    "AOSOLogitBoostClassifier": ("softmax",),
     "AdaBoostECCClassifier": ("softmax2",),
     "AdaBoostMHClassifier": ("sigmoid2",),
     "GentleBoostClassifier": ("sigmoid2", "softmax"),

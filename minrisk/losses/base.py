@@ -13,6 +13,7 @@ from minrisk.model.links import Link
 from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.base import JOINT as JOINT
 from minrisk.rows.base import SEPARABLE as SEPARABLE
+from minrisk.rows.base import SOFTMAX_EDGES as SOFTMAX_EDGES
 from minrisk.rows.base import Gradients, JointRowLoss, SeparableRowLoss
 from minrisk.rows.costs import RowCosts
 

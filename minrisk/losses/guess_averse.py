@@ -28,7 +28,7 @@ import numpy as np
 from minrisk._kernels import grouped, loss_lines
 from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import NamedDifferences
+from minrisk.losses.base import SOFTMAX_EDGES, NamedDifferences
 from minrisk.model.links import Link
 from minrisk.rows.base import Groups
 from minrisk.rows.costs import SAME_RISK, RowCosts
@@ -53,6 +53,11 @@ class GuessAverseLoss(NamedDifferences):
     KINDS: ClassVar[tuple[str, ...]] = ("gel", "gll")
 
     kind: str
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return super().traits | {SOFTMAX_EDGES} if self.kind == "gll" else super().traits
 
     def unit(self, costs: RowCosts) -> float:
         """That of the costs for GEL; GLL is no multiple of the costs."""

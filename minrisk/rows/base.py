@@ -82,6 +82,14 @@ class GrownTree(NamedTuple):
     depth: int
 
 
+class PairedLeaves(NamedTuple):
+    """Of each leaf the classes (r, s) whose scores move against each other, and sums along e_r - e_s over its rows."""
+
+    pairs: IntArray  # (L, 2)
+    edge: FloatArray  # (L,) minus the slope
+    mass: FloatArray  # (L,) the curvature
+
+
 class RoundRule(NamedTuple):
     """A round of the loss "gll", with a sketched vector tree whose leaves take a Newton step."""
 
@@ -111,6 +119,8 @@ WholeRounds = Callable[[Totals, Sequence[int]], list[WholeRound]]  # of the tota
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 JOINT = "joint"  # a loss of all scores of a row together: its value belongs to rows, not to outputs
+
+SOFTMAX_EDGES = "softmax edges"  # a joint loss whose edges are 1 at the true class less probabilities
 
 DIRECTED_ROWS = "directed rows"  # traits of rows, each with a protocol below
 SIMILAR_ROWS = "similar rows"
@@ -321,6 +331,16 @@ class Rows(Protocol):
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass summed over the bag's rows of each leaf of the grown tree, (L, D) each."""
+
+    def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray) -> GrownTree:
+        """Grow a tree each of whose nodes looks at its own pair of classes, by the loss with the trait `SOFTMAX_EDGES`.
+
+        A node's pair is the class of the largest edge and the one against which a Newton step lowers the loss most;
+        the node is split where edge^2 / (mass + ridge) along the pair gains most.
+        """
+
+    def paired_leaves(self) -> PairedLeaves:
+        """Pairs and sums of the leaves of the tree that `grow_pairs` has grown."""
 
     def respond(self, tree: TreeLike) -> None:
         """Fill the response column with the value, and the leaf column with the vector, of each row's leaf."""

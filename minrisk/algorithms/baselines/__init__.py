@@ -2,6 +2,7 @@
 
 from minrisk.algorithms.baselines.adaboost_ecc import AdaBoostECCClassifier as AdaBoostECCClassifier
 from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier as AdaBoostMHClassifier
+from minrisk.algorithms.baselines.aoso_logitboost import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
 
-BASELINES = (AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier)
+BASELINES = (AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier)
