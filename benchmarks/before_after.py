@@ -91,6 +91,7 @@ def problems() -> dict[str, Callable[[], Any]]:
     flagship: dict[str, Any] = {"random_state": 0, "n_estimators": 40}
     many = blobs(1500, 8, 7, seed=6)
     newer: dict[str, dict[str, Any]] = {  # of which commits from before know nothing
+        "GradBoostClassifier": {"n_estimators": 15},
         "AOSOLogitBoostClassifier": {"n_estimators": 15},
         "AdaBoostECCClassifier": {"n_estimators": 15, "random_state": 0},
         "BAdaCostClassifier": {"cost": COSTS, "n_estimators": 15},

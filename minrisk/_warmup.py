@@ -146,11 +146,12 @@ def _baselines() -> None:
         AOSOLogitBoostClassifier,
         BAdaCostClassifier,
         GentleBoostClassifier,
+        GradBoostClassifier,
     )
 
     algorithms = (
         BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier,
-        AOSOLogitBoostClassifier,
+        AOSOLogitBoostClassifier, GradBoostClassifier,
     )  # fmt: skip
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))

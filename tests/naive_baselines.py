@@ -191,3 +191,4 @@ def aoso_node(p, y, w, rows, ridge):
     falls = [-1.0 if s == r else (G[r] - G[s]) ** 2 / (fsum(curvature(s)[rows]) + ridge) for s in range(K)]
     s = int(np.argmax(falls))
     return r, s, w * (edge[:, r] - edge[:, s]), curvature(s)
+

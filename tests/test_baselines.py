@@ -16,6 +16,7 @@ from minrisk import (
     AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
+    GradBoostClassifier,
     REBELClassifier,
 )
 from minrisk.algorithms.badacost import starred
@@ -439,8 +440,90 @@ def test_aoso_logitboost_of_two_classes_is_logitboost(seed):
         np.testing.assert_allclose(scores, odds, rtol=1e-6, atol=1e-8)
 
 
+# -- GradBoost ---------------------------------------------------------------------------------------------------------
+def gradients(X, y, w, cost, H, responses):
+    """Slopes of the summed loss along each response, (T, K)."""
+    p = naive.softmax_with_costs(cost, y, H)
+    edge = w[:, None] * ((y[:, None] == np.arange(p.shape[1])) - p)
+    return np.array([[-fsum(f * edge[:, k]) for k in range(p.shape[1])] for f in responses])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_gradboost_equals_its_twin(cost, seed):
+    """The stump of the longest slopes, its step under the bound, and the step of all earlier ones together."""
+    X, y, w = problem(seed)
+    nu, D, W = 0.02, cost.shape[1], fsum(w)
+    model = GradBoostClassifier(cost, nu=nu, n_estimators=8).fit(X, y, sample_weight=w)
+    every = {(j, t): np.where(above, 1.0, -1.0) for j, t, above in naive.stumps(X)}
+    responses, V, H = [], np.zeros((0, D)), np.zeros((60, D))
+    objectives, losses = [], []
+
+    def shrink(v, g, c):
+        u = v - g / c
+        return max(0.0, 1 - nu * W / (c * np.linalg.norm(u))) * u
+
+    for round_ in range(9):
+        p = naive.softmax_with_costs(cost, y, H)
+        losses.append(-fsum(w * np.log(p[np.arange(60), y])) / W)
+        objectives.append(losses[-1] + nu * fsum(np.linalg.norm(v) for v in V))
+        if round_ == 8:
+            break
+        lengths = {s: np.linalg.norm(gradients(X, y, w, cost, H, [f])[0]) for s, f in every.items()}
+        tree = model.model_.learners[round_]
+        best = max(lengths.values())
+        f = np.where(X[:, tree.feature[0]] > tree.threshold[0], 1.0, -1.0)
+        f *= tree.value[2]
+        assert np.linalg.norm(gradients(X, y, w, cost, H, [f])[0]) == pytest.approx(best, rel=1e-9)
+        assert best > nu * W
+        responses.append(f)
+        V = np.vstack([V, np.zeros(D)])
+        same = next(i for i, other in enumerate(responses) if abs(other @ f) == 60)
+        slope = gradients(X, y, w, cost, H, [responses[same]])[0]
+        V[same] = shrink(V[same], slope, W / 2)
+        H = np.array(responses).T @ V
+        T = len(responses) - 1
+        slopes = gradients(X, y, w, cost, H, responses)
+        alive = [i for i in range(T) if V[i].any()]
+        V[alive] = [shrink(V[i], slopes[i], len(alive) * W / 2) for i in alive] or np.zeros((0, D))
+        H = np.array(responses).T @ V
+    np.testing.assert_allclose(model.model_.vectors, V, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
+    assert np.all(np.diff(objectives) < 0)
+
+
+def test_gradboost_ends_at_the_minimum_of_its_objective():
+    """Two features of few values: there the slopes of a vector that is not 0 are nu against it, of others no longer."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (80, 2)).astype(float), rng.integers(0, 3, 80)
+    y = np.where(rng.random(80) < 0.6, X[:, 0].astype(int), y)
+    nu, w = 0.02, np.ones(80)
+    model = GradBoostClassifier(nu=nu, n_estimators=3000, tol=1e-9).fit(X, y)
+    assert model.n_iter_ < 3000
+    H = model.decision_function(X)
+    totals = {}
+    first = 0
+    for tree in model.model_.learners:
+        key = tree.feature[0], tree.threshold[0]
+        totals[key] = totals.get(key, 0.0) + tree.value[2] * model.model_.vectors[first]
+        first += tree.n_vectors
+    for j, t, above in naive.stumps(X):
+        slope = gradients(X, y, w, ZERO_ONE, H, [np.where(above, 1.0, -1.0)])[0] / 80
+        own = totals.get((j, t), np.zeros(3))
+        if np.linalg.norm(own) > 1e-3:
+            np.testing.assert_allclose(slope, -nu * own / np.linalg.norm(own), atol=1e-3)
+        else:
+            assert np.linalg.norm(slope) <= nu * (1 + 1e-3)
+
+
+def test_gradboost_with_a_dear_penalty_learns_nothing():
+    X, y, _ = problem(0)
+    assert GradBoostClassifier(nu=10.0).fit(X, y).n_iter_ == 0
+
+
 # -- all ---------------------------------------------------------------------------------------------------------------
 KINDS = [
+    GradBoostClassifier(n_estimators=30, max_features=0.5, n_jobs=2),
     AOSOLogitBoostClassifier(n_estimators=10, learning_rate=0.5, max_features=0.5, n_jobs=2),
     GentleBoostClassifier(n_estimators=4, variant="margin", max_depth=2),
     AdaBoostECCClassifier(n_estimators=5, max_depth=2, n_jobs=2),

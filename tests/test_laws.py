@@ -21,6 +21,7 @@ from minrisk import (
     BAdaCostClassifier,
     CostMatrix,
     GentleBoostClassifier,
+    GradBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
@@ -56,6 +57,7 @@ MAKERS = {
     "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
     "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
+    "gradboost": lambda **k: GradBoostClassifier(**FEW, **k),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
             n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k

@@ -32,6 +32,7 @@ import minrisk
 from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier
 from minrisk.algorithms import AdaBoostECCClassifier
 from minrisk.algorithms import AOSOLogitBoostClassifier
+from minrisk.algorithms import GradBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
@@ -92,7 +93,7 @@ for loss in ("exponential", "logistic"):
             model.fit(X, y).predict(X)
             model.fit(X[:500], y[:500], cost=each[:500])
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
-for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+for algorithm in (GradBoostClassifier, AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
     for options in (dict(), dict(max_depth=2, subsample=0.5, max_features=0.5)):
         model = algorithm(cost, n_estimators=3, random_state=0, **options)
         model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
@@ -130,6 +131,7 @@ with tempfile.TemporaryDirectory() as folder:
         "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
         "adaboost-ecc": lambda: AdaBoostECCClassifier(cost, n_estimators=2),
         "aoso-logitboost": lambda: AOSOLogitBoostClassifier(cost, n_estimators=2),
+        "gradboost": lambda: GradBoostClassifier(cost, n_estimators=2),
         "badacost": lambda: BAdaCostClassifier(cost, n_estimators=2),
         "adaboost mh": lambda: AdaBoostMHClassifier(cost, n_estimators=2),
         "gentleboost": lambda: GentleBoostClassifier(cost, n_estimators=2),
@@ -145,7 +147,7 @@ with tempfile.TemporaryDirectory() as folder:
         for weight_ in (np.ones(300, dtype=np.float32), y_small + 1, (y_small + 1).tolist()):
             new().fit(small, y_small, sample_weight=weight_)
         new().fit(small, y_small.astype(np.uint8))
-        if name not in ("similarities",):
+        if name not in ("similarities", "badacost"):
             for form in (each[:300], np.asfortranarray(each[:300]), each[:300].astype(np.float32)):
                 new().set_params(cost=None).fit(small, y_small, cost=form)
         model = new().fit(small, y_small)

@@ -6,6 +6,7 @@ from minrisk.algorithms.baselines import AdaBoostECCClassifier as AdaBoostECCCla
 from minrisk.algorithms.baselines import AdaBoostMHClassifier as AdaBoostMHClassifier
 from minrisk.algorithms.baselines import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines import GentleBoostClassifier as GentleBoostClassifier
+from minrisk.algorithms.baselines import GradBoostClassifier as GradBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier

@@ -18,6 +18,7 @@ ESTIMATORS = {  # by the method that the command line names; the first is the de
     "badacost": "BAdaCostClassifier", "adaboost-mh": "AdaBoostMHClassifier", "gentleboost": "GentleBoostClassifier",
     "adaboost-ecc": "AdaBoostECCClassifier",
     "aoso-logitboost": "AOSOLogitBoostClassifier",
+    "gradboost": "GradBoostClassifier",
 }  # fmt: skip
 
 
@@ -72,12 +73,14 @@ METHOD_OPTIONS = (
                       "Beijbom et al.; badacost, AdaBoost with a cost matrix by Fernandez-Baldera et al.; to compare "
                       "with: adaboost-mh by Schapire and Singer, gentleboost by Friedman et al., "
                       "adaboost-ecc by Guruswami and Sahai, "
-                      "aoso-logitboost by Sun et al."),
+                      "aoso-logitboost by Sun et al., "
+                      "gradboost by Duchi and Singer."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
                  defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
                            "mcboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200,
                            "adaboost-ecc": 200,
-                           "aoso-logitboost": 200},
+                           "aoso-logitboost": 200,
+                           "gradboost": 200},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
                  defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3, "badacost": 3,

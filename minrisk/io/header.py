@@ -160,6 +160,7 @@ FACTS = {
             "MultiBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
             "AdaBoostECCClassifier",
             "AOSOLogitBoostClassifier",
+            "GradBoostClassifier",
         )
     },
 }  # fmt: skip

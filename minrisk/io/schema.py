@@ -136,6 +136,7 @@ HELD_BY = {
     "GentleBoostClassifier": HELD | CURVES,
     "AdaBoostECCClassifier": HELD | CURVES,
     "AOSOLogitBoostClassifier": HELD | CURVES,
+    "GradBoostClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -144,6 +145,7 @@ OTHER_LINKS = {
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
     "BAdaCostClassifier": ("softmax",),
+    "GradBoostClassifier": ("softmax",),
     "AOSOLogitBoostClassifier": ("softmax",),
     "AdaBoostECCClassifier": ("softmax2",),
     "AdaBoostMHClassifier": ("sigmoid2",),

@@ -4,5 +4,9 @@ from minrisk.algorithms.baselines.adaboost_ecc import AdaBoostECCClassifier as A
 from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier as AdaBoostMHClassifier
 from minrisk.algorithms.baselines.aoso_logitboost import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
+from minrisk.algorithms.baselines.gradboost import GradBoostClassifier as GradBoostClassifier
 
-BASELINES = (AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier)
+BASELINES = (
+    AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier,
+    GradBoostClassifier,
+)  # fmt: skip
