@@ -66,6 +66,7 @@ MAKERS = {
     },
 }
 NAMES = sorted(MAKERS)
+CORRECTIVE = ("gradboost", "multiboost")  # change earlier rounds: no early stopping, no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
 VOTES = ("adaboost mh sign",)  # of -1 and +1
@@ -527,7 +528,7 @@ def test_nothing_to_learn_gives_the_cheapest_constant(name, features):
         assert paid == pytest.approx(least) or (features == "random" and paid <= least)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(("min risk", "multiboost"))])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(("min risk", *CORRECTIVE))])
 def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name):
     rng = np.random.default_rng(1)
     y = rng.choice(3, 120, p=[0.1, 0.8, 0.1])
@@ -540,7 +541,7 @@ def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name)
     np.testing.assert_array_equal(again.decision_function(X), fresh.decision_function(X))
 
 
-@law([name for name in NAMES if not name.startswith(("min risk", "multiboost"))])
+@law([name for name in NAMES if not name.startswith(("min risk", *CORRECTIVE))])
 def test_going_on_after_early_stopping_is_one_long_fit(name, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, 80)
@@ -569,7 +570,7 @@ def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
         assert np.all(model.predict(X) == 0) and np.isfinite(model.decision_function(X)).all()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("multiboost")])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(CORRECTIVE)])
 @pytest.mark.parametrize("rate", [100.0, 1000.0, 1e300])
 def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
     _, X, y, cost = problem(3)
