@@ -93,7 +93,7 @@ for loss in ("exponential", "logistic"):
             model.fit(X, y).predict(X)
             model.fit(X[:500], y[:500], cost=each[:500])
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
-for algorithm in (GradBoostClassifier, AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
     for options in (dict(), dict(max_depth=2, subsample=0.5, max_features=0.5)):
         model = algorithm(cost, n_estimators=3, random_state=0, **options)
         model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
@@ -101,6 +101,11 @@ for algorithm in (GradBoostClassifier, AOSOLogitBoostClassifier, AdaBoostECCClas
         if algorithm is not BAdaCostClassifier:
             model.fit(X[:500], y[:500], cost=each[:500])
 AdaBoostMHClassifier(response="sign", n_estimators=3).fit(X, y)
+for options in (dict(), dict(max_features=0.5)):
+    model = GradBoostClassifier(cost, n_estimators=3, random_state=0, **options)
+    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+    model.fit(X, y).predict(X)
+    model.fit(X[:500], y[:500], cost=each[:500])
 GentleBoostClassifier(variant="margin", n_estimators=3).fit(X, y).predict_proba(X)
 # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]

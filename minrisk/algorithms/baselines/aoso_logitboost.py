@@ -14,8 +14,8 @@ node gain g^2 / h, split gain   gain ``NEWTON``               `minrisk._kernels.
 node value (+t, -t)             ``PairedNewton``              `minrisk.learners.paired`
 ==============================  ============================  =========================================
 
-The pair of a node is chosen in time by K: r with the largest edge, then s by the fall of the second order. All pairs
-would take K^2. Deviations: curvatures get a share of the mean of all rows, without which a node of few rows that are
+The pair of a node is chosen in time by K: r with the largest edge, then s by the fall of the second order. To try all
+pairs would take K^2. Which of these the paper's experiments do is open here. Deviations: curvatures get a share of the mean of all rows, without which a node of few rows that are
 decided surely and wrongly gains any amount; no step is above 4; costs may enter the loss.
 """
 
@@ -50,10 +50,9 @@ class AOSOLogitBoostClassifier(BaselineClassifier):
     n_estimators : int, default=200
         Largest number of rounds.
     learning_rate : float, default=0.1
-        Factor on every t, the paper's shrinkage.
+        Factor on every t: shrinkage, as is usual for LogitBoost.
     max_depth : int, default=3
-        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps. The paper's
-        trees have 20 leaves.
+        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps.
     binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, warm_start, \
 n_jobs, random_state, verbose
         As in `REBELClassifier`.
