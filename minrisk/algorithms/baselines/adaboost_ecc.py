@@ -15,9 +15,9 @@ alpha, -beta                    ``ColourStep``                `minrisk.learners.
 sum g mu, halved                ``scores``                    rows
 ==============================  ============================  =========================================
 
-Left open by the paper: the colours, here a random half of the classes, anew in each round ("random-half", which does
-better than the largest cut, since that is harder to learn); and the learners, here trees, of whose leaves each has its
-own g. A stump has two, the paper's alpha and -beta. Deviation: g is smoothed.
+Left open by the paper: the colours, here a random half of the classes, anew in each round ("random-half", with
+which the paper of stage-wise MCBoost compares: the largest cut is said to be harder to learn); and the learners, here
+trees, of whose leaves each has its own g. A stump has two, the paper's alpha and -beta. Deviation: g is smoothed.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ node value (+t, -t)             ``PairedNewton``              `minrisk.learners.
 ==============================  ============================  =========================================
 
 The pair of a node is chosen in time by K: r with the largest edge, then s by the fall of the second order. To try all
-pairs would take K^2. Which of these the paper's experiments do is open here. Deviations: curvatures get a share of the mean of all rows, without which a node of few rows that are
-decided surely and wrongly gains any amount; no step is above 4; costs may enter the loss.
+pairs would take K^2. Deviations: curvatures get a share of the mean of all rows, without which a node of few rows that
+are decided surely and wrongly gains any amount; no step is above 4; costs may enter the loss.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ J. Friedman, T. Hastie and R. Tibshirani, "Additive logistic regression: a stati
 Statistics 2000, Algorithm 4, of two classes. Of more there are two:
 
 - "labels": A. Torralba, K. P. Murphy and W. T. Freeman, "Sharing visual features for multiclass and multiview object
-  detection", PAMI 2007, Sec. 3;
+  detection", PAMI 2007;
 - "margin": H. Zou, J. Zhu and T. Hastie, "New multicategory boosting algorithms based on multicategory
-  Fisher-consistent losses", Annals of Applied Statistics 2008, Sec. 4, which PIBoost's paper compares with.
+  Fisher-consistent losses", Annals of Applied Statistics 2008, which PIBoost's paper compares with.
 
 ==============================  ============================  =========================================
 papers                          here                          where
