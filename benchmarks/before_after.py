@@ -90,8 +90,11 @@ def problems() -> dict[str, Callable[[], Any]]:
 
     flagship: dict[str, Any] = {"random_state": 0, "n_estimators": 40}
     many = blobs(1500, 8, 7, seed=6)
-    newer = {  # of which commits from before know nothing
+    newer: dict[str, dict[str, Any]] = {  # of which commits from before know nothing
         "PIBoostClassifier": {"cost": COSTS, "n_estimators": 10, "draw": 0.3, "random_state": 0},
+        "GradBoostClassifier": {"n_estimators": 15},
+        "AOSOLogitBoostClassifier": {"n_estimators": 15},
+        "AdaBoostECCClassifier": {"n_estimators": 15, "random_state": 0},
         "BAdaCostClassifier": {"cost": COSTS, "n_estimators": 15},
         "AdaBoostMHClassifier": {"n_estimators": 15},
         "GentleBoostClassifier": {"n_estimators": 15, "max_depth": 2},

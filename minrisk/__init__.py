@@ -9,9 +9,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
+    from minrisk.algorithms import AdaBoostECCClassifier as AdaBoostECCClassifier
     from minrisk.algorithms import AdaBoostMHClassifier as AdaBoostMHClassifier
+    from minrisk.algorithms import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
     from minrisk.algorithms import BAdaCostClassifier as BAdaCostClassifier
     from minrisk.algorithms import GentleBoostClassifier as GentleBoostClassifier
+    from minrisk.algorithms import GradBoostClassifier as GradBoostClassifier
     from minrisk.algorithms import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
     from minrisk.algorithms import MCBoostClassifier as MCBoostClassifier
     from minrisk.algorithms import MinRiskClassifier as MinRiskClassifier
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 # public name -> module: imported on first use, so that `import minrisk` costs next to nothing
 _PUBLIC = {
     "ALGORITHMS": "minrisk.algorithms",
+    "GradBoostClassifier": "minrisk.algorithms",
+    "AOSOLogitBoostClassifier": "minrisk.algorithms",
+    "AdaBoostECCClassifier": "minrisk.algorithms",
     "AdaBoostMHClassifier": "minrisk.algorithms",
     "BAdaCostClassifier": "minrisk.algorithms",
     "GentleBoostClassifier": "minrisk.algorithms",

@@ -6,5 +6,6 @@ ESTIMATORS = {  # class by the method that the command line names; the first is 
     "minrisk": "MinRiskClassifier", "rebel": "REBELClassifier", "similarities": "LocalizedSimilaritiesClassifier",
     "stagewise": "StagewiseMCBoostClassifier", "multiboost": "MultiBoostClassifier", "mcboost": "MCBoostClassifier",
     "piboost": "PIBoostClassifier", "badacost": "BAdaCostClassifier", "adaboost-mh": "AdaBoostMHClassifier",
-    "gentleboost": "GentleBoostClassifier",
+    "gentleboost": "GentleBoostClassifier", "adaboost-ecc": "AdaBoostECCClassifier",
+    "aoso-logitboost": "AOSOLogitBoostClassifier", "gradboost": "GradBoostClassifier",
 }  # fmt: skip

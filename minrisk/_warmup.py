@@ -143,17 +143,30 @@ def _pairs() -> None:
 
 
 def _baselines() -> None:
-    from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
+    from minrisk.algorithms import (
+        AdaBoostECCClassifier,
+        AdaBoostMHClassifier,
+        AOSOLogitBoostClassifier,
+        BAdaCostClassifier,
+        GentleBoostClassifier,
+        GradBoostClassifier,
+        PIBoostClassifier,
+    )
 
+    algorithms = (
+        BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier,
+        AOSOLogitBoostClassifier, GradBoostClassifier,
+    )  # fmt: skip
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
-    for algorithm in (BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+    for algorithm in algorithms:
         model = algorithm(n_estimators=2).fit(X, y)
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))
         model.set_params(warm_start=True, n_estimators=3).fit(X, y)
     for weak_learner in ("stump", "tree"):
         PIBoostClassifier(n_estimators=2, weak_learner=weak_learner, random_state=0).fit(X, y)
+    GentleBoostClassifier(n_estimators=2, variant="margin").fit(X, y)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

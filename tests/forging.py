@@ -78,9 +78,12 @@ def seeds():
 
     import minrisk
     from minrisk import (
+        AdaBoostECCClassifier,
         AdaBoostMHClassifier,
+        AOSOLogitBoostClassifier,
         BAdaCostClassifier,
         GentleBoostClassifier,
+        GradBoostClassifier,
         MCBoostClassifier,
         MinRiskClassifier,
         MultiBoostClassifier,
@@ -116,8 +119,12 @@ def seeds():
         "piboost": PIBoostClassifier(table, separators=[["setosa"], ["virginica"]], **few).fit(X, names[y]),
         "badacost": BAdaCostClassifier(table, max_depth=2, **few).fit(X, y),
         "adaboost_mh": AdaBoostMHClassifier(refer, **few).fit(X, names[y]),
+        "gentle_margin": GentleBoostClassifier(variant="margin", **few).fit(X, y),
         "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
         "multiboost_stages": MultiBoostClassifier(n_estimators=4, keep_stages=True).fit(X, y),
+        "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
+        "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
+        "gradboost": GradBoostClassifier(table, n_estimators=12).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
@@ -162,6 +169,7 @@ JUNK = (
     {"dtype": "<U100000000", "values": ["a", "b", "c"]}, {"dtype": "object", "values": ["a", True, 1.5]},
     "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
     "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
+    "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

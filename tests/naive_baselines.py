@@ -148,3 +148,47 @@ def label_sums(C, y, w, H, rows):
         np.array([fsum((down * np.exp(-H))[rows, k]) for k in range(H.shape[1])]),
         np.array([fsum((up * np.exp(H))[rows, k]) for k in range(H.shape[1])]),
     )
+
+
+# -- AdaBoost.ECC ------------------------------------------------------------------------------------------------------
+def pair_terms(C, y, w, H):
+    """Costs times e^(H_l - H_y) for every row and label, 0 at the row's own."""
+    n, K = H.shape
+    return np.array([
+        [0.0 if k == y[i] else w[i] * C[y[i]][k] * np.exp(H[i, k] - H[i, y[i]]) for k in range(K)] for i in range(n)
+    ])
+
+
+def ecc_rates(C, y, w, H, leaf, colours, smoothing):
+    """g of every leaf: half the log of the weights of its rows of colour +1 over those of colour -1."""
+    terms = pair_terms(C, y, w, H)
+    D = np.array([fsum(terms[i, colours != colours[y[i]]]) for i in range(len(y))])
+    more, rates = smoothing * fsum(D), []
+    for number in range(leaf.max() + 1):
+        up, down = (fsum(D[(leaf == number) & (colours[y] == colour)]) + more for colour in (1, -1))
+        rates.append(0.5 * np.log(up / down))
+    return np.array(rates), D
+
+
+# -- AOSO-LogitBoost ---------------------------------------------------------------------------------------------------
+def softmax_with_costs(C, y, H):
+    """p with log(1 + sum_{k != y} c_k e^(H_k - H_y)) = -log p_y."""
+    z = np.array([[1.0 if k == y[i] else C[y[i]][k] * np.exp(H[i, k] - H[i, y[i]]) for k in range(H.shape[1])]
+                  for i in range(len(y))])
+    return z / z.sum(axis=1, keepdims=True)
+
+
+def aoso_node(p, y, w, rows, ridge):
+    """The pair of a node, and u and rho of every row along it."""
+    K = p.shape[1]
+    edge = (y[:, None] == np.arange(K)) - p
+    G = [fsum(w[rows] * edge[rows, k]) for k in range(K)]
+    r = int(np.argmax(G))
+
+    def curvature(s):
+        return w * (p[:, r] * (1 - p[:, r]) + p[:, s] * (1 - p[:, s]) + 2 * p[:, r] * p[:, s])
+
+    falls = [-1.0 if s == r else (G[r] - G[s]) ** 2 / (fsum(curvature(s)[rows]) + ridge) for s in range(K)]
+    s = int(np.argmax(falls))
+    return r, s, w * (edge[:, r] - edge[:, s]), curvature(s)
+

@@ -10,8 +10,18 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from minrisk import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, REBELClassifier
+from minrisk import (
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    AOSOLogitBoostClassifier,
+    BAdaCostClassifier,
+    GentleBoostClassifier,
+    GradBoostClassifier,
+    REBELClassifier,
+)
 from minrisk.algorithms.badacost import starred
+from minrisk.losses.own_score import OwnScoreLoss
+from minrisk.rows.costs import RowCosts
 from minrisk.steps.codewords import least_of_exponentials
 from tests import naive_baselines as naive
 
@@ -266,8 +276,257 @@ def test_gentle_boost_of_two_classes_is_algorithm_4(seed):
         np.testing.assert_allclose(scores, 2 * F, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_gentle_boost_of_margins_equals_its_twin(seed):
+    """Each class's stump is the best fit to 1 / z with weights v z^2, all at the scores before the round.
+
+    Leaves have a millionth of all rows' weight more: `RegressionTrees`.
+    """
+    X, y, w = problem(seed)
+    model = GentleBoostClassifier(variant="margin", n_estimators=4).fit(X, y, sample_weight=w)
+    G, losses = np.zeros((60, 3)), [1.0]
+    learners = iter(model.model_.learners)
+    for scores in model.staged_decision_function(X):
+        f = G - G.mean(axis=1, keepdims=True)
+        v = w * np.exp(-f[np.arange(60), y])
+        for k in range(3):
+            z = np.where(y == k, 1 - 1 / 3, -1 / 3)
+            weight, target = v * z * z, 1 / z
+
+            def merit(rows, weight=weight, target=target):
+                return fsum(weight[rows] * target[rows]) ** 2 / (fsum(weight[rows]) + 1e-6 * fsum(weight))
+
+            tree = next(learners)
+            best, _, _, above = naive.best_stump(X, merit)
+            found = X[:, tree.feature[0]] > tree.threshold[0]
+            assert merit(found) + merit(~found) == pytest.approx(best, rel=1e-6)
+            for side in (found, ~found):
+                G[side, k] += fsum(weight[side] * target[side]) / (fsum(weight[side]) + 1e-6 * fsum(weight))
+        np.testing.assert_allclose(scores, G, rtol=1e-7, atol=1e-9)
+        f = G - G.mean(axis=1, keepdims=True)
+        losses.append(fsum(w * np.exp(-f[np.arange(60), y])) / fsum(w))
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-7)
+    np.testing.assert_allclose(model.predict_proba(X), np.exp(G) / np.exp(G).sum(axis=1, keepdims=True), atol=1e-7)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
+    """Edge, mass, and value, slope and curvature along a line, against five-point differences."""
+    rng = np.random.default_rng(0)
+    y, w, S, d = rng.integers(0, 4, 20).astype(np.int32), rng.uniform(0.5, 2, 20), rng.normal(size=(20, 4)), rng.normal(size=(20, 4))
+    loss, costs = OwnScoreLoss(centred), RowCosts(1 - np.eye(4), y, w, y)
+
+    def values(S):
+        return w * np.exp(-(S[np.arange(20), y] - (S.mean(axis=1) if centred else 0.0)))
+
+    def differences(direction):
+        at = [values(S + i * 1e-2 * direction) for i in (-2, -1, 0, 1, 2)]
+        first = (at[0] - 8 * at[1] + 8 * at[3] - at[4]) / 0.12
+        return at[2], first, (-at[0] + 16 * at[1] - 30 * at[2] + 16 * at[3] - at[4]) / 12e-4
+
+    edge, mass, line = np.empty((20, 4)), np.empty((20, 4)), np.empty((3, 20))
+    loss.gradients(costs.read_only(), S, 0.0, 0, 20, edge, mass)
+    for k in range(4):
+        _, first, second = differences(np.eye(4)[k])
+        np.testing.assert_allclose(edge[:, k], -first, atol=1e-6)
+        np.testing.assert_allclose(mass[:, k], second, atol=1e-6)
+    loss.along(costs.read_only(), S, np.ones(20), d, 0.0, 0.0, 0, 20, line)
+    np.testing.assert_allclose(line, differences(d), rtol=1e-4, atol=1e-5)
+
+
+# -- AdaBoost.ECC ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_adaboost_ecc_equals_its_twin(cost, seed):
+    """The colours are read off the vectors; then the numbers of the leaves and the first split are the formula's."""
+    X, y, w = problem(seed)
+    model = AdaBoostECCClassifier(cost, n_estimators=5, max_depth=2, random_state=seed).fit(X, y, sample_weight=w)
+    D = cost.shape[1]
+    H, seen = np.zeros((60, D)), set()
+    losses = [fsum(naive.pair_terms(cost, y, w, H).ravel()) / fsum(w)]
+    for tree, (leaf, vectors) in zip(model.model_.learners, rounds(model, X), strict=True):
+        sign = np.sign(vectors[np.argmax(np.abs(vectors[:, 0]))])
+        expected, weight = naive.ecc_rates(cost, y, w, H, leaf, sign, 1 / 60)
+        assert abs(sign.sum()) == D % 2  # halves
+        seen.add(tuple(sign * sign[0]))
+        np.testing.assert_allclose(vectors, 0.5 * np.outer(expected, sign), rtol=1e-6, atol=1e-9)
+        up = np.where(sign[y] > 0, weight, 0.0)
+
+        def merit(rows, up=up, weight=weight):
+            return (2 * fsum(up[rows]) - fsum(weight[rows])) ** 2 / (fsum(weight[rows]) + 1e-300)
+
+        above = X[:, tree.feature[0]] > tree.threshold[0]
+        assert merit(above) + merit(~above) == pytest.approx(naive.best_stump(X, merit)[0], rel=1e-4)
+        H += 0.5 * np.outer(expected, sign)[leaf]
+        losses.append(fsum(naive.pair_terms(cost, y, w, H).ravel()) / fsum(w))
+    assert model.n_iter_ == 5 and len(seen) > 1
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adaboost_ecc_of_two_classes_is_real_adaboost(seed):
+    """Stumps of Gini's impurity under weights e^(-y F), half the log of the odds on either side."""
+    X, y, w = problem(seed)
+    y = (y > 0).astype(int)
+    model = AdaBoostECCClassifier(n_estimators=6, smoothing=1e-3, random_state=seed).fit(X, y, sample_weight=w)
+    sign, F = 2 * y - 1, np.zeros(60)
+    for scores in model.staged_decision_function(X):
+        D = w * np.exp(-sign * F)
+        above = naive.best_stump(X, naive.gini(y, D, 2))[3]
+        more = 1e-3 * fsum(D)
+        for side in (above, ~above):
+            F[side] += 0.5 * np.log((fsum(D[side & (y == 1)]) + more) / (fsum(D[side & (y == 0)]) + more))
+        np.testing.assert_allclose(scores, F, rtol=1e-6, atol=1e-8)
+
+
+# -- AOSO-LogitBoost ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_aoso_logitboost_equals_its_twin(cost, seed):
+    """Every inner node is split best along its own pair, and every leaf steps along its own."""
+    X, y, w = problem(seed)
+    model = AOSOLogitBoostClassifier(cost, n_estimators=4, max_depth=2, learning_rate=0.5).fit(X, y, sample_weight=w)
+    w = w / w.mean()
+    H, first, losses = np.zeros((60, cost.shape[1])), 0, []
+    seen = set()
+    for tree in model.model_.learners:
+        p = naive.softmax_with_costs(cost, y, H)
+        losses.append(-fsum(w * np.log(p[np.arange(60), y])) / 60)
+        hessian = p * (1 - p)
+        ridge = 1e-3 * np.mean([fsum(w * hessian[:, k]) for k in range(H.shape[1])])
+        moved, waiting = H.copy(), [(0, np.ones(60, dtype=bool))]
+        while waiting:
+            node, rows = waiting.pop()
+            r, s, u, rho = naive.aoso_node(p, y, w, rows, ridge)
+            if tree.left[node] == node:
+                t = np.clip(fsum(u[rows]) / (fsum(rho[rows]) + ridge), -4, 4)
+                expected = 0.5 * t * (np.eye(H.shape[1])[r] - np.eye(H.shape[1])[s])
+                np.testing.assert_allclose(model.model_.vectors[first + tree.vector[node]], expected, rtol=1e-6, atol=1e-9)
+                moved[rows] += expected
+                seen.add((r, s))
+                continue
+            above = rows & (X[:, tree.feature[node]] > tree.threshold[node])
+            sides = [(rows & ~above), above]
+
+            def merit(part, rows=rows, u=u, rho=rho, ridge=ridge):
+                part = part & rows
+                return fsum(u[part]) ** 2 / (fsum(rho[part]) + ridge)
+
+            best = naive.best_stump(X, merit)[0]
+            assert sum(map(merit, sides)) == pytest.approx(best, rel=1e-5)
+            waiting += [(tree.left[node], sides[0]), (tree.left[node] + 1, sides[1])]
+        H, first = moved, first + tree.n_vectors
+    assert model.n_iter_ == 4 and len(seen) > 1
+    np.testing.assert_allclose(model.train_loss_[:4], losses, rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_aoso_logitboost_of_two_classes_is_logitboost(seed):
+    """The log-odds move by sum (y - p) / sum p (1 - p) of the side, as for the working response of Friedman et al."""
+    X, y, w = problem(seed)
+    y = (y > 0).astype(int)
+    model = AOSOLogitBoostClassifier(n_estimators=5, max_depth=1, learning_rate=1.0, smoothing=0.0)
+    odds = np.zeros(60)
+    for scores in model.fit(X, y, sample_weight=w).staged_decision_function(X):
+        p = 1 / (1 + np.exp(-odds))
+        v = w * p * (1 - p)
+
+        def merit(rows, p=p, v=v):
+            return fsum(w[rows] * (y[rows] - p[rows])) ** 2 / fsum(v[rows])
+
+        above = naive.best_stump(X, merit)[3]
+        for side in (above, ~above):
+            odds[side] += fsum(w[side] * (y[side] - p[side])) / fsum(v[side])
+        np.testing.assert_allclose(scores, odds, rtol=1e-6, atol=1e-8)
+
+
+# -- GradBoost ---------------------------------------------------------------------------------------------------------
+def gradients(X, y, w, cost, H, responses):
+    """Slopes of the summed loss along each response, (T, K)."""
+    p = naive.softmax_with_costs(cost, y, H)
+    edge = w[:, None] * ((y[:, None] == np.arange(p.shape[1])) - p)
+    return np.array([[-fsum(f * edge[:, k]) for k in range(p.shape[1])] for f in responses])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_gradboost_equals_its_twin(cost, seed):
+    """The stump of the longest slopes, its step under the bound, and the step of all earlier ones together."""
+    X, y, w = problem(seed)
+    nu, D, W = 0.02, cost.shape[1], fsum(w)
+    model = GradBoostClassifier(cost, nu=nu, n_estimators=8).fit(X, y, sample_weight=w)
+    every = {(j, t): np.where(above, 1.0, -1.0) for j, t, above in naive.stumps(X)}
+    responses, V, H = [], np.zeros((0, D)), np.zeros((60, D))
+    objectives, losses = [], []
+
+    def shrink(v, g, c):
+        u = v - g / c
+        return max(0.0, 1 - nu * W / (c * np.linalg.norm(u))) * u
+
+    for round_ in range(9):
+        p = naive.softmax_with_costs(cost, y, H)
+        losses.append(-fsum(w * np.log(p[np.arange(60), y])) / W)
+        objectives.append(losses[-1] + nu * fsum(np.linalg.norm(v) for v in V))
+        if round_ == 8:
+            break
+        lengths = {s: np.linalg.norm(gradients(X, y, w, cost, H, [f])[0]) for s, f in every.items()}
+        tree = model.model_.learners[round_]
+        best = max(lengths.values())
+        f = np.where(X[:, tree.feature[0]] > tree.threshold[0], 1.0, -1.0)
+        f *= tree.value[2]
+        assert np.linalg.norm(gradients(X, y, w, cost, H, [f])[0]) == pytest.approx(best, rel=1e-9)
+        assert best > nu * W
+        responses.append(f)
+        V = np.vstack([V, np.zeros(D)])
+        same = next(i for i, other in enumerate(responses) if abs(other @ f) == 60)
+        slope = gradients(X, y, w, cost, H, [responses[same]])[0]
+        V[same] = shrink(V[same], slope, W / 2)
+        H = np.array(responses).T @ V
+        T = len(responses) - 1
+        slopes = gradients(X, y, w, cost, H, responses)
+        alive = [i for i in range(T) if V[i].any()]
+        V[alive] = [shrink(V[i], slopes[i], len(alive) * W / 2) for i in alive] or np.zeros((0, D))
+        H = np.array(responses).T @ V
+    np.testing.assert_allclose(model.model_.vectors, V, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
+    assert np.all(np.diff(objectives) < 0)
+
+
+def test_gradboost_ends_at_the_minimum_of_its_objective():
+    """Two features of few values: there the slopes of a vector that is not 0 are nu against it, of others no longer."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (80, 2)).astype(float), rng.integers(0, 3, 80)
+    y = np.where(rng.random(80) < 0.6, X[:, 0].astype(int), y)
+    nu, w = 0.02, np.ones(80)
+    model = GradBoostClassifier(nu=nu, n_estimators=3000, tol=1e-9).fit(X, y)
+    assert model.n_iter_ < 3000
+    H = model.decision_function(X)
+    totals = {}
+    first = 0
+    for tree in model.model_.learners:
+        key = tree.feature[0], tree.threshold[0]
+        totals[key] = totals.get(key, 0.0) + tree.value[2] * model.model_.vectors[first]
+        first += tree.n_vectors
+    for j, t, above in naive.stumps(X):
+        slope = gradients(X, y, w, ZERO_ONE, H, [np.where(above, 1.0, -1.0)])[0] / 80
+        own = totals.get((j, t), np.zeros(3))
+        if np.linalg.norm(own) > 1e-3:
+            np.testing.assert_allclose(slope, -nu * own / np.linalg.norm(own), atol=1e-3)
+        else:
+            assert np.linalg.norm(slope) <= nu * (1 + 1e-3)
+
+
+def test_gradboost_with_a_dear_penalty_learns_nothing():
+    X, y, _ = problem(0)
+    assert GradBoostClassifier(nu=10.0).fit(X, y).n_iter_ == 0
+
+
 # -- all ---------------------------------------------------------------------------------------------------------------
 KINDS = [
+    GradBoostClassifier(n_estimators=30, max_features=0.5, n_jobs=2),
+    AOSOLogitBoostClassifier(n_estimators=10, learning_rate=0.5, max_features=0.5, n_jobs=2),
+    GentleBoostClassifier(n_estimators=4, variant="margin", max_depth=2),
+    AdaBoostECCClassifier(n_estimators=5, max_depth=2, n_jobs=2),
     BAdaCostClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
     AdaBoostMHClassifier(n_estimators=5, response="sign", max_depth=3),
     GentleBoostClassifier(n_estimators=5, max_depth=3, n_jobs=2),
@@ -279,12 +538,12 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier])
+@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier])
 def test_costs_are_learnt(kind):
     """Two features of wine tell too little: the class whose mistakes are dear is missed less often."""
     X, y = load_wine(return_X_y=True)
     dear = np.array([[0, 1, 1], [1, 0, 1], [30, 30, 0.0]])
-    models = [kind(cost, n_estimators=10, max_depth=1) for cost in (None, dear)]
+    models = [kind(cost, n_estimators=10, max_depth=1, random_state=0) for cost in (None, dear)]
     decided = [model.fit(X[::2, :2], y[::2]).predict(X[1::2, :2]) for model in models]
     blind, aware = (np.sum((y[1::2] == 2) & (decision != 2)) for decision in decided)
     assert aware <= blind

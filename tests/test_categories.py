@@ -14,9 +14,12 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
 from minrisk import (
+    AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
+    GradBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
@@ -41,6 +44,9 @@ MODELS = {
     "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
     "multiboost": MultiBoostClassifier(n_estimators=10),
     "piboost": PIBoostClassifier(n_estimators=20, draw=None, max_depth=3),
+    "adaboost-ecc": AdaBoostECCClassifier(n_estimators=20, random_state=0),
+    "aoso-logitboost": AOSOLogitBoostClassifier(n_estimators=20),
+    "gradboost": GradBoostClassifier(n_estimators=20),
     "badacost": BAdaCostClassifier(n_estimators=20),
     "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
     "gentleboost": GentleBoostClassifier(n_estimators=20),

@@ -51,7 +51,7 @@ def data():
 
 def quick(algorithm, cost=None, **more):
     options = {"random_state": 0, "pool": False, "cv": 2, **more} if algorithm is MinRiskClassifier else more
-    return algorithm(cost, n_estimators=5, **options)
+    return algorithm(cost, n_estimators=5, **{"random_state": 0, **options})
 
 
 # -- predictions are of the classes' own dtype ---------------------------------------------------------------------------

@@ -15,10 +15,13 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import PredefinedSplit
 
 from minrisk import (
+    AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     CostMatrix,
     GentleBoostClassifier,
+    GradBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
@@ -57,6 +60,10 @@ MAKERS = {
     "adaboost mh": lambda **k: AdaBoostMHClassifier(**FEW, **k),
     "adaboost mh sign": lambda **k: AdaBoostMHClassifier(**FEW, response="sign", max_depth=2, **k),
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
+    "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
+    "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
+    "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
+    "gradboost": lambda **k: GradBoostClassifier(**FEW, **k),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
             n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k
@@ -65,9 +72,11 @@ MAKERS = {
     },
 }
 NAMES = sorted(MAKERS)
+CORRECTIVE = ("gradboost", "multiboost")  # change earlier rounds: no early stopping, no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
 VOTES = ("adaboost mh sign",)  # of -1 and +1
+COLOURED = ("adaboost-ecc",)  # halves of the classes are drawn by their numbers
 SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 
@@ -454,12 +463,12 @@ def test_what_is_learnt_of_categories_depends_on_no_order(K, seed):
         np.testing.assert_allclose(other[:, :, at], one.reshape(len(y), 2, 3), rtol=1e-12)
 
 
-@law([name for name in NAMES if name not in (*DRAWN, *VOTES) and not name.startswith("mcboost")])
+@law([name for name in NAMES if name not in (*DRAWN, *VOTES, *COLOURED) and not name.startswith("mcboost")])
 def test_the_order_of_the_classes_changes_no_decision(name, seed):
     """But for ties, which go to the first: so costs have none here.
 
     MCBoost fits learners along the simplex's coordinates, which are not alike; `MinRiskClassifier` draws sketches. A few
-    rounds of votes leave classes whose scores are equal.
+    rounds of votes leave classes whose scores are equal. AdaBoost.ECC draws classes.
     """
     rng, X, y, _ = problem(seed)
     cost = rng.uniform(1, 10, size=(3, 3)) * (1 - np.eye(3))
@@ -525,7 +534,7 @@ def test_nothing_to_learn_gives_the_cheapest_constant(name, features):
         assert paid == pytest.approx(least) or (features == "random" and paid <= least)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(("min risk", "multiboost"))])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(("min risk", *CORRECTIVE))])
 def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name):
     rng = np.random.default_rng(1)
     y = rng.choice(3, 120, p=[0.1, 0.8, 0.1])
@@ -538,7 +547,7 @@ def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name)
     np.testing.assert_array_equal(again.decision_function(X), fresh.decision_function(X))
 
 
-@law([name for name in NAMES if not name.startswith(("min risk", "multiboost"))])
+@law([name for name in NAMES if not name.startswith(("min risk", *CORRECTIVE))])
 def test_going_on_after_early_stopping_is_one_long_fit(name, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, 80)
@@ -567,7 +576,7 @@ def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
         assert np.all(model.predict(X) == 0) and np.isfinite(model.decision_function(X)).all()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("multiboost")])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(CORRECTIVE)])
 @pytest.mark.parametrize("rate", [100.0, 1000.0, 1e300])
 def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
     _, X, y, cost = problem(3)

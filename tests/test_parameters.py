@@ -16,6 +16,8 @@ from minrisk import (
     ALGORITHMS,
     AdaBoostMHClassifier,
     BAdaCostClassifier,
+    GentleBoostClassifier,
+    GradBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
@@ -34,6 +36,7 @@ from minrisk.rows.base import GrowthRule
 from minrisk.validation import Depth, Features, Flag, Folds, Number, Seed, Threads, Verbosity, n_drawn, share_of
 
 WARM = [algorithm for algorithm in ALGORITHMS if algorithm is not MinRiskClassifier]
+CORRECTIVE = (MultiBoostClassifier, GradBoostClassifier)  # which change earlier rounds: no early stopping
 NO_LIMIT = [2**31 - 1, sys.maxsize, np.uint64(2**64 - 1), 10**400]
 NEEDS = {  # what a parameter needs to matter
     "n_iter_no_change": {"early_stopping": True},
@@ -209,8 +212,8 @@ def test_no_limit_may_be_any_large_number(wine, algorithm, name, tmp_path):
         parameters["weak_learner"] = "tree"
     if name == "n_estimators" and "early_stopping" in algorithm().get_params():
         parameters["early_stopping"] = True  # else it goes on while the loss falls, as it was told to
-    if name == "n_estimators" and algorithm is MultiBoostClassifier:
-        parameters["nu"] = 0.1
+    if name == "n_estimators" and algorithm in CORRECTIVE:
+        parameters["nu"] = 0.1 if algorithm is MultiBoostClassifier else 10.0
     found = []
     for value in NO_LIMIT:
         model = small(algorithm, **{**parameters, name: value}).fit(X, y)
@@ -373,7 +376,8 @@ OTHER = {"binning": "uniform", "max_bins": 17}
 
 @pytest.mark.parametrize(("algorithm", "changed"), [
     *[(algorithm, {name: value}) for algorithm in WARM for name, value in OTHER.items() if name in algorithm._rules],
-    *[(algorithm, {"early_stopping": True}) for algorithm in WARM], (MultiBoostClassifier, {"keep_stages": True}),
+    *[(algorithm, {"early_stopping": True}) for algorithm in WARM if "early_stopping" in algorithm._rules],
+    (MultiBoostClassifier, {"keep_stages": True}),
     (REBELClassifier, {"loss": "logistic"}), (LocalizedSimilaritiesClassifier, {"loss": "logistic"}),
     (LocalizedSimilaritiesClassifier, {"response": "sign"}), (LocalizedSimilaritiesClassifier, {"scaling": "robust"}),
     (LocalizedSimilaritiesClassifier, {"offset": "paper"}), (LocalizedSimilaritiesClassifier, {"fit_intercept": False}),
@@ -383,7 +387,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
     (MCBoostClassifier, {"gamma": "log"}), (MCBoostClassifier, {"phi": "squared"}),
     (MCBoostClassifier, {"weak_learner": "tree"}), (StagewiseMCBoostClassifier, {"loss": "logistic"}),
     (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
-    (AdaBoostMHClassifier, {"response": "sign"}),
+    (AdaBoostMHClassifier, {"response": "sign"}), (GentleBoostClassifier, {"variant": "margin"}),
 ])  # fmt: skip
 @pytest.mark.parametrize("loaded", [False, True])
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):

@@ -30,6 +30,9 @@ class Compiled(event.Listener):
 event.register("numba:compile", Compiled())
 import minrisk
 from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
+from minrisk.algorithms import AdaBoostECCClassifier
+from minrisk.algorithms import AOSOLogitBoostClassifier
+from minrisk.algorithms import GradBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
@@ -95,12 +98,12 @@ for loss in ("exponential", "logistic"):
             model.fit(X[:500], y[:500], cost=each[:500])
     MultiBoostClassifier(loss=loss, penalty="constraint", early_stopping=True, n_estimators=3).fit(X, y)
     StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
-for options in (dict(), dict(weak_learner="stump"), dict(draw=None, max_depth=2), dict(subsample=0.5, max_features=0.5)):
+for options in (dict(), dict(weak_learner="stump"), dict(draw=0.5, max_depth=2), dict(subsample=0.5, max_features=0.5)):
     model = PIBoostClassifier(cost, n_estimators=3, random_state=0, **options)
     model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
     model.fit(X, y).predict(X)
     model.fit(X[:500], y[:500], cost=each[:500])
-for algorithm in (BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
     for options in (dict(), dict(max_depth=2, subsample=0.5, max_features=0.5)):
         model = algorithm(cost, n_estimators=3, random_state=0, **options)
         model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
@@ -108,6 +111,12 @@ for algorithm in (BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifie
         if algorithm is not BAdaCostClassifier:
             model.fit(X[:500], y[:500], cost=each[:500])
 AdaBoostMHClassifier(response="sign", n_estimators=3).fit(X, y)
+for options in (dict(), dict(max_features=0.5)):
+    model = GradBoostClassifier(cost, n_estimators=3, random_state=0, **options)
+    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+    model.fit(X, y).predict(X)
+    model.fit(X[:500], y[:500], cost=each[:500])
+GentleBoostClassifier(variant="margin", n_estimators=3).fit(X, y).predict_proba(X)
 # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]
 with tempfile.TemporaryDirectory() as folder:
@@ -136,6 +145,9 @@ with tempfile.TemporaryDirectory() as folder:
         "stagewise": lambda: StagewiseMCBoostClassifier(cost, n_estimators=2),
         "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
         "piboost": lambda: PIBoostClassifier(cost, n_estimators=2, random_state=0),
+        "adaboost-ecc": lambda: AdaBoostECCClassifier(cost, n_estimators=2),
+        "aoso-logitboost": lambda: AOSOLogitBoostClassifier(cost, n_estimators=2),
+        "gradboost": lambda: GradBoostClassifier(cost, n_estimators=2),
         "badacost": lambda: BAdaCostClassifier(cost, n_estimators=2),
         "adaboost mh": lambda: AdaBoostMHClassifier(cost, n_estimators=2),
         "gentleboost": lambda: GentleBoostClassifier(cost, n_estimators=2),

@@ -16,6 +16,9 @@ MADE = {
     "piboost": lambda: minrisk.PIBoostClassifier(n_estimators=3, random_state=0),
     "badacost": lambda: minrisk.BAdaCostClassifier(n_estimators=3),
     "adaboost mh": lambda: minrisk.AdaBoostMHClassifier(n_estimators=3),
+    "gradboost": lambda: minrisk.GradBoostClassifier(n_estimators=3),
+    "aoso-logitboost": lambda: minrisk.AOSOLogitBoostClassifier(n_estimators=3),
+    "adaboost-ecc": lambda: minrisk.AdaBoostECCClassifier(n_estimators=3, random_state=0),
     "gentleboost": lambda: minrisk.GentleBoostClassifier(n_estimators=3),
 }
 

@@ -41,3 +41,23 @@ def own_values(label, edge, share, in_bag, factor, start, stop):
             y = label[i]
             sums[y] += np.int64(np.rint(edge[i, y] / (1.0 - share) * factor[y]))
     return sums
+
+
+@kernel
+def own_along(label, weight, scores, share, factor, move, step, log_scale, start, stop, line):
+    """Value, slope and curvature of each row at scores + step * factor * move: see `minrisk._kernels.loss_lines`."""
+    D = scores.shape[1]
+    top = np.zeros(3)
+    for i in range(start, stop):
+        y, s, f, total, d = label[i], scores[i], factor[i], 0.0, 0.0
+        m = move[i] if move.shape[0] > 1 else move[0]
+        if share > 0.0:
+            for k in range(D):
+                total += s[k]
+                d += m[k]
+        d = f * (m[y] - share * d)
+        v = weight[i] * exponential(share * total - s[y] - step * d - log_scale)
+        line[0, i], line[1, i], line[2, i] = v, -v * d, v * d * d
+        for c in range(3):
+            top[c] = max(top[c], abs(line[c, i]))
+    return top

@@ -2,8 +2,11 @@
 
 from minrisk.algorithms.badacost import BAdaCostClassifier as BAdaCostClassifier
 from minrisk.algorithms.baselines import BASELINES
+from minrisk.algorithms.baselines import AdaBoostECCClassifier as AdaBoostECCClassifier
 from minrisk.algorithms.baselines import AdaBoostMHClassifier as AdaBoostMHClassifier
+from minrisk.algorithms.baselines import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines import GentleBoostClassifier as GentleBoostClassifier
+from minrisk.algorithms.baselines import GradBoostClassifier as GradBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.piboost import PIBoostClassifier as PIBoostClassifier

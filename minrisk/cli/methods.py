@@ -65,18 +65,22 @@ METHOD_OPTIONS = (
                       "multiboost, large-margin boosting by Paisitkriangkrai et al.; mcboost, guess-averse boosting by "
                       "Beijbom et al.; piboost, separators of groups of classes, and badacost, AdaBoost with a cost "
                       "matrix, by Fernandez-Baldera et al.; to compare with: adaboost-mh by Schapire and Singer, "
-                      "gentleboost by Friedman et al."),
+                      "gentleboost by Friedman et al., adaboost-ecc by Guruswami and Sahai, aoso-logitboost by Sun et "
+                      "al., gradboost by Duchi and Singer."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
                  defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
-                           "mcboost": 100, "piboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200},
+                           "mcboost": 100, "piboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200,
+                           "adaboost-ecc": 200, "aoso-logitboost": 200, "gradboost": 200},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
                  defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3,
-                           "piboost": None, "badacost": 3, "adaboost-mh": 1, "gentleboost": 1},
+                           "piboost": None, "badacost": 3, "adaboost-mh": 1, "gentleboost": 1, "adaboost-ecc": 1,
+                           "aoso-logitboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
                  defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0,
-                           "piboost": 1.0, "badacost": 1.0, "adaboost-mh": 1.0, "gentleboost": 1.0},
+                           "piboost": 1.0, "badacost": 1.0, "adaboost-mh": 1.0, "gentleboost": 1.0, "adaboost-ecc": 1.0,
+                           "aoso-logitboost": 0.1},
                  help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
@@ -103,6 +107,10 @@ METHOD_OPTIONS = (
     click.option("--decision", cls=MethodOption, type=click.Choice(["argmax", "bayes"]),
                  defaults={"mcboost": "argmax"},
                  help="Decide for the largest score, or for the least expected cost of the probabilities."),
+    click.option("--variant", cls=MethodOption, type=click.Choice(["labels", "margin"]),
+                 defaults={"gentleboost": "labels"},
+                 help="The loss of every label and one tree a round, or of the true class's margin and a tree for each "
+                      "class."),
     click.option("--descent", cls=MethodOption, type=click.Choice(["coordinate", "gradient", "codewords"]),
                  defaults={"mcboost": "coordinate"},
                  help="One coordinate after the other, each with a step of its own, or all at once: faster; or one "
@@ -129,7 +137,7 @@ METHOD_OPTIONS = (
     click.option("--early-stopping", cls=MethodOption, is_flag=True,
                  defaults={"rebel": False, "similarities": False, "stagewise": False, "multiboost": False,
                            "mcboost": False, "piboost": False, "badacost": False, "adaboost-mh": False,
-                           "gentleboost": False},
+                           "gentleboost": False, "adaboost-ecc": False, "aoso-logitboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

@@ -136,6 +136,9 @@ HELD_BY = {
     "BAdaCostClassifier": HELD | CURVES,
     "AdaBoostMHClassifier": HELD | CURVES,
     "GentleBoostClassifier": HELD | CURVES,
+    "AdaBoostECCClassifier": HELD | CURVES,
+    "AOSOLogitBoostClassifier": HELD | CURVES,
+    "GradBoostClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -145,7 +148,11 @@ OTHER_LINKS = {
     ),
     "PIBoostClassifier": (),
     "BAdaCostClassifier": ("softmax",),
-    **dict.fromkeys(("AdaBoostMHClassifier", "GentleBoostClassifier"), ("sigmoid2",)),
+    "GradBoostClassifier": ("softmax",),
+    "AOSOLogitBoostClassifier": ("softmax",),
+    "AdaBoostECCClassifier": ("softmax2",),
+    "AdaBoostMHClassifier": ("sigmoid2",),
+    "GentleBoostClassifier": ("sigmoid2", "softmax"),
 }
 
 

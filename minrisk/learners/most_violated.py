@@ -52,11 +52,11 @@ class MostViolatedTrees:
         split = rows.best_stump(LARGEST_EDGE_GAIN, problem.mass, round_.features)
         if split is None:
             return None
-        tree = _split(rows, split.feature, split.bin, 1, split.drop)
+        tree = stump_at(rows, split.feature, split.bin, 1, split.drop)
         edges = rows.edges()
         k = most_violated(np.abs(edges))
         if edges[k] < 0.0:  # either polarity, since w >= 0
-            tree = _split(rows, split.feature, split.bin, -1, split.drop)
+            tree = stump_at(rows, split.feature, split.bin, -1, split.drop)
             edges = -edges
         rows.contrast_edges(k)
         for _ in range(self.max_depth - 1):
@@ -74,7 +74,7 @@ class MostViolatedTrees:
         return FittedLearners((learner._replace(gain=learner.gain * share),), step)
 
 
-def _split(rows: Rows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:
+def stump_at(rows: Rows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:
     """The stump that answers `sign` above the bin, and its response in the rows."""
     changes = LeafSplits(*(np.array([value]) for value in (feature, bin_, sign, gain)))
     rows.start_leaves()

@@ -14,6 +14,7 @@ from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.base import JOINT as JOINT
 from minrisk.rows.base import SEPARABLE as SEPARABLE
 from minrisk.rows.base import SERIES as SERIES
+from minrisk.rows.base import SOFTMAX_EDGES as SOFTMAX_EDGES
 from minrisk.rows.base import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds, SeparableRowLoss
 from minrisk.rows.costs import RowCosts
 

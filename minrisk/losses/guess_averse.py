@@ -27,8 +27,9 @@ import numpy as np
 
 from minrisk._kernels import grouped, loss_lines
 from minrisk._kernels import guess_averse as kernels
+from minrisk._kernels.softmax_edges import softmax_edges
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import NamedDifferences
+from minrisk.losses.base import SOFTMAX_EDGES, NamedDifferences
 from minrisk.model.links import Link
 from minrisk.rows.base import Groups
 from minrisk.rows.costs import SAME_RISK, RowCosts
@@ -53,6 +54,11 @@ class GuessAverseLoss(NamedDifferences):
     KINDS: ClassVar[tuple[str, ...]] = ("gel", "gll")
 
     kind: str
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on."""
+        return super().traits | {SOFTMAX_EDGES} if self.kind == "gll" else super().traits
 
     def unit(self, costs: RowCosts) -> float:
         """That of the costs for GEL; GLL is no multiple of the costs."""
@@ -135,6 +141,16 @@ class GuessAverseLoss(NamedDifferences):
         run = loss_lines.exponential_along if self.kind == "gel" else loss_lines.logistic_along
         top: FloatArray = run(
             costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
+        )
+        return top
+
+    def edges(
+        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        value: FloatArray,
+    ) -> FloatArray:
+        """Edge (n, D) and value (n,) of GLL at any scores, of rows start..stop; returns their maxima (2, D)."""
+        top: FloatArray = softmax_edges(
+            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, value
         )
         return top
 

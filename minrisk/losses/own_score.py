@@ -85,3 +85,13 @@ class OwnScoreLoss(Differences):
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
         sums: IntArray = kernels.own_values(costs.label, edge, self._share(costs), in_bag, factor, start, stop)
         return sums
+
+    def along(
+        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
+        start: int, stop: int, line: FloatArray,
+    ) -> FloatArray:
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
+        top: FloatArray = kernels.own_along(
+            costs.label, costs.weight, scores, self._share(costs), factor, move, step, log_scale, start, stop, line
+        )
+        return top

@@ -99,6 +99,14 @@ class GrownTree(NamedTuple):
     depth: int
 
 
+class PairedLeaves(NamedTuple):
+    """Of each leaf the classes (r, s) whose scores move against each other, and sums along e_r - e_s over its rows."""
+
+    pairs: IntArray  # (L, 2)
+    edge: FloatArray  # (L,) minus the slope
+    mass: FloatArray  # (L,) the curvature
+
+
 class RoundRule(NamedTuple):
     """A round of the loss "gll", with a sketched vector tree whose leaves take a Newton step."""
 
@@ -129,6 +137,8 @@ EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: i
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 SERIES = "series"  # a separable loss whose third to sixth derivatives are no larger than the second
 JOINT = "joint"  # a loss of all scores of a row together: its value belongs to rows, not to outputs
+
+SOFTMAX_EDGES = "softmax edges"  # a joint loss whose edges are 1 at the true class less probabilities
 
 DIRECTED_ROWS = "directed rows"  # traits of rows, each with a protocol below
 SIMILAR_ROWS = "similar rows"
@@ -382,6 +392,16 @@ class Rows(Protocol):
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass summed over the bag's rows of each leaf of the grown tree, (L, D) each."""
 
+    def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray) -> GrownTree:
+        """Grow a tree each of whose nodes looks at its own pair of classes, by the loss with the trait `SOFTMAX_EDGES`.
+
+        A node's pair is the class of the largest edge and the one against which a Newton step lowers the loss most;
+        the node is split where edge^2 / (mass + ridge) along the pair gains most.
+        """
+
+    def paired_leaves(self) -> PairedLeaves:
+        """Pairs and sums of the leaves of the tree that `grow_pairs` has grown."""
+
     def respond(self, tree: TreeLike) -> None:
         """Fill the response column with the value, and the leaf column with the vector, of each row's leaf."""
 
@@ -450,6 +470,9 @@ class DirectedRows(Rows, Protocol):
 
     def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
         """A tree grown on the target by least squares, and the value of each leaf."""
+
+    def target_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of rho u and of rho over the bag's rows of each leaf that `grow_regression` has made, (L,) each."""
 
     def fit(self, regressor: Any) -> Any:
         """A regressor of scikit-learn, fitted to the target; None without rows that weigh something."""

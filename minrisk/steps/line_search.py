@@ -72,6 +72,22 @@ class CodewordStep:
         return Step(alpha * vectors, value)
 
 
+@dataclass(frozen=True)
+class UnitStep:
+    """A step of 1: the learners are fitted so that their answers are Newton's steps themselves."""
+
+    requires: frozenset[str] = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
+    gain: int | None = None
+    columns: int = 0
+
+    def solve(self, problem: StepProblem) -> Step:
+        """Look at the loss there, in one pass over the rows."""
+        assert problem.directions is not None
+        assert are_directed(problem.rows)  # as required
+        loss: DirectedRowLoss = problem.loss  # type: ignore[assignment]  # as the rows ask for
+        return Step(problem.directions, float(problem.rows.along(loss, 1.0)[0]))
+
+
 def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
     """The step, and the loss over the bag there."""
     rows = problem.rows

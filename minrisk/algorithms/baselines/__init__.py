@@ -1,6 +1,12 @@
 """Published boosters that the papers compare with, one to a file, made of the parts that are there."""
 
+from minrisk.algorithms.baselines.adaboost_ecc import AdaBoostECCClassifier as AdaBoostECCClassifier
 from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier as AdaBoostMHClassifier
+from minrisk.algorithms.baselines.aoso_logitboost import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
+from minrisk.algorithms.baselines.gradboost import GradBoostClassifier as GradBoostClassifier
 
-BASELINES = (AdaBoostMHClassifier, GentleBoostClassifier)
+BASELINES = (
+    AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier,
+    GradBoostClassifier,
+)  # fmt: skip

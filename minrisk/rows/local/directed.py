@@ -219,6 +219,11 @@ class LocalDirectedRows(LocalRows):
         push, pull = grower.leaf_sums()
         return grown, divide(push, pull + ridge)[:, 0]
 
+    def target_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Push and pull of each leaf; see `DirectedRows.target_sums`."""
+        push, pull = self._grower.leaf_sums()
+        return push[:, 0], pull[:, 0]
+
     def fit(self, regressor: Any) -> Any:
         """The regressor, fitted to the target; see `DirectedRows.fit`."""
         counted = self.pull[:, 0] > 0.0

@@ -29,6 +29,7 @@ from minrisk.rows.base import (
     LeafSplits,
     LossBeforeRounds,
     LossFacts,
+    PairedLeaves,
     RoundRule,
     RowLoss,
     SeparableRowLoss,
@@ -47,6 +48,7 @@ from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
+from minrisk.rows.local.pair_growth import PairGrowth
 from minrisk.rows.local.stump_search import best_stump, stump_bounds, stump_slopes
 from minrisk.rows.local.whole_round import whole_rounds
 
@@ -66,6 +68,10 @@ class LocalRows(LocalColumns):
     def _growth(self) -> Growth:
         return Growth(self)
 
+    @cached_property
+    def _pair_growth(self) -> PairGrowth:
+        return PairGrowth(self)
+
     # -- known scores ------------------------------------------------------------------------------------------
     def spread(self, intercept: FloatArray) -> float:
         """The largest difference of two scores of a row; see `Rows.spread`."""
@@ -81,6 +87,7 @@ class LocalRows(LocalColumns):
         """Free edge, mass and what trees are grown in, and perhaps the scores; see `Rows.rest`."""
         self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
         self.__dict__.pop("_growth", None)
+        self.__dict__.pop("_pair_growth", None)
         if scores:
             self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
             give_back()
@@ -333,6 +340,14 @@ class LocalRows(LocalColumns):
         if self.traits or not self.is_alone or self.n_trained > self.limits.large_leaf:
             return None
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
+
+    def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray) -> GrownTree:
+        """Grow a tree of pairs on the bag; see `Rows.grow_pairs`."""
+        return self._pair_growth.grow_pairs(rule, ridge, features, self._log_scale)
+
+    def paired_leaves(self) -> PairedLeaves:
+        """Pairs and sums of its leaves; see `Rows.paired_leaves`."""
+        return self._pair_growth.paired_leaves()
 
     # -- leaves of a growing tree ----------------------------------------------------------------------------------
     def start_leaves(self) -> None:
