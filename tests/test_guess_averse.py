@@ -14,8 +14,8 @@ from minrisk._kernels._exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exp
 from minrisk.losses.base import JOINT, SEPARABLE
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
 from minrisk.model.links import LINKS, log_probabilities, probabilities
-from minrisk.rows.base import EXPONENTIAL
 from minrisk.rows.local.rows import fixed_factor
+from minrisk.rows.row_losses import EXPONENTIAL
 from tests.helpers import make_costs, random_costs
 
 KINDS = GuessAverseLoss.KINDS

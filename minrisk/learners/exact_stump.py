@@ -11,7 +11,8 @@ import numpy as np
 
 from minrisk._kernels.split import STUMP_TIE
 from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.base import Rows, SeriesRowLoss, Split
+from minrisk.rows.base import Rows, Split
+from minrisk.rows.row_losses import SeriesRowLoss
 from minrisk.rows.scans import likely
 from minrisk.steps.base import LARGEST_STEP
 

@@ -10,13 +10,13 @@ import numpy as np
 from minrisk._kernels.split import QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.model.links import Link
-from minrisk.rows.base import EXPONENTIAL as EXPONENTIAL
-from minrisk.rows.base import JOINT as JOINT
-from minrisk.rows.base import SEPARABLE as SEPARABLE
-from minrisk.rows.base import SERIES as SERIES
-from minrisk.rows.base import SOFTMAX_EDGES as SOFTMAX_EDGES
-from minrisk.rows.base import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds, SeparableRowLoss
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.row_losses import EXPONENTIAL as EXPONENTIAL
+from minrisk.rows.row_losses import JOINT as JOINT
+from minrisk.rows.row_losses import SEPARABLE as SEPARABLE
+from minrisk.rows.row_losses import SERIES as SERIES
+from minrisk.rows.row_losses import SOFTMAX_EDGES as SOFTMAX_EDGES
+from minrisk.rows.row_losses import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds, SeparableRowLoss
 
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split

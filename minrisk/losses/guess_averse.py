@@ -31,8 +31,8 @@ from minrisk._kernels.softmax_edges import softmax_edges
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import SOFTMAX_EDGES, NamedDifferences
 from minrisk.model.links import Link
-from minrisk.rows.base import Groups
 from minrisk.rows.costs import SAME_RISK, RowCosts
+from minrisk.rows.row_losses import Groups
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
 SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none

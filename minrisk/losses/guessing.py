@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.base import DirectedRowLoss
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.row_losses import DirectedRowLoss
 
 DRAWS = 400  # scores per class, radius and way of drawing
 RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)  # of scores: losses may differ near 0 and far from it

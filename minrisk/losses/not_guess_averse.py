@@ -14,8 +14,8 @@ from minrisk._kernels import not_guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
 from minrisk.model.links import Link
-from minrisk.rows.base import Groups
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.row_losses import Groups
 
 
 @dataclass(frozen=True, eq=False)

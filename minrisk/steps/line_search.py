@@ -9,7 +9,8 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.losses.base import DIRECTED, JOINT, LEAVES
-from minrisk.rows.base import DIRECTED_ROWS, DirectedRowLoss, are_directed
+from minrisk.rows.base import DIRECTED_ROWS, are_directed
+from minrisk.rows.row_losses import DirectedRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 LINE_ITERATIONS = 100  # looks at the line, at most: Newton's steps need a few, halving alone fewer than these

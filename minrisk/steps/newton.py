@@ -8,7 +8,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.losses.base import SEPARABLE
-from minrisk.rows.base import is_separable
+from minrisk.rows.row_losses import is_separable
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 BISECTION_TOLERANCE = 1e-12  # of a vector's entry, relative (or absolute below 1): where a bisection ends

@@ -14,7 +14,8 @@ from minrisk._kernels.split import LARGEST_EDGE_GAIN, STUMP_TIE
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS
 from minrisk.model.step_tables import on_grid
-from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss, are_corrective, are_pairs
+from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, are_corrective, are_pairs
+from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]

@@ -16,10 +16,11 @@ from minrisk._kernels.scores import add_response
 from minrisk._memory import empty, zeros
 from minrisk._typing import FloatArray, IntArray
 from minrisk.model.codebook import Codebook
-from minrisk.rows.base import CHAIN_ROWS, ChainRowLoss, ChainStumps, Target, Totals
+from minrisk.rows.base import CHAIN_ROWS, ChainStumps, Target, Totals
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.directed import LocalDirectedRows
 from minrisk.rows.local.stump_search import add_edges
+from minrisk.rows.row_losses import ChainRowLoss
 
 
 class LocalChainRows(LocalDirectedRows):

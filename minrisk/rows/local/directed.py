@@ -23,22 +23,13 @@ from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
-from minrisk.rows.base import (
-    DIRECTED_ROWS,
-    DirectedRowLoss,
-    GroupedRowLoss,
-    Groups,
-    GrownTree,
-    GrowthRule,
-    Line,
-    Target,
-    TreeLike,
-)
+from minrisk.rows.base import DIRECTED_ROWS, GrownTree, GrowthRule, Line, Target, TreeLike
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.row_losses import DirectedRowLoss, GroupedRowLoss, Groups
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding

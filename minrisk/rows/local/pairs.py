@@ -13,10 +13,11 @@ from minrisk._kernels.pairwise import class_sums, fill_odds, pair_slopes, pair_s
 from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import bar_between, side_bounds
 from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PairRowLoss
+from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS
 from minrisk.rows.fixed_point import added, divide, fixed_factor
 from minrisk.rows.local.joint_responses import JointResponses
 from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.row_losses import PairRowLoss
 
 
 class LocalPairRows(LocalRows):

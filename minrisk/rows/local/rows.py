@@ -22,26 +22,17 @@ from minrisk._kernels.scores import (
 from minrisk._memory import empty, give_back, zeros
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.rows.base import (
-    EXPONENTIAL,
-    JOINT,
     GrownTree,
     GrowthRule,
     LeafSplits,
-    LossBeforeRounds,
-    LossFacts,
     PairedLeaves,
     RoundRule,
-    RowLoss,
-    SeparableRowLoss,
-    SeriesRowLoss,
     Split,
     StumpBounds,
     Target,
     Totals,
     TreeLike,
     WholeRounds,
-    is_joint,
-    is_separable,
 )
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.fixed_point import divide, fixed_factor
@@ -51,6 +42,17 @@ from minrisk.rows.local.leaf_search import best_leaf_splits
 from minrisk.rows.local.pair_growth import PairGrowth
 from minrisk.rows.local.stump_search import best_stump, stump_bounds, stump_slopes
 from minrisk.rows.local.whole_round import whole_rounds
+from minrisk.rows.row_losses import (
+    EXPONENTIAL,
+    JOINT,
+    LossBeforeRounds,
+    LossFacts,
+    RowLoss,
+    SeparableRowLoss,
+    SeriesRowLoss,
+    is_joint,
+    is_separable,
+)
 
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
 

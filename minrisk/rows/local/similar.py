@@ -16,13 +16,14 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.distances import Points, Units, coincident
 from minrisk.data.row_keys import odd_numbers, row_keys
-from minrisk.rows.base import EXPONENTIAL, SIMILAR_ROWS, Opposite, SeparableRowLoss
+from minrisk.rows.base import SIMILAR_ROWS, Opposite
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.row_losses import EXPONENTIAL, SeparableRowLoss
 
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
 

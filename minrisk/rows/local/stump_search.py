@@ -9,9 +9,10 @@ import numpy as np
 from minrisk._kernels._dtypes import MAX_BINS
 from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
 from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.base import SeriesRowLoss, Split, StumpBounds
+from minrisk.rows.base import Split, StumpBounds
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import LocalColumns
+from minrisk.rows.row_losses import SeriesRowLoss
 from minrisk.rows.scans import SeriesScan, StumpScan, best_split, likely
 
 MANY_FEATURES = 32  # of which more derivatives are summed: to sum up the loss along one stump first takes less time
@@ -81,6 +82,7 @@ def stump_slopes(
     rows: LocalColumns, loss: SeriesRowLoss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
 ) -> FloatArray:
     """Value, slope and curvature along stumps; see `Rows.stump_slopes`."""
+    feature, bin_, output = (np.ascontiguousarray(column) for column in (feature, bin_, output))  # of one type to Numba
     factors = fixed_factor(loss.entry_bounds(rows.top_value[output], step, rows.top_cost), rows.sum_bits)
     parts = rows.over_blocks(
         lambda a, b: loss.stump_sums(
