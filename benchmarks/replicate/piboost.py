@@ -1,6 +1,6 @@
 """PIBoost's Table 3: errors in five folds of PIBoost(1), single labels, and PIBoost(2), pairs as well; Table 4's tests.
 
-Trees are the paper's: fitted to a tenth of the rows drawn by weight, and nodes of more than M / K rows are split. Rounds
+Trees are the paper's: fitted to a tenth of the rows drawn by weight, nodes of more than M / K rows are split. Rounds
 are those of Table 2. The paper prunes and does not say how, nor how it codes words (here: codes in sorted order).
 ``--costs`` compares training with a cost matrix and without; ``--speed`` times rounds on isolet, by processor seconds
 of one thread. Sets that are in the results are not run again.
