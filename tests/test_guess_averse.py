@@ -11,7 +11,7 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
 from minrisk._kernels._exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exponential, logarithm
-from minrisk.losses.base import JOINT, SEPARABLE
+from minrisk.losses.base import JOINT, SEPARABLE, SOFTMAX_EDGES
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
 from minrisk.model.links import LINKS, log_probabilities, probabilities
 from minrisk.rows.local.rows import fixed_factor
@@ -280,7 +280,7 @@ def test_facts():
     costs = example(np.random.default_rng(9), 3, 4)
     for kind in KINDS:
         loss = GuessAverseLoss(kind)
-        assert loss.traits == {JOINT} and not loss.traits & {SEPARABLE, EXPONENTIAL} and loss.base == kind
+        assert loss.traits == ({JOINT, SOFTMAX_EDGES} if kind == "gll" else {JOINT}) and not loss.traits & {SEPARABLE, EXPONENTIAL} and loss.base == kind
         assert loss.constant(costs) == 0 and not loss.floors(costs).any() and loss.floors(costs).shape == (4,)
     with pytest.raises(ValueError, match="'gel', 'gll', got 'glm'"):
         GuessAverseLoss("glm")

@@ -77,6 +77,20 @@ class Value(NamedTuple):
         return f"{text}, a truth value, or a finite number{bits}"
 
 
+class Setting(NamedTuple):
+    """A parameter: a value, or a list of sets of labels."""
+
+    one: Value = Value(SETTING, math.inf)
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, list):
+            return self.one.accepts(value)
+        return all(isinstance(part, list) and all(map(self.one.accepts, part)) for part in value)
+
+    def __str__(self) -> str:
+        return f"{self.one}, or a list of lists of such"
+
+
 class Name(NamedTuple):
     """The name of a column that is no text, as `minrisk.data.kept.name_out` writes it."""
 
@@ -267,6 +281,6 @@ def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
     given = {FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in unread}
     kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[algorithm]
     rules: Mapping[str, Rule] = kind._rules
-    for accepted in (dict.fromkeys(rules, Maybe(Value(SETTING, math.inf))), rules):
+    for accepted in (dict.fromkeys(rules, Maybe(Setting())), rules):
         check(Fields({}, accepted), given, "its header['parameters']")
     return given
