@@ -109,7 +109,7 @@ class REBELClassifier(RecipeClassifier):
     target_loss : float, "1/n" or "zero risk", optional
         Stop when the training loss, in the unit of the costs, is below; "1/n" is the loss of one mistake, below which
         0/1 costs leave no training row that is decided wrongly; "zero risk" is the paper's L_bullet (Eq. 5), below
-        which any costs leave every training row its cheapest decision; it is 1/n for 0/1 costs. Default: make all
+        which any costs leave every training row its cheapest decision; for 0/1 costs it is 1/n. Default: make all
         rounds.
     early_stopping : bool, default=False
         Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
