@@ -77,7 +77,7 @@ class Value(NamedTuple):
         return f"{text}, a truth value, or a finite number{bits}"
 
 
-class Setting(NamedTuple):
+class ParameterValue(NamedTuple):
     """A parameter: a value, or a list of sets of labels."""
 
     one: Value = Value(SETTING, math.inf)
@@ -281,6 +281,6 @@ def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
     given = {FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in unread}
     kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[algorithm]
     rules: Mapping[str, Rule] = kind._rules
-    for accepted in (dict.fromkeys(rules, Maybe(Setting())), rules):
+    for accepted in (dict.fromkeys(rules, Maybe(ParameterValue())), rules):
         check(Fields({}, accepted), given, "its header['parameters']")
     return given
