@@ -2,100 +2,191 @@
 
 Trees are the paper's: fitted to a tenth of the rows drawn by weight, nodes of more than M / K rows are split. Rounds
 are those of Table 2. The paper prunes and does not say how, nor how it codes words (here: codes in sorted order).
-``--costs`` compares training with a cost matrix and without; ``--speed`` times rounds on isolet, by processor seconds
-of one thread. Sets that are in the results are not run again.
+``--others`` runs the columns of GentleBoost, AdaBoost.MH and SAMME, ``--costs`` compares training with a cost matrix
+and without, ``--speed`` times rounds on isolet by processor seconds of one thread and measures their memory. What is
+in the results is not run again.
 """
 
 from __future__ import annotations
 
+import gc
+import json
+import math
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from benchmarks.common import costs, is_quick, keep, kept, load, mean_cost, parser, save, show
-from minrisk import PIBoostClassifier
-from minrisk.comparison.statistics import friedman_test, signed_rank
+from benchmarks.common import ROOT, costs, is_quick, keep, kept, load, mean_cost, parser, save, show
+from benchmarks.memory import reset_peak, resident
+from minrisk import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
+from minrisk.comparison.statistics import friedman_test, nemenyi_test, signed_rank
 
 ROUNDS = {  # of PIBoost(1) and PIBoost(2), Table 2
     "vehicle": (70, 40), "waveform": (40, 40), "vowel": (120, 20), "segment": (80, 20), "car": (70, 40),
     "page_blocks": (120, 40), "satimage": (80, 20), "optdigits": (110, 20), "mfeat": (110, 20), "cnae9": (100, 20),
     "pendigits": (110, 20), "nursery": (120, 40), "isolet": (135, 10), "chess": (95, 10),
 }  # fmt: skip
-PAPER = {  # errors in percent and their deviation over the folds: PIBoost(1), PIBoost(2); then GentleBoost, MH, SAMME
-    "car": (3.25, 0.74, 3.77, 0.59, 8.52, 7.13, 4.87), "chess": (52.60, 1.18, 51.87, 0.74, 51.36, 42.40, 55.76),
-    "cnae9": (14.72, 1.93, 8.24, 1.71, 8.70, 10.28, 11.11), "isolet": (12.11, 2.53, 5.59, 0.55, 15.07, 54.33, 8.12),
-    "mfeat": (3.40, 0.96, 1.45, 0.82, 4.60, 36.70, 1.35), "nursery": (1.92, 0.29, 3.13, 0.62, 12.16, 2.03, 4.82),
-    "optdigits": (4.00, 0.13, 2.40, 0.41, 7.56, 4.32, 3.65), "page_blocks": (3.64, 0.47, 3.02, 0.50, 2.91, 2.76, 3.86),
-    "pendigits": (3.58, 0.40, 1.92, 0.25, 2.21, 1.13, 4.84), "satimage": (11.13, 0.62, 9.49, 0.53, 12.94, 13.18, 36.91),
-    "segment": (2.08, 0.52, 1.77, 0.61, 4.94, 4.07, 2.38), "vehicle": (25.09, 3.05, 23.55, 2.58, 27.10, 39.76, 23.20),
-    "vowel": (6.46, 1.83, 6.06, 1.60, 28.18, 35.25, 6.67), "waveform": (15.32, 0.44, 15.32, 0.44, 16.18, 18.10, 17.10),
+LEARNERS = {  # in all, Table 2: rounds of AdaBoost.MH and SAMME, which fit one a round; satimage's are 7 classes'
+    "vehicle": 280, "waveform": 120, "vowel": 1320, "segment": 560, "car": 280, "page_blocks": 600, "satimage": 560,
+    "optdigits": 1100, "mfeat": 1100, "cnae9": 900, "pendigits": 1100, "nursery": 600, "isolet": 3510, "chess": 1710,
 }  # fmt: skip
 METHODS = ("singles", "pairs")
 OTHERS = ("GentleBoost", "AdaBoost.MH", "SAMME")
+COLUMNS = (*OTHERS, "PIBoost(1)", "PIBoost(2)")
+PAPER = {  # Table 3, errors in percent and their deviation over the folds, in the order of COLUMNS
+    "car": ((8.52, 1.21), (7.13, 1.68), (4.87, 1.11), (3.25, 0.74), (3.77, 0.59)),
+    "chess": ((51.36, 0.61), (42.40, 0.34), (55.76, 0.63), (52.60, 1.18), (51.87, 0.74)),
+    "cnae9": ((8.70, 2.39), (10.28, 1.84), (11.11, 0.77), (14.72, 1.93), (8.24, 1.71)),
+    "isolet": ((15.07, 0.94), (54.33, 1.79), (8.12, 1.85), (12.11, 2.53), (5.59, 0.55)),
+    "mfeat": ((4.60, 1.28), (36.70, 8.22), (1.35, 0.44), (3.40, 0.96), (1.45, 0.82)),
+    "nursery": ((12.16, 0.60), (2.03, 0.32), (4.82, 0.58), (1.92, 0.29), (3.13, 0.62)),
+    "optdigits": ((7.56, 0.74), (4.32, 0.59), (3.65, 0.55), (4.00, 0.13), (2.40, 0.41)),
+    "page_blocks": ((2.91, 0.52), (2.76, 0.46), (3.86, 0.87), (3.64, 0.47), (3.02, 0.50)),
+    "pendigits": ((2.21, 0.11), (1.13, 0.29), (4.84, 0.62), (3.58, 0.40), (1.92, 0.25)),
+    "satimage": ((12.94, 0.32), (13.18, 0.51), (36.91, 1.20), (11.13, 0.62), (9.49, 0.53)),
+    "segment": ((4.94, 0.64), (4.07, 0.88), (2.38, 0.55), (2.08, 0.52), (1.77, 0.61)),
+    "vehicle": ((27.10, 4.03), (39.76, 2.97), (23.20, 2.21), (25.09, 3.05), (23.55, 2.58)),
+    "vowel": ((28.18, 3.22), (35.25, 3.24), (6.67, 1.14), (6.46, 1.83), (6.06, 1.60)),
+    "waveform": ((16.18, 0.75), (18.10, 0.72), (17.10, 1.09), (15.32, 0.44), (15.32, 0.44)),
+}
+TABLE_4 = (("PIBoost(2)", "GentleBoost"), ("PIBoost(2)", "AdaBoost.MH"), ("PIBoost(2)", "SAMME"),
+           ("PIBoost(2)", "PIBoost(1)"), ("PIBoost(1)", "GentleBoost"), ("PIBoost(1)", "AdaBoost.MH"),
+           ("PIBoost(1)", "SAMME"))  # fmt: skip
 FOLDS = 5
+COST_SETS = ("vehicle", "segment", "satimage", "vowel", "waveform", "page_blocks")
+COST_KINDS = ("symmetric", "normal", "ordinal", "lognormal")
+MEMORY_ROUNDS = 3
 
 
-def fold_errors(name: str, method: str, n_jobs: int) -> list[float]:
-    """Errors in percent, of each fold."""
-    data = load(name)
-    n_rounds = ROUNDS[name][METHODS.index(method)] if not is_quick() else 2
-    found = []
+def other(name: str, method: str, seed: int) -> Any:
+    """One of `OTHERS`, on all rows: the paper's trees have about 2 K leaves, those of GentleBoost 4 K."""
+    K, quick = load(name).n_classes, is_quick()
+    depth, n_rounds = math.ceil(math.log2(2 * K)), 2 if quick else LEARNERS[name]
+    if method == "GentleBoost":  # K trees a round, as many rounds as PIBoost(1)
+        n_rounds = 2 if quick else ROUNDS[name][0]
+        return GentleBoostClassifier(variant="margin", n_estimators=n_rounds, max_depth=depth + 1, random_state=seed)
+    kind = AdaBoostMHClassifier if method == "AdaBoost.MH" else BAdaCostClassifier
+    return kind(n_estimators=n_rounds, max_depth=depth, random_state=seed)
+
+
+def piboost(name: str, method: str, seed: int) -> PIBoostClassifier:
+    n_rounds = 2 if is_quick() else ROUNDS[name][METHODS.index(method)]
+    return PIBoostClassifier(separators=method, n_estimators=n_rounds, draw=0.1, random_state=seed)
+
+
+def fold_errors(name: str, method: str, n_jobs: int) -> tuple[list[float], list[int]]:
+    """Errors in percent and rounds made, of each fold."""
+    data, found, rounds = load(name), [], []
     for seed, (fit, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(data.X, data.y)):
-        model = PIBoostClassifier(separators=method, n_estimators=n_rounds, draw=0.1, random_state=seed, n_jobs=n_jobs)
+        model = (piboost if method in METHODS else other)(name, method, seed).set_params(n_jobs=n_jobs)
         model.fit(data.X[fit], data.y[fit])
         found.append(100.0 * float(np.mean(model.predict(data.X[test]) != data.y[test])))
-    return found
+        rounds.append(int(model.n_iter_))
+    return found, rounds
 
 
-def table_3(names: list[str], n_jobs: int) -> None:
+def verdict(found: np.ndarray, mean: float, std: float) -> str:
+    """Whether the paper's mean is within two joint deviations."""
+    apart = abs(found.mean() - mean) / np.hypot(found.std(ddof=1), std)
+    return "agrees" if apart <= 2 else "better" if found.mean() < mean else "worse"
+
+
+def table_3(names: Sequence[str], n_jobs: int) -> None:
     """A line for each set and method as soon as it is there."""
     done = {(line["data"], line["separators"]) for line in kept("piboost_uci")}
     for name in names:
         for number, method in enumerate(METHODS):
             if (name, method) in done:
                 continue
-            begun, found = time.process_time(), np.array(fold_errors(name, method, n_jobs))
-            mean, std = PAPER[name][2 * number : 2 * number + 2]
-            apart = abs(found.mean() - mean) / np.hypot(found.std(ddof=1), std)
+            begun, found = time.process_time(), np.array(fold_errors(name, method, n_jobs)[0])
+            mean, std = PAPER[name][3 + number]
             keep("piboost_uci", {
                 "data": name, "separators": method, "rounds": ROUNDS[name][number], "error": float(found.mean()),
                 "std": float(found.std(ddof=1)), "paper_error": mean, "paper_std": std,
-                "verdict": "agrees" if apart <= 2 else "better" if found.mean() < mean else "worse",
-                "processor_seconds": time.process_time() - begun,
+                "verdict": verdict(found, mean, std), "processor_seconds": time.process_time() - begun,
             })  # fmt: skip
 
 
+def columns_of_others(names: Sequence[str], methods: Sequence[str], n_jobs: int) -> None:
+    """The other columns of Table 3, likewise."""
+    done = {(line["data"], line["method"]) for line in kept("piboost_others")}
+    for name in names:
+        for method in methods:
+            if (name, method) in done:
+                continue
+            begun, (errors, rounds) = time.process_time(), fold_errors(name, method, n_jobs)
+            found, (mean, std) = np.array(errors), PAPER[name][OTHERS.index(method)]
+            keep("piboost_others", {
+                "data": name, "method": method, "rounds": max(rounds), "least_rounds": min(rounds),
+                "max_depth": other(name, method, 0).max_depth, "error": float(found.mean()),
+                "std": float(found.std(ddof=1)), "paper_error": mean, "paper_std": std,
+                "verdict": verdict(found, mean, std), "processor_seconds": time.process_time() - begun,
+            })  # fmt: skip
+
+
+def ours() -> dict[tuple[str, str], float]:
+    """Errors of what has been run, by set and column of Table 3."""
+    named = dict(zip(METHODS, COLUMNS[3:], strict=True))
+    found = {(line["data"], named[line["separators"]]): float(line["error"]) for line in kept("piboost_uci")}
+    return found | {(line["data"], line["method"]): float(line["error"]) for line in kept("piboost_others")}
+
+
 def tests() -> list[dict[str, Any]]:
-    """Table 4's p values from the paper's Table 3, and from ours where both methods are there."""
-    ours = {(line["data"], line["separators"]): float(line["error"]) for line in kept("piboost_uci")}
-    names = [name for name in PAPER if all((name, method) in ours for method in METHODS)]
-    printed = np.array([[row[4], row[5], row[6], row[0], row[2]] for row in PAPER.values()])  # as columns of Table 3
-    columns = (*OTHERS, "PIBoost(1)", "PIBoost(2)")
-    pairs = [(4, 0), (4, 1), (4, 2), (4, 3), (3, 0), (3, 1), (3, 2)]
-    lines = []
-    for a, b in pairs:
-        p_value = signed_rank(printed[:, a], printed[:, b])[1]
-        lines.append({"test": f"{columns[a]} vs {columns[b]}", "p_of_printed_errors": p_value})
-        if (a, b) == (4, 3) and len(names) > 1:
-            one, two = ([ours[name, method] for name in names] for method in ("pairs", "singles"))
-            lines[-1] |= {"p_of_ours": signed_rank(one, two)[1], "sets": len(names)}
-    friedman = friedman_test(printed)
-    lines.append({"test": "Friedman", "p_of_printed_errors": friedman.p_value})
-    return [{"p_of_ours": "", "sets": "", **line} for line in lines]
+    """Table 4's p values, Friedman's and mean ranks with Nemenyi's difference: of the paper's Table 3 and of ours.
+
+    A pair is compared on the sets where ours has both, ranks on those where it has all five.
+    """
+    found, lines = ours(), []
+    for a, b in TABLE_4:
+        i, j = COLUMNS.index(a), COLUMNS.index(b)
+        line: dict[str, Any] = {
+            "test": f"Wilcoxon p, {a} vs {b}",
+            "printed": signed_rank([row[i][0] for row in PAPER.values()], [row[j][0] for row in PAPER.values()])[1],
+        }
+        names = [name for name in PAPER if (name, a) in found and (name, b) in found]
+        if len(names) > 1:
+            pairs = [[found[name, column] for name in names] for column in (a, b)]
+            line |= {"ours": signed_rank(*pairs)[1], "sets": len(names)}
+        lines.append(line)
+    whole = [name for name in PAPER if all((name, column) in found for column in COLUMNS)]
+    tables = {"printed": [[cell[0] for cell in row] for row in PAPER.values()],
+              "printed_of_these": [[cell[0] for cell in PAPER[name]] for name in whole],
+              "ours": [[found[name, column] for column in COLUMNS] for name in whole]}  # fmt: skip
+    figures = {kind: of_ranks(table) for kind, table in tables.items() if len(table) > 1}
+    for test in figures["printed"]:
+        lines.append({"test": test, "sets": len(whole) or "", **{kind: figures[kind][test] for kind in figures}})
+    return [{"printed": "", "printed_of_these": "", "ours": "", "sets": "", **line} for line in lines]
 
 
-def of_costs(quick: bool) -> list[dict[str, Any]]:
-    """Mean cost of training with the costs over that without, on test rows of three splits."""
-    lines = []
-    for name in ("vehicle",) if quick else ("vehicle", "segment", "satimage", "vowel", "waveform", "page_blocks"):
+def of_ranks(table: list[list[float]]) -> dict[str, float]:
+    """Friedman's p, mean ranks, and how far apart they must be by Nemenyi's test."""
+    friedman = friedman_test(table)
+    levels = {f"Nemenyi, critical difference at {alpha}": nemenyi_test(table, alpha).critical_difference
+              for alpha in (0.05, 0.1)}  # fmt: skip
+    p_values = nemenyi_test(table).p_values[COLUMNS.index("PIBoost(2)")]
+    return {
+        "Friedman p": friedman.p_value,
+        **{f"mean rank of {column}": float(rank) for column, rank in zip(COLUMNS, friedman.mean_ranks, strict=True)},
+        **levels,
+        **{f"Nemenyi p, PIBoost(2) vs {column}": float(p_values[i]) for i, column in enumerate(COLUMNS[:-1])},
+    }
+
+
+def of_costs(quick: bool) -> None:
+    """Mean cost of training with a cost matrix and without, on test rows of three splits; a line at once for each."""
+    done = {(line["data"], line["costs"], line["seed"]) for line in kept("piboost_costs")}
+    for name in COST_SETS[:1] if quick else COST_SETS:
         data = load(name)
-        K = len(np.unique(data.y))
-        for kind in ("normal",) if quick else ("normal", "ordinal", "lognormal"):
-            ratios = []
+        for kind in ("normal",) if quick else COST_KINDS:
             for seed in range(1 if quick else 3):
-                table = costs(kind, K, seed)
+                if (name, kind, str(seed)) in done:
+                    continue
+                table = costs(kind, data.n_classes, seed)
                 rows = train_test_split(np.arange(len(data.y)), train_size=0.6, random_state=seed, stratify=data.y)
                 fit, test = rows[0][:3000], rows[1]
                 means = []
@@ -103,47 +194,102 @@ def of_costs(quick: bool) -> list[dict[str, Any]]:
                     model = PIBoostClassifier(cost, n_estimators=2 if quick else 30, draw=0.1, random_state=seed)
                     decided = model.fit(data.X[fit], data.y[fit]).predict(data.X[test])
                     means.append(mean_cost(table, data.y[test], np.asarray(decided)))
-                ratios.append(means[0] / means[1] if means[1] > 0 else 1.0)
-            lines.append({"data": name, "costs": kind, "ratio": float(np.exp(np.mean(np.log(ratios))))})
-    every = float(np.exp(np.mean(np.log(np.array([line["ratio"] for line in lines], dtype=float)))))
-    return [*lines, {"data": "all", "costs": "all", "ratio": every}]
+                keep("piboost_costs", {"data": name, "costs": kind, "seed": seed, "mean_cost_with": means[0],
+                                       "mean_cost_without": means[1]})  # fmt: skip
+
+
+def ratios_of_costs() -> list[dict[str, Any]]:
+    """Geometric means of the ratio of mean costs, with over without, by kind of costs and by set."""
+    lines = kept("piboost_costs")
+    figures = []
+    groups = [("costs", kind) for kind in COST_KINDS] + [("data", name) for name in COST_SETS] + [("all", "")]
+    for column, value in groups:
+        pairs = [(float(line["mean_cost_with"]), float(line["mean_cost_without"])) for line in lines
+                 if column == "all" or line[column] == value]  # fmt: skip
+        logs = np.array([math.log(a / b) for a, b in pairs if a > 0 and b > 0])
+        if len(logs) == 0:
+            continue
+        figures.append({"of": value or "all", "ratio": float(np.exp(logs.mean())), "lower": int((logs < 0).sum()),
+                        "fits": len(logs), "signed_rank_p": signed_rank(logs, np.zeros(len(logs)))[1]})  # fmt: skip
+    return figures
 
 
 def of_speed(quick: bool) -> list[dict[str, Any]]:
-    """Processor seconds of a round of pairs on isolet: of six rounds less those of two, over four."""
+    """Processor seconds of a round of pairs on isolet: of twelve less those of two, over ten; a median of three."""
     data, lines = load("isolet"), []
+    few, many, repeats = (1, 2, 1) if quick else (2, 12, 3)
     for learner, draw in (("stump", None), ("tree", 0.1)):
-        spent = {}
-        for n_rounds in (1, 2, 6):  # the first one compiles
-            begun = time.process_time()
-            model = PIBoostClassifier(n_estimators=n_rounds, weak_learner=learner, draw=draw, random_state=0, n_jobs=1)
-            model.fit(data.X, data.y)
-            spent[n_rounds] = time.process_time() - begun
+        found = []
+        for turn in range(repeats + 1):  # the first one compiles
+            spent = {}
+            for n_rounds in (few, many if turn else few):
+                model = PIBoostClassifier(n_estimators=n_rounds, weak_learner=learner, draw=draw, random_state=0)
+                begun = time.process_time()
+                model.fit(data.X, data.y)
+                spent[n_rounds] = time.process_time() - begun
+            if turn:
+                found.append((spent[many] - spent[few]) / (many - few))
         lines.append({"weak_learner": learner, "draw": draw or "", "rows": len(data.y),
-                      "chains": len(model.separators_), "seconds_of_a_round": (spent[6] - spent[2]) / 4})  # fmt: skip
+                      "chains": len(model.separators_),
+                      "seconds_of_a_round": float(np.median(found)), "least": min(found), "most": max(found),
+                      **memory_of(learner, quick)})  # fmt: skip
     return lines
 
 
+def memory_of(learner: str, quick: bool) -> dict[str, Any]:
+    """What a fit's peak is above its input, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.replicate.piboost", "--memory-of", learner]
+    command += ["--quick"] if quick else []
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def peak(learner: str) -> dict[str, Any]:
+    """Peak of the resident set during a fit on isolet, less that before it and the bins, beside 3 n |G| doubles."""
+    data = load("isolet")
+    model = PIBoostClassifier(n_estimators=MEMORY_ROUNDS, weak_learner=learner, draw=0.1 if learner == "tree" else None,
+                              random_state=0, n_jobs=1)  # fmt: skip
+    few = np.concatenate([np.flatnonzero(data.y == k)[:5] for k in np.unique(data.y)])
+    model.fit(data.X[few], data.y[few])  # kernels are loaded
+    gc.collect()
+    reset_peak()
+    before = resident("VmRSS")
+    model.fit(data.X, data.y)
+    above, bins = resident("VmHWM") - before, data.X.size
+    return {"above_input_MB": above / 1e6, "bins_MB": bins / 1e6,
+            "three_doubles_MB": 24 * len(data.y) * len(model.separators_) / 1e6,
+            "beside_bins_over_three_doubles": (above - bins) / (24 * len(data.y) * len(model.separators_))}  # fmt: skip
+
+
 def main() -> None:
-    options = parser(__doc__, "two rounds on a few rows of two sets, costs on one")
+    options = parser(__doc__, "two rounds on a few rows of two sets, costs on one, memory and rounds of isolet's")
     options.add_argument("--sets", nargs="*", default=list(ROUNDS), choices=list(ROUNDS))
+    options.add_argument("--others", nargs="*", choices=OTHERS, help="run these columns, all of them if none is named")
     options.add_argument("--costs", action="store_true", help="compare training with costs and without")
-    options.add_argument("--speed", action="store_true", help="time rounds")
+    options.add_argument("--speed", action="store_true", help="time rounds and measure memory")
+    options.add_argument("--memory-of", choices=("stump", "tree"), help="of one learner, in this process, as JSON")
     arguments = options.parse_args()
-    if arguments.costs or arguments.quick:
-        lines = of_costs(arguments.quick)
-        save("piboost_costs", lines, quick=arguments.quick)
+    quick, sets = arguments.quick, arguments.sets[: 2 if arguments.quick else None]
+    asked = arguments.costs or arguments.speed or arguments.others is not None
+    if arguments.memory_of:
+        print(json.dumps(peak(arguments.memory_of)))
+        return
+    if arguments.costs or (quick and not asked):
+        of_costs(quick)
+        show(ratios_of_costs())
+    if arguments.speed or (quick and not asked):
+        lines = of_speed(quick)
+        save("piboost_speed", lines, quick=quick)
         show(lines)
-    if arguments.speed:
-        lines = of_speed(arguments.quick)
-        save("piboost_speed", lines, quick=arguments.quick)
-        show(lines)
-    if arguments.quick or not (arguments.costs or arguments.speed):
-        table_3(arguments.sets[:2] if arguments.quick else arguments.sets, arguments.jobs)
+    if arguments.others is not None or (quick and not asked):
+        columns_of_others(sets, arguments.others or OTHERS, arguments.jobs)
+    if not asked:
+        table_3(sets, arguments.jobs)
+    if arguments.others is not None or not asked:
         shown = ("data", "separators", "rounds", "error", "std", "paper_error", "paper_std", "verdict")
-        show(kept("piboost_uci"), shown)
+        show(kept("piboost_uci"), shown) if kept("piboost_uci") else None
         lines = tests()
-        save("piboost_tests", lines, quick=arguments.quick)
+        save("piboost_tests", lines, quick=quick)
         show(lines)
 
 
