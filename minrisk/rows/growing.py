@@ -28,7 +28,7 @@ class Leaf:
     bin: int = -1
 
 
-class GrowingTree:
+class BestFirstTree:
     """Best leaf first, the first of equals, as far as the rule allows.
 
     Parameters

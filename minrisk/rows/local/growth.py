@@ -29,7 +29,7 @@ from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.rows.fixed_point import divide
-from minrisk.rows.growing import GrowingTree
+from minrisk.rows.growing import BestFirstTree, Leaf
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.sparse_index import no_lists
 
@@ -164,10 +164,7 @@ class Growth:
             grown = self._grow_here(target, rule, features, seed, factor, order)
         else:
             grown = self._grow_with_others(target, rule, features, seed, factor, order)
-        if len(order) < len(self._all) or drawn is not None:
-            self._number_all(grown)
-        else:
-            leaf_numbers(order, self.start, self.end, rows.leaf)
+        self._number(grown, order if drawn is None else order[:0])
         if len(order) < len(in_bag) or drawn is not None:  # vectors are of all rows
             order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
         return grown
@@ -218,7 +215,7 @@ class Growth:
         """On the rows of all pieces: the sums of every node are exchanged, and each piece divides its own rows."""
         rows, lists = self.rows, len(self._lists[2]) > 0
         start, end, here = [0], [len(order)], [self._columns[order].sum(axis=0)]
-        tree = GrowingTree(target, rule, factor, rows.exchange.added(here[0]))
+        tree = BestFirstTree(target, rule, factor, rows.exchange.added(here[0]))
         large = self._large(rule, features, tree.count(0))
         leaves = [0]
         while True:
@@ -230,11 +227,8 @@ class Growth:
             split = tree.next_split()
             if split < 0:
                 break
-            first, last, best = start[split], end[split], tree.leaves[split]
-            above = self._bins[best.feature, order[first:last]] > best.bin
-            order[first:last] = order[first:last][np.argsort(above, kind="stable")]
-            middle = last - int(above.sum())
-            below = self._columns[order[first:middle]].sum(axis=0)
+            last, middle = end[split], self._divide(order, start[split], end[split], tree.leaves[split])
+            below = self._columns[order[start[split] : middle]].sum(axis=0)
             leaves = tree.split(split, rows.exchange.added(below))
             start, end, here = [*start, middle], [*end, last], [*here, here[split] - below]
             end[split], here[split] = middle, below
@@ -268,6 +262,12 @@ class Growth:
             if large and histograms.nbytes * (len(self._kept) + 1) <= limits.kept_bytes:
                 self._kept[leaf] = histograms
         return found
+
+    def _divide(self, order: Int32Array, first: int, last: int, leaf: Leaf) -> int:
+        """Put the rows of a leaf that are below its threshold first, in their old order; where the others begin."""
+        above = self._bins[leaf.feature, order[first:last]] > leaf.bin
+        order[first:last] = order[first:last][np.argsort(above, kind="stable")]
+        return last - int(above.sum())
 
     def _of_leaf(self, features: IntArray, leaf: int) -> np.ndarray:
         """Histograms of a leaf of the tree that the kernel grows."""
@@ -325,9 +325,12 @@ class Growth:
         return self.rows.workers.map(run, starts)
 
     # -- what the leaves hold ----------------------------------------------------------------------------------------
-    def _number_all(self, tree: GrownTree) -> None:
-        """Write every row's leaf number into the rows' leaf column, rows out of the bag included."""
+    def _number(self, tree: GrownTree, order: Int32Array) -> None:
+        """Write the leaf numbers of all rows, which need not walk if they all stand leaf by leaf in `order`."""
         rows = self.rows
+        if len(order) == len(self._all):
+            leaf_numbers(order, self.start, self.end, rows.leaf)
+            return
         number, one = np.zeros(len(tree.feature), dtype=np.int32), np.ones(len(tree.feature))
         number[tree.leaf_node] = np.arange(len(tree.leaf_node))
         rows.over_blocks(

@@ -9,12 +9,11 @@ import numpy as np
 from minrisk._kernels._dtypes import FIXED
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.pair_nodes import node_sums, pair_columns, product_sums
-from minrisk._kernels.scores import leaf_numbers
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, PairedLeaves, Target
 from minrisk.rows.fixed_point import divide, fixed_factor
-from minrisk.rows.growing import GrowingTree
+from minrisk.rows.growing import BestFirstTree
 from minrisk.rows.local.columns import LocalColumns
 from minrisk.rows.local.growth import Growth
 
@@ -39,7 +38,7 @@ class PairGrowth(Growth):
         target = Target(NEWTON, np.array([ridge]))
         start, end = [0], [len(order)]
         pair, total = self._look(order, 0, len(order), ridge, factors, scale)
-        tree, pairs = GrowingTree(target, rule, self.units, total), [pair]
+        tree, pairs = BestFirstTree(target, rule, self.units, total), [pair]
         leaves = [0]
         while True:
             for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
@@ -49,10 +48,7 @@ class PairGrowth(Growth):
             split = tree.next_split()
             if split < 0:
                 break
-            first, last, best = start[split], end[split], tree.leaves[split]
-            above = self._bins[best.feature, order[first:last]] > best.bin
-            order[first:last] = order[first:last][np.argsort(above, kind="stable")]
-            middle = last - int(above.sum())
+            last, middle = end[split], self._divide(order, start[split], end[split], tree.leaves[split])
             leaves = tree.split(split, np.zeros(3, dtype=FIXED))
             start, end, end[split] = [*start, middle], [*end, last], middle
             pairs.append(pairs[split])
@@ -61,10 +57,7 @@ class PairGrowth(Growth):
         self.start, self.end = np.array(start), np.array(end)
         self.pairs, self.totals = np.array(pairs), np.array([leaf.total for leaf in tree.leaves])
         grown = tree.grown()
-        if len(order) < len(self._all):
-            self._number_all(grown)
-        else:
-            leaf_numbers(order, self.start, self.end, rows.leaf)
+        self._number(grown, order)
         return grown
 
     def paired_leaves(self) -> PairedLeaves:
