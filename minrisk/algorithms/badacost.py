@@ -33,7 +33,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Depth, Number, Rule, n_drawn
+from minrisk.validation import Depth, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.rows.costs import RowCosts
@@ -192,9 +192,7 @@ class BAdaCostClassifier(RecipeClassifier):
             family=VectorTrees(2**self.max_depth, thresholds, self.max_depth, sketch=None, gain=GINI),
             solver=CodewordStep(codewords(costs)),
             smoothing=1.0 / max(1, costs.n_rows) if self.smoothing is None else self.smoothing,
-            learning_rate=self.learning_rate,
-            subsample=self.subsample,
-            max_features=n_drawn(self.max_features, len(thresholds)),
+            **self._shared(thresholds),
         )
 
     def _check_matrix(self) -> None:

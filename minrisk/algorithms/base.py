@@ -12,6 +12,7 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import check_the_same
+from minrisk.validation import n_drawn
 
 if TYPE_CHECKING:
     from minrisk.boosting.loop import Recipe
@@ -40,6 +41,7 @@ def _as_stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> Floa
 class RecipeClassifier(BoostedClassifier):
     """A fit bins the features, makes rows for the subclass's recipe, runs the loop, and keeps the rounds."""
 
+    learning_rate: float
     subsample: float
     max_features: Any
     binning: str
@@ -109,10 +111,20 @@ class RecipeClassifier(BoostedClassifier):
 
     def _draw_seed(self) -> int:
         """Seed of everything that is drawn; 0 where nothing is, so that equal models are equal files."""
+        return super()._draw_seed() if self._draws() else 0
+
+    def _draws(self) -> bool:
+        """Whether a fit draws rows, features or the validation part."""
         everything = self.max_features == 1 and not isinstance(self.max_features, Integral)
-        if self.subsample == 1 and everything and not self.early_stopping:
-            return 0
-        return super()._draw_seed()
+        return self.subsample != 1 or not everything or self.early_stopping
+
+    def _shared(self, thresholds: tuple[FloatArray, ...]) -> dict[str, Any]:
+        """Fields of the recipe that the parameters say alike for all algorithms."""
+        return {
+            "learning_rate": self.learning_rate,
+            "subsample": self.subsample,
+            "max_features": n_drawn(self.max_features, len(thresholds)),
+        }
 
     def _boost(self, data: TrainingData, goes_on: bool, bar: ProgressBar) -> None:
         """Run the rounds and keep what they made, or a constant where they made nothing better."""

@@ -19,7 +19,7 @@ posteriors, Eq. (33)             link "softmax2"                    `minrisk.mod
 Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.decisions`
 Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
 gradient descent, footnote 4     ``Recipe.directions``, or          `minrisk.boosting.loop`
-with codeword-valued g           ``CodewordStep``                   `minrisk.steps.line_search`
+with codeword-valued g           ``CodewordSearch``                 `minrisk.steps.line_search`
 ===============================  =================================  =================================
 
 f lives in R^(K-1) and is updated as f_r += alpha g; here the scores S are, S += alpha g(x) (1/2 y^r) with y^r the r-th
@@ -41,7 +41,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Choice, Depth, Rule, n_drawn
+from minrisk.validation import Choice, Depth, Rule
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
@@ -265,25 +265,23 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.directed import DirectedLearners
         from minrisk.losses.codewords import simplex_codewords
-        from minrisk.steps.line_search import CodewordStep, LineSearch
+        from minrisk.steps.line_search import CodewordSearch, LineSearch
 
         loss = self._loss()
         loss.constant(costs)  # says so if a class is no decision, before its codewords are asked for
         self._check_decision(loss, costs)
         codewords = simplex_codewords(costs.table.shape[1])
-        common: dict[str, Any] = {
-            "loss": loss, "learning_rate": self.learning_rate, "subsample": self.subsample,
-            "max_features": n_drawn(self.max_features, len(thresholds)),
-        }  # fmt: skip
+        shared = self._shared(thresholds)
         if self.descent == "codewords":
-            solver = CodewordStep(0.5 * codewords @ codewords.T)  # Eq. (23): scores of an f that is a codeword
-            return Recipe(family=self._trees(thresholds), solver=solver, **common)
+            solver = CodewordSearch(0.5 * codewords @ codewords.T)  # Eq. (23): scores of an f that is a codeword
+            return Recipe(loss=loss, family=self._trees(thresholds), solver=solver, **shared)
         along = np.ascontiguousarray(0.5 * codewords.T)  # Eq. (23)
         return Recipe(
+            loss=loss,
             family=DirectedLearners(self._regression(thresholds), self.weighting),
             solver=LineSearch(),
             directions=(along,) if self.descent == "gradient" else tuple(vector[None] for vector in along),
-            **common,
+            **shared,
         )
 
     def _trees(self, thresholds: tuple[FloatArray, ...]) -> VectorTrees:

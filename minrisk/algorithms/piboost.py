@@ -38,8 +38,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.estimator import BoostedClassifier
-from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
+from minrisk.validation import Choice, Depth, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.learners.separators import Separators
@@ -256,14 +255,13 @@ class PIBoostClassifier(RecipeClassifier):
             loss=separator_loss(codebook, costs),
             family=self._learners(thresholds, K),
             solver=SeparatorStep(np.array([len(members) for members in sets]), K),
-            learning_rate=self.learning_rate,
-            subsample=self.subsample,
-            max_features=n_drawn(self.max_features, len(thresholds)),
+            **self._shared(thresholds),
             directions=(np.eye(len(codebook)),),
             codebook=codebook,
         )
 
     def _learners(self, thresholds: tuple[FloatArray, ...], n_classes: int) -> Separators:
+        from minrisk._kernels._dtypes import MAX_DEPTH
         from minrisk.learners.separators import GiniTrees, Separators
 
         if self.estimator is not None:
@@ -278,7 +276,7 @@ class PIBoostClassifier(RecipeClassifier):
             return n_rows if share is None else max(1, round(share * n_rows))
 
         split_above = n_classes if self.max_depth is None else None
-        trees = GiniTrees(thresholds, n_fitted, split_above, self.max_depth)
+        trees = GiniTrees(self.max_depth or MAX_DEPTH, thresholds, n_fitted, split_above)
         return Separators(thresholds, trees, None if share is None else n_fitted)
 
     def _sets(self) -> list[tuple[int, ...]]:
@@ -301,11 +299,10 @@ class PIBoostClassifier(RecipeClassifier):
             sets.append(tuple(sorted(members)))
         return once(sets, K)
 
-    def _draw_seed(self) -> int:
-        """Trees draw rows."""
-        if self.estimator is None and self.weak_learner == "tree" and self.draw is not None:
-            return BoostedClassifier._draw_seed(self)
-        return super()._draw_seed()
+    def _draws(self) -> bool:
+        """Trees may draw rows, too."""
+        trees = self.estimator is None and self.weak_learner == "tree"
+        return super()._draws() or (trees and self.draw is not None)
 
     def _gives_probabilities(self) -> bool:
         return False

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Choice, Depth, Flag, Number, Rule, TargetLoss, loss_to_reach, n_drawn
+from minrisk.validation import Choice, Depth, Flag, Number, Rule, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
     from minrisk.learners.base import LearnerFamily
@@ -244,13 +244,11 @@ class REBELClassifier(RecipeClassifier):
             family=self._family(thresholds),
             solver=self._solver(),
             smoothing=SIGN_SMOOTHING if self.smoothing is None else self.smoothing,
-            learning_rate=self.learning_rate,
             fit_intercept=bool(self.fit_intercept),
-            subsample=self.subsample,
-            max_features=n_drawn(self.max_features, len(thresholds)),
             target_loss=loss_to_reach(
                 self.target_loss, costs.stated(1.0 / max(1, costs.n_rows)), lambda: zero_risk_loss(loss, costs)
             ),
+            **self._shared(thresholds),
         )
 
     def _family(self, thresholds: tuple[FloatArray, ...]) -> LearnerFamily:

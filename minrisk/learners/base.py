@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from minrisk._typing import FloatArray, IntArray
-from minrisk.model.trees import Tree
+from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import Rows
 from minrisk.steps.base import Step, StepProblem, StepSolver
+
+NO_ANSWER = CONSTANT._replace(value=np.zeros(1))  # keeps the place of a learner that was not found
 
 
 class Round(NamedTuple):

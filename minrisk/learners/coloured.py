@@ -5,23 +5,22 @@ V. Guruswami and A. Sahai, "Multiclass learning, boosting, and error-correcting 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
-from minrisk.learners.vector_tree import TRIALS, VectorTrees
+from minrisk.learners.directed import RegressionTrees
+from minrisk.learners.vector_tree import TRIALS
 from minrisk.losses.base import JOINT, LEAVES
-from minrisk.rows.base import DIRECTED_ROWS, GrowthRule, are_directed
+from minrisk.rows.base import DIRECTED_ROWS, are_directed
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.closed_form import minimiser, value_after
 
 
 @dataclass(frozen=True)
-class ColouredTrees:
+class ColouredTrees(RegressionTrees):
     """Trees grown to tell classes of colour +1 from those of colour -1, each row weighing the pairs that it parts.
 
     Along half the colours mu the edge of a row is mu_y D, D the sum of its terms of the other colour: sign and weight
@@ -35,8 +34,6 @@ class ColouredTrees:
         Of the binner.
     """
 
-    max_depth: int
-    thresholds: Sequence[FloatArray]
     requires = frozenset({DIRECTED_ROWS})
 
     @property
@@ -44,15 +41,11 @@ class ColouredTrees:
         """Facts that steps may rely on."""
         return frozenset({LEAVES})
 
-    @cached_property
-    def _trees(self) -> VectorTrees:
-        return VectorTrees(2**self.max_depth, self.thresholds, self.max_depth)
-
     def fit(self, round_: Round) -> FittedLearners | None:
         """Draw colours, grow the tree and solve for its leaves; other colours where nothing can be split."""
         rows, problem = round_.rows, round_.problem
         assert are_directed(rows)  # as required
-        rule = GrowthRule(2**self.max_depth, self.max_depth, 1, len(round_.features))
+        rule = self.rule(rows.n_trained, len(round_.features))
         for trial in range(TRIALS):
             seed = round_.seed + trial
             direction = 0.5 * random_half(rows.n_outputs, seed)
@@ -63,7 +56,7 @@ class ColouredTrees:
         else:
             return None
         step = round_.solver.solve(problem._replace(directions=direction[None]))
-        tree = self._trees.finished(grown, max(0.0, 1.0 - step.value / problem.value))
+        tree = self.trees.finished(grown, max(0.0, 1.0 - step.value / problem.value))
         rows.respond(tree)
         return FittedLearners((tree,), step)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._typing import FloatArray
-from minrisk.learners.base import FittedLearners, Round
+from minrisk.learners.base import NO_ANSWER, FittedLearners, Round
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED
 from minrisk.model.trees import CONSTANT, Tree
@@ -62,9 +62,7 @@ class DirectedLearners:
         for r, direction in enumerate(directions):
             rows.aim(loss, direction, self.weighting)
             learner = self.regression.find(rows, round_, round_.seed + r)
-            learners.append(CONSTANT if learner is None else learner)
-            if learner is None:  # keeps its place and answers 0
-                learners[-1] = CONSTANT._replace(value=np.zeros(1))
+            learners.append(NO_ANSWER if learner is None else learner)
             rows.respond(learners[-1])
             rows.steer(direction, r, len(directions), problem.value)
         step = round_.solver.solve(problem)
@@ -103,13 +101,18 @@ class RegressionTrees:
     thresholds: Sequence[FloatArray]
 
     @cached_property
-    def _trees(self) -> VectorTrees:
+    def trees(self) -> VectorTrees:
+        """What makes immutable trees of grown ones."""
         return VectorTrees(2**self.max_depth, self.thresholds, self.max_depth)
+
+    def rule(self, n_rows: int, n_features: int) -> GrowthRule:
+        """How far a tree grows on so many rows and features."""
+        return GrowthRule(2**self.max_depth, self.max_depth, 1, n_features)
 
     def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
         """See `Regression.find`."""
-        rule = GrowthRule(2**self.max_depth, self.max_depth, 1, len(round_.features))
+        rule = self.rule(rows.n_trained, len(round_.features))
         grown, values = rows.grow_regression(rule, round_.features, seed)
-        tree = self._trees.finished(grown, 1.0)
+        tree = self.trees.finished(grown, 1.0)
         leaf = tree.left == np.arange(len(tree.left))
         return tree._replace(value=np.where(leaf, values[tree.vector], 0.0), vector=np.zeros_like(tree.vector))

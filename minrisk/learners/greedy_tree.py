@@ -13,7 +13,7 @@ from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.exact_stump import exact_stump
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.model.trees import Tree
-from minrisk.rows.base import LeafSplits
+from minrisk.rows.base import LeafSplits, Rows
 from minrisk.rows.row_losses import has_series, is_separable
 
 
@@ -79,6 +79,21 @@ class GrowingTree:
         return Tree(feature, bins, threshold, left, value.astype(np.float64), vector, gain, max(self.level))
 
 
+def stump(feature: int, bin_: int, sign: int, gain: float) -> tuple[GrowingTree, LeafSplits, IntArray]:
+    """The stump that answers `sign` above the bin, the change that it is of one leaf, and the leaf's first child."""
+    changes = LeafSplits(*(np.array([value]) for value in (feature, bin_, sign, gain)))
+    tree, child = GrowingTree().deepened(changes)
+    return tree, changes, child
+
+
+def stump_at(rows: Rows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:
+    """That stump, and its response in the rows."""
+    tree, changes, child = stump(feature, bin_, sign, gain)
+    rows.start_leaves()
+    rows.split_leaves(changes, child)
+    return tree
+
+
 @dataclass(frozen=True)
 class GreedyTrees:
     """Stumps by the exact joint search, deepened one layer at a time while the loss falls (REBEL, Sec. 4, steps 1-3).
@@ -120,10 +135,7 @@ class GreedyTrees:
             split = rows.best_stump(gain, problem.mass, round_.features)
         if split is None:
             return None
-        changes = LeafSplits(*(np.array([v]) for v in (split.feature, split.bin, 1, split.drop)))
-        rows.start_leaves()
-        tree, child = GrowingTree().deepened(changes)
-        rows.split_leaves(changes, child)
+        tree = stump_at(rows, split.feature, split.bin, 1, split.drop)
         step = round_.solver.solve(problem)
         for _ in range(self.max_depth - 1):
             rows.contrast(loss, step.vectors[0])  # step 2: the vector is held

@@ -10,7 +10,7 @@ import numpy as np
 from minrisk._kernels.split import QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
-from minrisk.learners.most_violated import stump_at
+from minrisk.learners.greedy_tree import stump_at
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.steps.mixed_norm import scaled_weight
 

@@ -10,9 +10,9 @@ import numpy as np
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
-from minrisk.learners.greedy_tree import GrowingTree
+from minrisk.learners.greedy_tree import stump_at
 from minrisk.losses.base import SIGNS, STUMPS
-from minrisk.rows.base import PAIR_ROWS, LeafSplits, Rows, are_pairs
+from minrisk.rows.base import PAIR_ROWS, are_pairs
 from minrisk.steps.penalised import Objective, most_violated
 
 
@@ -72,12 +72,3 @@ class MostViolatedTrees:
         learner = tree.finished(self.thresholds, 1.0)
         share = max(0.0, 1.0 - step.value / problem.value) / learner.gain.sum()
         return FittedLearners((learner._replace(gain=learner.gain * share),), step)
-
-
-def stump_at(rows: Rows, feature: int, bin_: int, sign: int, gain: float) -> GrowingTree:
-    """The stump that answers `sign` above the bin, and its response in the rows."""
-    changes = LeafSplits(*(np.array([value]) for value in (feature, bin_, sign, gain)))
-    rows.start_leaves()
-    tree, child = GrowingTree().deepened(changes)
-    rows.split_leaves(changes, child)
-    return tree

@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._kernels._dtypes import LEAF_BIN, MAX_DEPTH
 from minrisk._typing import FloatArray
-from minrisk.learners.base import FittedLearners, Round
-from minrisk.learners.directed import Regression
-from minrisk.learners.vector_tree import VectorTrees
+from minrisk.learners.base import NO_ANSWER, FittedLearners, Round
+from minrisk.learners.directed import Regression, RegressionTrees
+from minrisk.learners.greedy_tree import stump
 from minrisk.losses.base import SIGNS
-from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import CHAIN_ROWS, ChainRows, DirectedRows, GrowthRule, are_chains
-
-NO_ANSWER = CONSTANT._replace(value=np.zeros(1))  # keeps the place of a learner that was not found
+from minrisk.model.trees import Tree
+from minrisk.rows.base import CHAIN_ROWS, ChainRows, GrowthRule, are_chains
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Separators:
         """The best stump for each chain."""
         best = rows.best_stumps(round_.features)
         return [
-            NO_ANSWER if feature < 0 else stump(feature, bin_, float(self.thresholds[feature][bin_]))
+            NO_ANSWER if feature < 0 else stump(feature, bin_, 1, 1.0)[0].finished(self.thresholds, 1.0)
             for feature, bin_ in zip(best.feature.tolist(), best.bin.tolist(), strict=True)
         ]
 
@@ -82,45 +79,29 @@ class Separators:
         return learners
 
 
-def stump(feature: int, bin_: int, threshold: float) -> Tree:
-    """f = +1 above the threshold, else -1."""
-    return Tree(
-        feature=np.array([feature, 0, 0], dtype=np.int32), bin=np.array([bin_, LEAF_BIN, LEAF_BIN], dtype=np.int32),
-        threshold=np.array([threshold, np.inf, np.inf]), left=np.array([1, 1, 2], dtype=np.int32),
-        value=np.array([0.0, -1.0, 1.0]), vector=np.zeros(3, dtype=np.int32), gain=np.array([1.0, 0.0, 0.0]), depth=1,
-    )  # fmt: skip
-
-
 @dataclass(frozen=True)
-class GiniTrees:
+class GiniTrees(RegressionTrees):
     """Trees that are split while nodes have enough rows, by the Gini index.
 
     Of classes -1 and +1 with weights w, the index's fall is that of the squared error: sums of (sum w b)^2 / sum w.
 
     Parameters
     ----------
+    max_depth : int
     thresholds : sequence of ndarray
         Of the binner.
     n_fitted : callable
         How many rows a tree is fitted to, by the number of all rows.
     split_above : int, optional
         A node is split if it has more than this part of them, 1 / `split_above`. None: any is.
-    max_depth : int, optional
     """
 
-    thresholds: Sequence[FloatArray]
     n_fitted: Callable[[int], int]
     split_above: int | None = None
-    max_depth: int | None = None
 
-    def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
-        """See `minrisk.learners.directed.Regression.find`."""
-        n = self.n_fitted(rows.n_trained)
-        depth = min(n, MAX_DEPTH if self.max_depth is None else self.max_depth)
-        leaves = min(n, 2**depth)
+    def rule(self, n_rows: int, n_features: int) -> GrowthRule:
+        """How far a tree grows: no further than rows can be told apart."""
+        n = self.n_fitted(n_rows)
+        depth = min(n, self.max_depth)
         least = 0 if self.split_above is None else n // self.split_above + 1
-        rule = GrowthRule(leaves, depth, 1, len(round_.features), min_split=least)
-        grown, values = rows.grow_regression(rule, round_.features, seed)
-        tree = VectorTrees(max(2, leaves), self.thresholds, depth).finished(grown, 1.0)
-        leaf = tree.left == np.arange(len(tree.left))
-        return tree._replace(value=np.where(leaf, values[tree.vector], 0.0), vector=np.zeros_like(tree.vector))
+        return GrowthRule(min(n, 2**depth), depth, 1, n_features, min_split=least)

@@ -45,7 +45,7 @@ class LineSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class CodewordStep:
+class CodewordSearch:
     """alpha* y_l in every leaf l: y_l is the codeword along which the leaf's loss falls fastest, alpha* common to all.
 
     g* = argmax over g of sum_n <y_g(n), -dL/df_n> and alpha* = argmin over alpha of L(f + alpha g*), the gradient

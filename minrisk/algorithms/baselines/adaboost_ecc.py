@@ -26,7 +26,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
-from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.baselines.base import BaselineClassifier
 from minrisk.validation import Number, Rule
 
@@ -122,9 +121,9 @@ n_features_in_
         )  # fmt: skip
         self.smoothing = smoothing
 
-    def _draw_seed(self) -> int:
-        """Of the colours, which are always drawn."""
-        return super(RecipeClassifier, self)._draw_seed()
+    def _draws(self) -> bool:
+        """Colours are always drawn."""
+        return True
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Depth, Rule, n_drawn
+from minrisk.validation import Depth, Rule
 
 
 class BaselineClassifier(RecipeClassifier):
@@ -67,11 +67,3 @@ validation_fraction, n_iter_no_change, warm_start, n_jobs, random_state, verbose
             2**self.max_depth, thresholds, self.max_depth, sketch=None, gain=gain, phantoms=False,
             constants=constants,
         )
-
-    def _shared(self, thresholds: tuple[FloatArray, ...]) -> dict[str, Any]:
-        """Fields of the recipe that the parameters say alike for all."""
-        return {
-            "learning_rate": self.learning_rate,
-            "subsample": self.subsample,
-            "max_features": n_drawn(self.max_features, len(thresholds)),
-        }
