@@ -100,12 +100,7 @@ def separator_loss(codebook: Codebook, costs: RowCosts) -> SeparatorLoss:
     K = inside.shape[1]
     s = inside.sum(axis=1)
     rates = np.where(inside, 1.0 / (K - 1), -(s / ((K - s) * (K - 1)))[:, None])  # (G, K)
-    label = np.zeros(len(costs.table), dtype=np.int64)
-    label[costs.row] = costs.label
-    unused = np.ones(len(label), dtype=np.bool_)
-    unused[costs.row] = False
-    lines = np.flatnonzero(unused & (np.arange(len(label)) < K))
-    label[lines] = lines  # of a table by classes
+    label = costs.merged().label  # of each line
     own = inside[:, label].T  # (T, G): whether the line's class is in the set
     of_set = costs.table @ inside.T / s
     of_others = costs.table @ (~inside).T / (K - s)

@@ -11,7 +11,7 @@ from minrisk._memory import read_only
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST_FLOAT
-from minrisk.rows.exchange import Exchange
+from minrisk.rows.exchange import Alone, Exchange
 from minrisk.rows.fixed_point import divide, fixed_factor
 
 SAME_RISK = 1e-9  # risks and means of costs that differ by a smaller share are equal
@@ -64,12 +64,15 @@ class RowCosts(NamedTuple):
             label=read_only(self.label),
         )  # fmt: skip
 
-    def merged(self, exchange: Exchange, n_rows: int) -> RowCosts:
+    def merged(self, exchange: Exchange | None = None, n_rows: int | None = None) -> RowCosts:
         """A row for each line of the table, with the weight of all rows that pay by it; these are `n_rows` in all.
+
+        Default: these rows are all. A line that no row pays by has the class of its number, if there is one.
 
         Weights are added as whole numbers and what is left of them, so that neither their order nor their division into
         pieces matters.
         """
+        exchange, n_rows = exchange or Alone(), len(self.row) if n_rows is None else n_rows
         n_lines, n_decisions = self.table.shape
         bits = SUM_BITS - max(1, n_rows).bit_length()
         factor = fixed_factor(exchange.largest(np.array([self.weight.max(initial=0.0)])), bits)

@@ -87,14 +87,12 @@ class LocalChainRows(LocalDirectedRows):
         """The best stump for each chain; see `ChainRows.best_stumps`."""
         n_chains = self.n_outputs
 
-        def add(chunk: IntArray, sums: np.ndarray) -> None:
-            add_edges(self, chunk, sums)
-
         def scan(chunk: IntArray, sums: np.ndarray) -> tuple[IntArray, IntArray]:
             edge, where = np.empty((2, len(chunk), n_chains), dtype=np.int64)
             kernels.scan_chains(sums, chunk, self.n_bins, self.fixed_total, edge, where)
             return edge, where
 
+        add = partial(add_edges, self)
         order, (edge, where) = self.scanned(features, (MAX_BINS, n_chains), n_chains, add, scan)
         ties = edge == edge.max(axis=0)
         best = np.argmin(np.where(ties, order[:, None], self.n_features), axis=0)
