@@ -62,6 +62,8 @@ FOLDS = 5
 COST_SETS = ("vehicle", "segment", "satimage", "vowel", "waveform", "page_blocks")
 COST_KINDS = ("symmetric", "normal", "ordinal", "lognormal")
 MEMORY_ROUNDS = 3
+SPEED_COLUMNS = ("weak_learner", "draw", "rows", "chains", "seconds_of_a_round", "above_input_MB",
+                 "beside_bins_over_three_doubles")  # fmt: skip
 READINGS = {  # options of PIBoostClassifier: depths that stand in the place of "more than M / K rows", a tenth drawn
     "a tenth, more than M / K": {}, "a tenth, depth 2": {"max_depth": 2}, "a tenth, depth 4": {"max_depth": 4},
     "a tenth, depth 6": {"max_depth": 6}, "a tenth, depth 8": {"max_depth": 8}, "a tenth, depth 12": {"max_depth": 12},
@@ -241,11 +243,13 @@ def readings(names: Sequence[str]) -> None:
                                       "paper_error": PAPER[name][3][0]})  # fmt: skip
 
 
-def of_speed(quick: bool) -> list[dict[str, Any]]:
+def of_speed(quick: bool) -> None:
     """Processor seconds of a round of pairs on isolet: of twelve less those of two, over ten; a median of three."""
-    data, lines = load("isolet"), []
+    data, done = load("isolet"), {line["weak_learner"] for line in kept("piboost_speed")}
     few, many, repeats = (1, 2, 1) if quick else (2, 12, 3)
     for learner, draw in (("stump", None), ("tree", 0.1)):
+        if learner in done:
+            continue
         found = []
         for turn in range(repeats + 1):  # the first one compiles
             spent = {}
@@ -256,11 +260,11 @@ def of_speed(quick: bool) -> list[dict[str, Any]]:
                 spent[n_rounds] = time.process_time() - begun
             if turn:
                 found.append((spent[many] - spent[few]) / (many - few))
-        lines.append({"weak_learner": learner, "draw": draw or "", "rows": len(data.y),
-                      "chains": len(model.separators_),
-                      "seconds_of_a_round": float(np.median(found)), "least": min(found), "most": max(found),
-                      **memory_of(learner, quick)})  # fmt: skip
-    return lines
+        keep("piboost_speed", {
+            "weak_learner": learner, "draw": draw or "", "rows": len(data.y), "chains": len(model.separators_),
+            "seconds_of_a_round": float(np.median(found)), "least": min(found), "most": max(found),
+            **memory_of(learner, quick),
+        })  # fmt: skip
 
 
 def memory_of(learner: str, quick: bool) -> dict[str, Any]:
@@ -306,9 +310,8 @@ def main() -> None:
         of_costs(quick)
         show(ratios_of_costs())
     if arguments.speed or (quick and not asked):
-        lines = of_speed(quick)
-        save("piboost_speed", lines, quick=quick)
-        show(lines)
+        of_speed(quick)
+        show(kept("piboost_speed"), SPEED_COLUMNS)
     if arguments.readings or (quick and not asked):
         readings(READ_SETS[:1] if quick else READ_SETS)
         show(kept("piboost_readings"), ("data", "trees", "rounds", "error_of_first_fold", "paper_error"))
