@@ -4,7 +4,7 @@ Trees are the paper's: fitted to a tenth of the rows drawn by weight, nodes of m
 are those of Table 2. The paper prunes and does not say how, nor how it codes words (here: codes in sorted order).
 ``--others`` runs the columns of GentleBoost, AdaBoost.MH and SAMME, ``--costs`` compares training with a cost matrix
 and without, ``--speed`` times rounds on isolet by processor seconds of one thread and measures their memory. What is
-in the results is not run again.
+in the results is not run again. ``--readings`` tries other sizes of trees on the sets that differ most.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.common import ROOT, costs, is_quick, keep, kept, load, mean_cost, parser, save, show
 from benchmarks.memory import reset_peak, resident
@@ -37,6 +38,7 @@ LEARNERS = {  # in all, Table 2: rounds of AdaBoost.MH and SAMME, which fit one 
 }  # fmt: skip
 METHODS = ("singles", "pairs")
 OTHERS = ("GentleBoost", "AdaBoost.MH", "SAMME")
+VARIANTS = {"AdaBoost.MH, signs": "AdaBoost.MH", "PIBoost(2), all rows": "PIBoost(2)"}  # and what they stand beside
 COLUMNS = (*OTHERS, "PIBoost(1)", "PIBoost(2)")
 PAPER = {  # Table 3, errors in percent and their deviation over the folds, in the order of COLUMNS
     "car": ((8.52, 1.21), (7.13, 1.68), (4.87, 1.11), (3.25, 0.74), (3.77, 0.59)),
@@ -61,17 +63,29 @@ FOLDS = 5
 COST_SETS = ("vehicle", "segment", "satimage", "vowel", "waveform", "page_blocks")
 COST_KINDS = ("symmetric", "normal", "ordinal", "lognormal")
 MEMORY_ROUNDS = 3
+SPEED_COLUMNS = ("weak_learner", "draw", "rows", "chains", "seconds_of_a_round", "above_input_MB",
+                 "beside_bins_over_three_doubles")  # fmt: skip
+READINGS = {  # options of PIBoostClassifier: depths that stand in the place of "more than M / K rows", a tenth drawn
+    "a tenth, more than M / K": {}, "a tenth, depth 2": {"max_depth": 2}, "a tenth, depth 4": {"max_depth": 4},
+    "a tenth, depth 6": {"max_depth": 6}, "a tenth, depth 8": {"max_depth": 8}, "a tenth, depth 12": {"max_depth": 12},
+    "all rows, more than M / K of a tenth": None,  # M = 0.1 N is the bound's alone; scikit-learn's trees
+}  # fmt: skip
+READ_SETS = ("chess", "pendigits")
 
 
 def other(name: str, method: str, seed: int) -> Any:
-    """One of `OTHERS`, on all rows: the paper's trees have about 2 K leaves, those of GentleBoost 4 K."""
+    """One of `OTHERS` or `VARIANTS`, on all rows: the paper's trees have about 2 K leaves, those of GentleBoost 4 K."""
     K, quick = load(name).n_classes, is_quick()
     depth, n_rounds = math.ceil(math.log2(2 * K)), 2 if quick else LEARNERS[name]
     if method == "GentleBoost":  # K trees a round, as many rounds as PIBoost(1)
         n_rounds = 2 if quick else ROUNDS[name][0]
         return GentleBoostClassifier(variant="margin", n_estimators=n_rounds, max_depth=depth + 1, random_state=seed)
-    kind = AdaBoostMHClassifier if method == "AdaBoost.MH" else BAdaCostClassifier
-    return kind(n_estimators=n_rounds, max_depth=depth, random_state=seed)
+    if method == "PIBoost(2), all rows":
+        return PIBoostClassifier(n_estimators=2 if quick else ROUNDS[name][1], random_state=seed)
+    if method == "SAMME":
+        return BAdaCostClassifier(n_estimators=n_rounds, max_depth=depth, random_state=seed)
+    response = "sign" if method == "AdaBoost.MH, signs" else "real"
+    return AdaBoostMHClassifier(response=response, n_estimators=n_rounds, max_depth=depth, random_state=seed)
 
 
 def piboost(name: str, method: str, seed: int) -> PIBoostClassifier:
@@ -120,10 +134,10 @@ def columns_of_others(names: Sequence[str], methods: Sequence[str], n_jobs: int)
             if (name, method) in done:
                 continue
             begun, (errors, rounds) = time.process_time(), fold_errors(name, method, n_jobs)
-            found, (mean, std) = np.array(errors), PAPER[name][OTHERS.index(method)]
+            found, (mean, std) = np.array(errors), PAPER[name][COLUMNS.index(VARIANTS.get(method, method))]
             keep("piboost_others", {
                 "data": name, "method": method, "rounds": max(rounds), "least_rounds": min(rounds),
-                "max_depth": other(name, method, 0).max_depth, "error": float(found.mean()),
+                "max_depth": other(name, method, 0).max_depth or "", "error": float(found.mean()),
                 "std": float(found.std(ddof=1)), "paper_error": mean, "paper_std": std,
                 "verdict": verdict(found, mean, std), "processor_seconds": time.process_time() - begun,
             })  # fmt: skip
@@ -214,11 +228,33 @@ def ratios_of_costs() -> list[dict[str, Any]]:
     return figures
 
 
-def of_speed(quick: bool) -> list[dict[str, Any]]:
+def readings(names: Sequence[str]) -> None:
+    """Singles with trees of other sizes, in the first fold only; a line at once for each."""
+    done = {(line["data"], line["trees"]) for line in kept("piboost_readings")}
+    for name in names:
+        data, n_rounds = load(name), 2 if is_quick() else ROUNDS[name][0]
+        fit, test = next(iter(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(data.X, data.y)))
+        for trees, options in READINGS.items():
+            if (name, trees) in done:
+                continue
+            if options is None:
+                least = len(fit) // (10 * data.n_classes) + 1
+                tree = DecisionTreeClassifier(min_samples_split=max(2, least), random_state=0)
+                options = {"draw": None, "estimator": tree}
+            model = PIBoostClassifier(separators="singles", n_estimators=n_rounds, random_state=0)
+            model.set_params(**{"draw": 0.1, **options}).fit(data.X[fit], data.y[fit])
+            error = 100.0 * float(np.mean(model.predict(data.X[test]) != data.y[test]))
+            keep("piboost_readings", {"data": name, "trees": trees, "rounds": n_rounds, "error_of_first_fold": error,
+                                      "paper_error": PAPER[name][3][0]})  # fmt: skip
+
+
+def of_speed(quick: bool) -> None:
     """Processor seconds of a round of pairs on isolet: of twelve less those of two, over ten; a median of three."""
-    data, lines = load("isolet"), []
+    data, done = load("isolet"), {line["weak_learner"] for line in kept("piboost_speed")}
     few, many, repeats = (1, 2, 1) if quick else (2, 12, 3)
     for learner, draw in (("stump", None), ("tree", 0.1)):
+        if learner in done:
+            continue
         found = []
         for turn in range(repeats + 1):  # the first one compiles
             spent = {}
@@ -229,11 +265,11 @@ def of_speed(quick: bool) -> list[dict[str, Any]]:
                 spent[n_rounds] = time.process_time() - begun
             if turn:
                 found.append((spent[many] - spent[few]) / (many - few))
-        lines.append({"weak_learner": learner, "draw": draw or "", "rows": len(data.y),
-                      "chains": len(model.separators_),
-                      "seconds_of_a_round": float(np.median(found)), "least": min(found), "most": max(found),
-                      **memory_of(learner, quick)})  # fmt: skip
-    return lines
+        keep("piboost_speed", {
+            "weak_learner": learner, "draw": draw or "", "rows": len(data.y), "chains": len(model.separators_),
+            "seconds_of_a_round": float(np.median(found)), "least": min(found), "most": max(found),
+            **memory_of(learner, quick),
+        })  # fmt: skip
 
 
 def memory_of(learner: str, quick: bool) -> dict[str, Any]:
@@ -264,13 +300,15 @@ def peak(learner: str) -> dict[str, Any]:
 def main() -> None:
     options = parser(__doc__, "two rounds on a few rows of two sets, costs on one, memory and rounds of isolet's")
     options.add_argument("--sets", nargs="*", default=list(ROUNDS), choices=list(ROUNDS))
-    options.add_argument("--others", nargs="*", choices=OTHERS, help="run these columns, all of them if none is named")
+    options.add_argument("--others", nargs="*", choices=(*OTHERS, *VARIANTS),
+                         help="run these columns or variants, the columns if none is named")
     options.add_argument("--costs", action="store_true", help="compare training with costs and without")
     options.add_argument("--speed", action="store_true", help="time rounds and measure memory")
+    options.add_argument("--readings", action="store_true", help="try other sizes of trees")
     options.add_argument("--memory-of", choices=("stump", "tree"), help="of one learner, in this process, as JSON")
     arguments = options.parse_args()
     quick, sets = arguments.quick, arguments.sets[: 2 if arguments.quick else None]
-    asked = arguments.costs or arguments.speed or arguments.others is not None
+    asked = arguments.costs or arguments.speed or arguments.readings or arguments.others is not None
     if arguments.memory_of:
         print(json.dumps(peak(arguments.memory_of)))
         return
@@ -278,9 +316,11 @@ def main() -> None:
         of_costs(quick)
         show(ratios_of_costs())
     if arguments.speed or (quick and not asked):
-        lines = of_speed(quick)
-        save("piboost_speed", lines, quick=quick)
-        show(lines)
+        of_speed(quick)
+        show(kept("piboost_speed"), SPEED_COLUMNS)
+    if arguments.readings or (quick and not asked):
+        readings(READ_SETS[:1] if quick else READ_SETS)
+        show(kept("piboost_readings"), ("data", "trees", "rounds", "error_of_first_fold", "paper_error"))
     if arguments.others is not None or (quick and not asked):
         columns_of_others(sets, arguments.others or OTHERS, arguments.jobs)
     if not asked:
