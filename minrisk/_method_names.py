@@ -1,4 +1,7 @@
-"""Short names of the estimators, for the command line and for `minrisk.compare`. A new one is a line here."""
+"""Names for the command line and for `minrisk.compare`: of the estimators, and of what methods are compared by.
+
+A new estimator is a line here.
+"""
 
 from __future__ import annotations
 
@@ -8,4 +11,9 @@ ESTIMATORS = {  # class by the method that the command line names; the first is 
     "piboost": "PIBoostClassifier", "badacost": "BAdaCostClassifier", "adaboost-mh": "AdaBoostMHClassifier",
     "gentleboost": "GentleBoostClassifier", "adaboost-ecc": "AdaBoostECCClassifier",
     "aoso-logitboost": "AOSOLogitBoostClassifier", "gradboost": "GradBoostClassifier",
+}  # fmt: skip
+DEFAULT_METHODS = ("minrisk", "rebel", "mcboost")  # that are compared
+METRIC_NAMES = {  # what can be compared, less is better; how tables and pictures call it
+    "cost": "mean cost", "relative_cost": "relative cost", "error": "error", "log_loss": "log-loss",
+    "fit_seconds": "fit (s)", "predict_seconds": "predict (s)",
 }  # fmt: skip

@@ -215,3 +215,25 @@ def quoted(labels: Sequence[Any]) -> str:
     from minrisk.costs.labels import listed
 
     return listed([short(str(label), 60) for label in labels])
+
+
+def make_folder(out: Path) -> None:
+    """Make a folder, where there is none."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "it is a file" if out.is_file() else error.strerror or str(error)
+        raise click.ClickException(f"the folder {out} cannot be made: {reason}.") from None
+
+
+def save_picture(figure: Any, path: Path, **how: Any) -> None:
+    """Write a figure of matplotlib, and close it."""
+    import matplotlib.pyplot as plt
+
+    from minrisk.io.atomic import write_beside
+
+    try:
+        with write_beside(path) as beside:
+            figure.savefig(beside, dpi=150, **how)
+    finally:
+        plt.close(figure)

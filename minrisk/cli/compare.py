@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk._method_names import ESTIMATORS
+from minrisk._method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAMES
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
@@ -20,14 +19,14 @@ from minrisk.cli.common import (
     check_stdin,
     check_writable,
     dialect_options,
+    make_folder,
+    save_picture,
 )
 from minrisk.cli.fit import classes_in, not_zero, training_data
 from minrisk.cli.streams import note, print_json
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
 
     from minrisk.comparison import Comparison
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
 
 RESULT_FILES = ("folds.csv", "table.md", "table.tex")  # in --out, beside the folder of finished folds
 PICTURE_FORMATS = (".png", ".pdf", ".svg")
-COMPARED_METRICS = ("cost", "relative_cost", "error", "log_loss", "fit_seconds", "predict_seconds")
-COMPARED_BY_DEFAULT = "minrisk,rebel,mcboost"
+COMPARED_BY_DEFAULT = ",".join(DEFAULT_METHODS)
 
 
 def _names(context: click.Context, option: click.Parameter, value: str) -> list[str]:
@@ -62,7 +60,7 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True,
               help="Folds, drawn by class from shuffled rows.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="How often folds are drawn anew.")
-@click.option("--metric", type=click.Choice(COMPARED_METRICS), default="cost", show_default=True,
+@click.option("--metric", type=click.Choice(list(METRIC_NAMES)), default="cost", show_default=True,
               help="What ranks and tests are about.")
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
               help="Level of Nemenyi's test.")
@@ -181,11 +179,7 @@ def _check_output(out: Path | None, plot: Path | None, sources: Sequence[Path | 
     from importlib.util import find_spec
 
     if out is not None:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            reason = "it is a file" if out.is_file() else error.strerror or str(error)
-            raise click.ClickException(f"the folder {out} cannot be made: {reason}.") from None
+        make_folder(out)
         for name in RESULT_FILES:
             check_writable(out / name)
             check_not_over(out / name, *sources)
@@ -216,22 +210,9 @@ def _write(found: Comparison, metric: str, alpha: float, out: Path | None, plot:
     if plot is not None and len(found.contests(metric).methods) < 2:
         note("no picture, because there are not two methods to compare")
     elif plot is not None:
-        with write_beside(plot) as beside, _drawn(found, metric, alpha) as figure:
-            figure.savefig(beside, format=plot.suffix[1:].lower(), dpi=150)
+        import matplotlib
+
+        matplotlib.use("Agg")  # draws into files; needs no screen
+        save_picture(found.plot(metric, alpha).figure_, plot, format=plot.suffix[1:].lower())
         files.append(plot)
     return files
-
-
-@contextmanager
-def _drawn(found: Comparison, metric: str, alpha: float) -> Iterator[Any]:
-    """The picture, drawn without a screen."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure = found.plot(metric, alpha).figure_
-    try:
-        yield figure
-    finally:
-        plt.close(figure)

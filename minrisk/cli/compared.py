@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from minrisk._method_names import METRIC_NAMES
 from minrisk.cli.layout import as_text, listed, new_console, new_table, number, print_facts, print_section
-from minrisk.comparison.result import METRIC_NAMES
+from minrisk.comparison.result import shown_metrics
+from minrisk.comparison.tables import ABSENT
 
 if TYPE_CHECKING:
     from minrisk.comparison import Comparison
@@ -22,7 +24,7 @@ def describe_comparison(
     several = len(comparable.methods) > 1
     friedman = found.friedman(metric) if len(comparable.methods) > 2 and len(comparable.contests) > 1 else None
     nemenyi = found.nemenyi(metric, alpha) if several else None
-    ranks = found.mean_ranks(metric) if several else {}
+    ranks = {} if nemenyi is None else dict(zip(comparable.methods, nemenyi.mean_ranks.tolist(), strict=True))
     at = {name: i for i, name in enumerate(comparable.methods)}
     return {
         "data": list(data),
@@ -59,13 +61,12 @@ def print_comparison(facts: dict[str, Any]) -> None:
         *([("files", listed(facts["files"]))] if facts["files"] else []),
     ])  # fmt: skip
     several = len(facts["data_sets"]) > 1
-    shown = [name for name in METRIC_NAMES if any(line[name] is not None for line in facts["methods"])
-             and not (several and name == "cost")]  # fmt: skip
+    shown = shown_metrics(facts["methods"], several)
     table = new_table(("method", "left"), *((METRIC_NAMES[name], "right") for name in shown), ("mean rank", "right"))
     ranked = sorted(facts["methods"], key=lambda line: (line["mean_rank"] is None, line["mean_rank"] or 0.0))
     for line in ranked:
-        cells = ["–" if line[name] is None else number(line[name]) for name in shown]
-        rank = "–" if line["mean_rank"] is None else f"{line['mean_rank']:.2f}"
+        cells = [ABSENT if line[name] is None else number(line[name]) for name in shown]
+        rank = ABSENT if line["mean_rank"] is None else f"{line['mean_rank']:.2f}"
         table.add_row(as_text(line["method"]), *map(as_text, cells), as_text(rank))
     over = f", means over {len(facts['data_sets'])} data sets" if several else ""
     print_section(console, f"Methods{over}, ranked by {metric}", table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,19 +37,16 @@ def demo(out: Path, costs: str) -> None:
 
 def _check_folder(out: Path) -> None:
     """Make the folder, before any work."""
-    from minrisk.cli.common import check_writable
+    from minrisk.cli.common import check_writable, make_folder
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = "it is a file" if out.is_file() else error.strerror or str(error)
-        raise click.ClickException(f"the folder {out} cannot be made: {reason}.") from None
+    make_folder(out)
     check_writable(out / "digits.minrisk")
 
 
 def _save(study: Study, out: Path) -> dict[Path, str]:
     """Write the model and, where matplotlib is installed, the pictures; returns the method that each is of."""
     from minrisk import save
+    from minrisk.cli.common import save_picture
     from minrisk.demo import METHOD_BY_ROUND, SHOWN_METHOD
 
     model = out / "digits.minrisk"
@@ -67,16 +64,6 @@ def _save(study: Study, out: Path) -> dict[Path, str]:
     confusion = CostConfusionDisplay.from_predictions(study.y_test, study.decided, study.model.cost_)
     pictures = (("costly-confusions.png", confusion, SHOWN_METHOD), ("risk-per-round.png", curve, METHOD_BY_ROUND))
     for name, display, method in pictures:
-        _save_picture(display.figure_, out / name)
+        save_picture(display.figure_, out / name, format="png", bbox_inches="tight")
         files[out / name] = method
     return files
-
-
-def _save_picture(figure: Any, path: Path) -> None:
-    import matplotlib.pyplot as plt
-
-    from minrisk.io.atomic import write_beside
-
-    with write_beside(path) as beside:
-        figure.savefig(beside, format="png", dpi=150, bbox_inches="tight")
-    plt.close(figure)

@@ -7,15 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._method_names import METRIC_NAMES as METRIC_NAMES
 from minrisk._typing import FloatArray
 from minrisk.comparison import statistics
 from minrisk.comparison.statistics import FriedmanTest, NemenyiTest, SignedRankTest
 from minrisk.comparison.tables import ABSENT, decimals_of, latex_table, markdown_table
-
-METRIC_NAMES = {  # what can be compared, less is better; how tables and pictures call it
-    "cost": "mean cost", "relative_cost": "relative cost", "error": "error", "log_loss": "log-loss",
-    "fit_seconds": "fit (s)", "predict_seconds": "predict (s)",
-}  # fmt: skip
+from minrisk.validation import Choice
 
 TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[bool]]], str]
 
@@ -83,6 +80,9 @@ class Comparison:
         self.records, self.methods = list(records), list(methods)
         self.n_folds, self.failures = dict(n_folds), list(failures)
         self.data_sets = list(self.n_folds)
+        self._by_pair: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for record in self.records:
+            self._by_pair.setdefault((record["data_set"], record["method"]), []).append(record)
 
     def __repr__(self) -> str:
         """How much was compared."""
@@ -103,8 +103,14 @@ class Comparison:
     def of_folds(self, metric: str, data_set: str, method: str) -> list[float]:
         """The numbers of the folds of a data set, by one method; those that there are."""
         _check_metric(metric)
-        found = (row for row in self.records if row["data_set"] == data_set and row["method"] == method)
+        found = self._by_pair.get((data_set, method), [])
         return [float(row[metric]) for row in found if row.get(metric) is not None]
+
+    def _whole(self, metric: str, method: str) -> list[list[float]] | None:
+        """The numbers of the folds of each data set, by a method that has them all."""
+        parts = [self.of_folds(metric, name, method) for name in self.data_sets]
+        whole = all(len(part) == self.n_folds[name] for name, part in zip(self.data_sets, parts, strict=True))
+        return parts if whole else None
 
     def contests(self, metric: str = "cost") -> ContestValues:
         """The values that ranks and tests are made of, less is better.
@@ -115,8 +121,7 @@ class Comparison:
         several = len(self.data_sets) > 1
         columns: dict[str, list[float]] = {}
         for method in self.methods:
-            parts = [self.of_folds(metric, name, method) for name in self.data_sets]
-            if all(len(part) == self.n_folds[name] for name, part in zip(self.data_sets, parts, strict=True)):
+            if (parts := self._whole(metric, method)) is not None:
                 columns[method] = [float(np.mean(part)) for part in parts] if several else parts[0]
         names = self.data_sets if several else [f"fold {i + 1}" for i in range(self.n_folds[self.data_sets[0]])]
         table = np.array(list(columns.values()), dtype=np.float64).reshape(len(columns), len(names)).T
@@ -224,7 +229,7 @@ class Comparison:
 
         test = self.nemenyi(metric, alpha)
         title = f"Mean rank by {METRIC_NAMES[metric]}, {self._extent()}"
-        names = list(self.mean_ranks(metric))
+        names = self.contests(metric).methods
         return CriticalDifferenceDisplay(test.mean_ranks, test.critical_difference, names, alpha, title).plot(ax)
 
     def _extent(self) -> str:
@@ -240,9 +245,8 @@ class Comparison:
         for method in self.methods:
             line: dict[str, Any] = {"method": method}
             for metric in METRIC_NAMES:
-                parts = [self.of_folds(metric, name, method) for name in self.data_sets]
-                whole = all(len(part) == self.n_folds[name] for name, part in zip(self.data_sets, parts, strict=True))
-                line[metric] = float(np.mean([np.mean(part) for part in parts])) if whole else None
+                parts = self._whole(metric, method)
+                line[metric] = None if parts is None else float(np.mean([np.mean(part) for part in parts]))
             lines.append({**line, "mean_rank": ranks.get(method)})
         return lines
 
@@ -276,9 +280,9 @@ class Comparison:
     def _by_method(self, digits: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
         """Header, cells and which of them are bold: all metrics."""
         summary = self.summary()
-        columns = [name for name in (*METRIC_NAMES, "mean_rank") if any(line[name] is not None for line in summary)]
-        if len(self.data_sets) > 1:  # costs of several data sets may have several units
-            columns = [name for name in columns if name != "cost"]
+        columns = shown_metrics(summary, len(self.data_sets) > 1)
+        if any(line["mean_rank"] is not None for line in summary):
+            columns.append("mean_rank")
         lines, bold = [[line["method"]] for line in summary], [[False] for _ in summary]
         for name in columns:
             values = [np.nan if line[name] is None else line[name] for line in summary]
@@ -307,6 +311,12 @@ class Comparison:
         return [METRIC_NAMES[metric], *self.methods], lines, bold
 
 
+def shown_metrics(lines: Sequence[Mapping[str, Any]], several: bool) -> list[str]:
+    """Metrics that some method has; of several data sets not the costs, which may have several units."""
+    there = [name for name in METRIC_NAMES if any(line[name] is not None for line in lines)]
+    return [name for name in there if not (several and name == "cost")]
+
+
 def _cells(
     values: Sequence[float], spreads: Sequence[float | None], decimals: int
 ) -> tuple[list[str], list[bool]]:  # fmt: skip
@@ -323,5 +333,5 @@ def _cells(
 
 
 def _check_metric(metric: str) -> None:
-    if metric not in METRIC_NAMES:
-        raise ValueError(f"metric must be one of {', '.join(map(repr, METRIC_NAMES))}, got {metric!r}.")
+    if not (rule := Choice(tuple(METRIC_NAMES))).accepts(metric):
+        raise ValueError(f"metric must be {rule}, got {metric!r}.")

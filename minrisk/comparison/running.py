@@ -9,27 +9,46 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._method_names import DEFAULT_METHODS
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.comparison.folds import ComparedData, Failure, FoldTask, checked_labels, drawn_folds, run_fold
 from minrisk.comparison.keys import described, digest, key_of
 from minrisk.comparison.methods import AFTERWARDS, EXPECTED, ComparedMethod, MethodError, compared_methods
 from minrisk.comparison.result import Comparison
 from minrisk.comparison.store import Outcome, prepare_folder, read_fold
-from minrisk.validation import Number, Seed, Threads, Verbosity
+from minrisk.validation import Choice, Number, Rule, Seed, Threads, Verbosity
 
 RESULT_FORMAT = 1  # of kept folds: another number where what is measured changes
-ON_ERROR = ("raise", "skip")
+
+
+class FixedSeed(NamedTuple):
+    """A seed that is a number."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Integral) and Seed().accepts(value)
+
+    def plain(self, value: Any) -> Any:
+        return int(value)
+
+    def __str__(self) -> str:
+        return "a whole number, so that folds are the same again"
+
+
+OPTION_RULES: dict[str, Rule] = {  # of the options, in the order in which they are checked
+    "n_jobs": Threads(), "threads": Number(int, 1), "random_state": FixedSeed(), "verbose": Verbosity(),
+    "on_error": Choice(("raise", "skip")),
+}  # fmt: skip
 
 
 def compare(
     X: Any,
     y: Any = None,
     cost: Any = None,
-    methods: Any = ("minrisk", "rebel", "mcboost"),
+    methods: Any = DEFAULT_METHODS,
     cv: Any = 5,
     *,
     n_jobs: int | None = None,
@@ -68,8 +87,8 @@ def compare(
         `minrisk.costs.balanced`. None: every mistake costs 1. For data sets that bring no costs of their own. Costs
         per row are not taken.
     methods : list, or mapping of names, default=("minrisk", "rebel", "mcboost")
-        Estimators; names of ours ("minrisk", "rebel", "similarities", "stagewise", "multiboost", "mcboost"), with
-        their defaults; names of others ("sklearn.ensemble.RandomForestClassifier"), likewise; or functions that make
+        Estimators; names of ours, such as "piboost" (``minrisk compare --help`` lists them), with their defaults;
+        names of others ("sklearn.ensemble.RandomForestClassifier"), likewise; or functions that make
         an estimator for a given `CostMatrix` (None where every mistake costs 1), which counts as trained on the costs.
     cv : int, splitter or iterable of pairs, default=5
         A number of folds, drawn by class from shuffled rows; a splitter, such as scikit-learn's
@@ -133,9 +152,10 @@ def compare(
     place = None if folder is None else prepare_folder(Path(folder))
     folds = {each.name: drawn_folds(cv, each, random_state) for each in data}
     tasks = list(_tasks(data, folds, chosen, int(random_state), int(threads), place))
-    known = [None if place is None else read_fold(place, task.key, task.ways) for _, _, task in tasks]
-    waiting = [at for at, outcome in enumerate(known) if outcome is None]
-    outcomes: list[Outcome | Failure | None] = list(known)
+    outcomes: list[Outcome | Failure | None] = [
+        None if place is None else read_fold(place, task.key, task.ways) for _, _, task in tasks
+    ]
+    waiting = [at for at, outcome in enumerate(outcomes) if outcome is None]
     with ExitStack() as stack:
         bar = stack.enter_context(ProgressBar(bool(verbose)))
         bar.phase("comparing", len(tasks))
@@ -157,14 +177,9 @@ def compare(
 
 
 def _check_options(**options: Any) -> None:
-    rules: dict[str, Any] = {"n_jobs": Threads(), "threads": Number(int, 1), "random_state": Seed(),
-                             "verbose": Verbosity()}  # fmt: skip
-    for name, rule in rules.items():
-        if not rule.accepts(options[name]) or (name == "random_state" and not isinstance(options[name], Integral)):
-            expected = "a whole number, so that folds are the same again" if name == "random_state" else rule
-            raise ValueError(f"{name} must be {expected}, got {options[name]!r}.")
-    if options["on_error"] not in ON_ERROR:
-        raise ValueError(f"on_error must be one of 'raise', 'skip', got {options['on_error']!r}.")
+    for name, rule in OPTION_RULES.items():
+        if not rule.accepts(options[name]):
+            raise ValueError(f"{name} must be {rule}, got {options[name]!r}.")
 
 
 def _data_sets(X: Any, y: Any, cost: Any) -> list[ComparedData]:
@@ -212,7 +227,9 @@ def _tasks(
     """Every fit, with its method and the number of its fold."""
     costs_matter = any(each.costs_matter for each in data)
     for each in data:
-        content, costs = digest([]) if place is None else _content(each), described(each.cost)
+        content = digest([]) if place is None else [digest(each.X), digest(each.y)]
+        parts = [(train, test, digest(train), digest(test)) for train, test in folds[each.name]]
+        costs = described(each.cost)
         for method in chosen:
             ways = method.decides(costs_matter)
             estimator = method.estimator(each.cost if each.costs_matter else None, seed, threads)
@@ -220,15 +237,11 @@ def _tasks(
             common = {"format": RESULT_FORMAT, "data": content, "cost": costs, "method": told, "threads": threads,
                       "ways": list(ways)}  # fmt: skip
             rehearsal = key_of({"data": each.name, "method": told})
-            for number, (train, test) in enumerate(folds[each.name], start=1):
-                settings = {**common, "train": digest(train), "test": digest(test)}
+            for number, (train, test, trained_on, tested_on) in enumerate(parts, start=1):
+                settings = {**common, "train": trained_on, "test": tested_on}
                 yield method, number, FoldTask(
                     each, train, test, estimator, ways, threads, rehearsal, key_of(settings), settings, place
                 )
-
-
-def _content(data: ComparedData) -> list[str]:
-    return [digest(data.X), digest(data.y)]
 
 
 def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | Failure, None, None]:
@@ -271,11 +284,11 @@ def _result(
             continue
         assert outcome is not None
         for way, numbers in outcome.items():
-            unit = task.data.constant_cost or 1.0
+            cost, unit = numbers["cost"], task.data.constant_cost or 1.0
+            assert cost is not None  # which every fold has
             records.append({
                 **where, "method": method.name + (AFTERWARDS if way == EXPECTED else ""),
-                "error": numbers["error"], "cost": numbers["cost"],
-                "relative_cost": None if numbers["cost"] is None else numbers["cost"] / unit,
+                "error": numbers["error"], "cost": cost, "relative_cost": cost / unit,
                 "log_loss": numbers["log_loss"], "fit_seconds": numbers["fit_seconds"],
                 "predict_seconds": numbers["predict_seconds"], "n_train": len(task.train), "n_test": len(task.test),
             })  # fmt: skip
