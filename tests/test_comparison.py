@@ -214,6 +214,8 @@ def test_tables_of_all_kinds(kind):
     other = X.copy()
     other[5, 1] += 1e-9
     assert digest(table) == digest(table) and digest(X) != digest(other)
+    unsorted = scipy.sparse.csr_matrix((np.array([1.0, 2.0]), np.array([2, 0]), np.array([0, 2])), shape=(1, 3))
+    assert digest(unsorted) == digest(unsorted.sorted_indices()) and unsorted.indices.tolist() == [2, 0]  # as it was
 
 
 def test_functions_make_estimators_for_the_costs():

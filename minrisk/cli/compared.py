@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def describe_comparison(
         "friedman": None if friedman is None else {
             "chi_square": friedman.chi_square, "p_value": friedman.p_value,
             # a perfect agreement of all contests has no finite statistic, nor has JSON
-            "f_statistic": friedman.f_statistic if friedman.f_p_value > 0.0 else None,
+            "f_statistic": friedman.f_statistic if math.isfinite(friedman.f_statistic) else None,
             "f_p_value": friedman.f_p_value,
         },
         "critical_difference": None if nemenyi is None else nemenyi.critical_difference,

@@ -45,8 +45,7 @@ def digest(data: Any) -> str:
 
 def _take(state: Any, data: Any) -> None:
     if hasattr(data, "tocsr") and hasattr(data, "nnz"):
-        matrix = data.tocsr()
-        matrix.sort_indices()
+        matrix = data.tocsr().sorted_indices()  # a copy: the caller's stays as it is
         for part in (np.asarray(matrix.shape), matrix.data, matrix.indices, matrix.indptr):
             _take(state, part)
         return
