@@ -59,8 +59,9 @@ def _stumps_and_shared_trees() -> None:
     from minrisk.algorithms.rebel import REBELClassifier
 
     rng = np.random.default_rng(0)
-    for n in (60, EXACT_ROWS + 1):  # of so many features that the loss along one stump is looked at
-        REBELClassifier(n_estimators=1, max_depth=1, loss="logistic").fit(rng.normal(size=(n, 40)), np.arange(n) % 3)
+    for n in (60, EXACT_ROWS + 1):  # so many features that tie for the best: the loss along one stump is looked at
+        alike = np.repeat(rng.normal(size=(n, 1)), 40, axis=1)
+        REBELClassifier(n_estimators=1, max_depth=1, loss="logistic").fit(alike, np.arange(n) % 3)
     for n, loss in ((60, "exponential"), (60, "logistic"), (EXACT_ROWS + 1, "exponential")):
         X, y = rng.normal(size=(n, 3)), np.arange(n) % 3
         X[:, 2] = rng.random(n) < 0.1  # mostly one value: the sparse kernels

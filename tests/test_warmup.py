@@ -13,7 +13,7 @@ import minrisk
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 PACKAGE = Path(minrisk.__file__).parent
 
-FITS = """import sys, tempfile, os, pickle
+FITS = """import itertools, sys, tempfile, os, pickle
 import numpy as np
 import joblib
 from numba.core import event
@@ -77,8 +77,8 @@ for response in ("real", "sign"):
             model.fit(part, y[:500], sample_weight=weight).predict(part[:300])
             list(model.staged_predict(X[:5]))
             model.predict(X)
-wide = rng.normal(size=(9000, 40))
-for rows in (slice(500), slice(9000)):
+kinds_of_wide = (rng.normal(size=(9000, 40)), np.repeat(X[:, :1], 40, axis=1))
+for wide, rows in itertools.product(kinds_of_wide, (slice(500), slice(9000))):
     REBELClassifier(cost, loss="logistic", n_estimators=2, max_depth=1).fit(wide[rows], y[rows])
 for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dict(subsample=0.5),
                 dict(descent="codewords", weak_learner="tree")):
