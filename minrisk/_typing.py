@@ -15,3 +15,4 @@ Keys = npt.NDArray[np.uint64]
 Labels = npt.NDArray[Any]
 Binned = npt.NDArray[np.uint8]  # (d, n): one feature is contiguous
 Bag = npt.NDArray[np.bool_]
+LeftOut = npt.NDArray[np.float32]  # scores of rows that a member leaves out, which only rows look into

@@ -13,7 +13,9 @@ from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import coupled_loss
 from minrisk.model.stored_trees import read_trees, stored
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.factory import binned_rows
 from minrisk.rows.limits import LIMITS
+from minrisk.rows.local.folded import LocalFoldedRows, LocalHeldOut
 from minrisk.rows.local.rows import LocalRows
 from minrisk.steps.closed_form import ClosedFormStep
 from minrisk.steps.newton import NewtonStep
@@ -49,6 +51,14 @@ def make_costs(table, row, weight, label=None):
     row = np.asarray(row).astype(np.int32)
     label = row if label is None else np.asarray(label).astype(np.int32)
     return RowCosts(np.ascontiguousarray(table, dtype=float), row, weight, label)
+
+
+def held_out(scores, codes, weight=None):
+    """Scores of left-out rows, in their precision. Another fold has a row of each class, so that all of them judge."""
+    (n, K), weight = scores.shape, np.ones(len(scores)) if weight is None else weight
+    label, mass = np.concatenate([codes, np.arange(K)]), np.concatenate([weight, np.full(K, weight.max())])
+    folded = LocalFoldedRows(make_costs(1 - np.eye(K), label, mass), np.repeat([0, 1], [n, K]), binned_rows)
+    return LocalHeldOut(folded, scores, 1)
 
 
 def make_rows(X, table, row, weight=None, blocks=None, n_threads=1, label=None, limits=LIMITS):

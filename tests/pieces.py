@@ -1,4 +1,4 @@
-"""Rows in several pieces that share no memory: the second implementation of `minrisk.rows.base.Rows`.
+"""Rows in several pieces that share no memory: the second implementation of `minrisk.rows.base` and `minrisk.rows.folded`.
 
 Each piece is rows of `minrisk.rows.local` with arrays of its own. A call is answered by all pieces side by side, and only
 what they exchange (`minrisk.rows.exchange`) goes from one to another, as copies. They must give the same answer.
@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from inspect import getattr_static, isfunction
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, RLock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk.rows import factory
+from minrisk.rows.columns import Columns
 from minrisk.rows.exchange import Place
+from minrisk.rows.local.folded import LocalFoldedRows
 from minrisk.rows.local.similar import LocalSimilarRows
 
 PATIENCE = 60  # seconds that a piece waits for others that ask for something else
@@ -62,36 +64,30 @@ class Together:
         return np.concatenate(self._meeting.all_of(self._piece, own))
 
 
-class BagOfPieces(NamedTuple):
-    """Of each piece."""
+class OfPieces(NamedTuple):
+    """What each piece has of a bag, or of scores of rows left out."""
 
-    parts: list[np.ndarray]
+    parts: list[Any]
 
 
-class PiecedRows:
-    """Follows the protocol of rows by asking all pieces.
+class Pieced:
+    """Asks all pieces, one question after another, and lets them meet."""
 
-    Parameters
-    ----------
-    make : callable
-        A class of `minrisk.rows.local`.
-    cuts : sequence of int
-        Where the rows are divided, 0 and their number among them.
-    **columns
-        Its parameters, of all rows.
-    """
+    def __init__(self, n_pieces: int) -> None:
+        self._meeting, self._one = Meeting(n_pieces), RLock()
+        self._pool = ThreadPoolExecutor(n_pieces)
 
-    def __init__(self, make: Any, cuts: list[int], **columns: Any) -> None:
-        self.cuts, self._all_costs = cuts, columns["costs"]
-        self._meeting = Meeting(len(cuts) - 1)
-        self._pool = ThreadPoolExecutor(len(cuts) - 1)
-        ends = list(itertools.pairwise(cuts))
-        self.pieces = self._side_by_side([
-            lambda p=p, a=a, b=b: make(**part_of(make, columns, a, b), place=Place(a, cuts[-1], Together(self._meeting, p)))
-            for p, (a, b) in enumerate(ends)
-        ])
+    def _like(self, pieces: list[Any], cls: Any, **attributes: Any) -> Any:
+        """Other objects of the pieces, which meet where these do."""
+        other = cls.__new__(cls)
+        vars(other).update(_meeting=self._meeting, _one=self._one, _pool=self._pool, pieces=pieces, **attributes)
+        return other
 
     def _side_by_side(self, tasks: list[Any]) -> list[Any]:
+        with self._one:
+            return self._run(tasks)
+
+    def _run(self, tasks: list[Any]) -> list[Any]:
         def run(task: Any) -> Any:
             try:
                 return task()
@@ -108,18 +104,16 @@ class PiecedRows:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in RETURNED_BY_EACH:
-            return np.concatenate([getattr(piece, name) for piece in self.pieces])
         if not isfunction(getattr_static(type(self.pieces[0]), name, None)):  # properties may exchange
             return self._agreed(self._side_by_side([lambda piece=piece: getattr(piece, name) for piece in self.pieces]))
 
-        def ask(*arguments: Any, **options: Any) -> Any:
-            return self._agreed(self._side_by_side([
-                lambda piece=piece, p=p: getattr(piece, name)(*own(arguments, p), **own(options, p))
-                for p, piece in enumerate(self.pieces)
-            ]))
+        return lambda *arguments, **options: self._agreed(self._of_each(name, *arguments, **options))
 
-        return ask
+    def _of_each(self, name: str, *arguments: Any, **options: Any) -> list[Any]:
+        return self._side_by_side([
+            lambda piece=piece, p=p: getattr(piece, name)(*own(arguments, p), **own(options, p))
+            for p, piece in enumerate(self.pieces)
+        ])
 
     def _agreed(self, answers: list[Any]) -> Any:
         if isinstance(answers[0], Iterator):
@@ -138,7 +132,35 @@ class PiecedRows:
         """Bytes of the longest message so far."""
         return self._meeting.longest
 
+
+class PiecedRows(Pieced):
+    """Follows the protocol of rows.
+
+    Parameters
+    ----------
+    make : callable
+        A class of `minrisk.rows.local`.
+    cuts : sequence of int
+        Where the rows are divided, 0 and their number among them.
+    **columns
+        Its parameters, of all rows.
+    """
+
+    def __init__(self, make: Any, cuts: list[int], **columns: Any) -> None:
+        super().__init__(len(cuts) - 1)
+        self.cuts, self._all_costs = cuts, columns["costs"]
+        ends = list(itertools.pairwise(cuts))
+        self.pieces = self._side_by_side([
+            lambda p=p, a=a, b=b: make(**part_of(make, columns, a, b), place=Place(a, cuts[-1], Together(self._meeting, p)))
+            for p, (a, b) in enumerate(ends)
+        ])
+
     # -- what is not the same for all pieces ---------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        if name in RETURNED_BY_EACH:
+            return np.concatenate([getattr(piece, name) for piece in self.pieces])
+        return super().__getattr__(name)
+
     @property
     def n_samples(self) -> int:
         return self.cuts[-1]
@@ -147,15 +169,13 @@ class PiecedRows:
     def costs(self) -> Any:
         return self._all_costs
 
-    def draw_bag(self, size: int, generator: np.random.Generator) -> BagOfPieces:
+    def draw_bag(self, size: int, generator: np.random.Generator) -> OfPieces:
         before = copy.deepcopy(generator)
         generator.choice(self.n_trained, size=size, replace=False)
-        return BagOfPieces([piece.draw_bag(size, copy.deepcopy(before)) for piece in self.pieces])
+        return OfPieces([piece.draw_bag(size, copy.deepcopy(before)) for piece in self.pieces])
 
-    def left_out_scores(self, *arguments: Any) -> np.ndarray:
-        return np.concatenate(self._side_by_side([
-            lambda piece=piece, p=p: piece.left_out_scores(*own(arguments, p)) for p, piece in enumerate(self.pieces)
-        ]))
+    def left_out_scores(self, *arguments: Any) -> OfPieces:
+        return OfPieces(self._of_each("left_out_scores", *arguments))
 
     def whole_rounds(self, rule: Any, n_rounds: int) -> None:
         return None
@@ -165,10 +185,86 @@ class PiecedRows:
         return any(piece.resting for piece in self.pieces)
 
 
+class PiecedHeldOut(Pieced):
+    """Follows the protocol of rows held out."""
+
+    def of_folds(self, n_folds: int) -> Any:
+        return self._like(self._of_each("of_folds", n_folds), PiecedHeldOut)
+
+    def divided(self, by: float) -> Any:
+        return self._like(self._of_each("divided", by), PiecedHeldOut)
+
+    def mixed(self, *arguments: Any) -> Any:
+        return self._like(self._of_each("mixed", *arguments), PiecedHeldOut)
+
+    def forgotten(self) -> Any:
+        return self._like(self._of_each("forgotten"), PiecedHeldOut)
+
+
+class PiecedFoldedRows(Pieced):
+    """Follows the protocol of rows in folds.
+
+    Parameters
+    ----------
+    cuts, costs, folds
+        As those of `PiecedRows`, and of all rows.
+    made : list
+        Of rows, to which those of members are added.
+    """
+
+    def __init__(self, cuts: list[int], costs: Any, folds: np.ndarray, made: list[PiecedRows]) -> None:
+        super().__init__(len(cuts) - 1)
+        self.cuts, self.made = cuts, made
+        self.pieces = self._side_by_side([
+            lambda p=p, a=a, b=b: LocalFoldedRows(
+                type(costs)(*copy.deepcopy(tuple(costs.at(np.arange(a, b))))), folds[a:b].copy(), factory.binned_rows,
+                place=Place(a, cuts[-1], Together(self._meeting, p)),
+            )
+            for p, (a, b) in enumerate(itertools.pairwise(cuts))
+        ])
+
+    def blind(self, n_classes: int) -> Any:
+        return self._like(self._of_each("blind", n_classes), PiecedFoldedRows, cuts=self.cuts, made=self.made)
+
+    def _parts_of(self, columns: Columns) -> list[Columns]:
+        return [
+            Columns(columns.binned[:, a:b].copy(), columns.n_bins.copy(), columns.thresholds)
+            for a, b in itertools.pairwise(self.cuts)
+        ]
+
+    def without(self, fold: int | None, columns: Columns, workers: Any) -> PiecedRows:
+        pieces = self._of_each("without", fold, OfPieces(self._parts_of(columns)), workers)
+        self.made.append(self._like(pieces, PiecedRows, cuts=self.cuts, _all_costs=None))
+        return self.made[-1]
+
+    def of_class(self, label: int, columns: Columns, n_features: int) -> tuple[Any, Columns] | None:
+        found = self._of_each("of_class", label, OfPieces(self._parts_of(columns)), n_features)
+        if found[0] is None:
+            return None
+        binned = np.concatenate([part.binned for _, part in found], axis=1)
+        cuts = [0, *np.cumsum([part.binned.shape[1] for _, part in found]).tolist()]
+        pieces = [rows for rows, _ in found]
+        return (
+            self._like(pieces, PiecedFoldedRows, cuts=cuts, made=self.made),
+            Columns(binned, found[0][1].n_bins, found[0][1].thresholds),
+        )
+
+    def held_out(self, parts: Any) -> Any:
+        return self._like(self._of_each("held_out", parts), PiecedHeldOut)
+
+    def constant(self, scores: Any) -> Any:
+        return self._like(self._of_each("constant", scores), PiecedHeldOut)
+
+    def dealt(self, *arguments: Any) -> OfPieces:
+        return OfPieces(self._of_each("dealt", *arguments))
+
+
 def own(arguments: Any, piece: int) -> Any:
     """A piece's copies of what is asked."""
-    if isinstance(arguments, BagOfPieces):
+    if isinstance(arguments, OfPieces):
         return arguments.parts[piece]
+    if isinstance(arguments, PiecedHeldOut):
+        return arguments.pieces[piece]
     if isinstance(arguments, dict):
         return {name: own(value, piece) for name, value in arguments.items()}
     if type(arguments) in (list, tuple):
@@ -220,11 +316,17 @@ def in_pieces(monkeypatch: Any, n_pieces: int, limits: Any = None) -> list[Piece
     made, kind = [], factory.rows_like
 
     def rows_like(requires: frozenset[str]) -> Any:
-        def make(**columns: Any) -> PiecedRows:
+        def make(**columns: Any) -> Any:
+            if columns.get("place"):  # a piece
+                return kind(requires)(**columns)
             made.append(PiecedRows(kind(requires), cuts_of(len(columns["costs"].row), n_pieces), **columns))
             return made[-1]
 
         return make
 
+    def folded_rows(costs: Any, folds: np.ndarray) -> PiecedFoldedRows:
+        return PiecedFoldedRows(cuts_of(len(folds), n_pieces), costs, folds, made)
+
     monkeypatch.setattr(factory, "rows_like", rows_like)
+    monkeypatch.setattr("minrisk.ensemble.training.folded_rows", folded_rows)
     return made

@@ -11,7 +11,8 @@ from sklearn.model_selection import train_test_split
 
 import minrisk
 from minrisk import MinRiskClassifier, REBELClassifier, costs
-from minrisk.ensemble.cost_regression import CostRegression, mean_costs
+from minrisk.ensemble.cost_regression import CostRegression
+from minrisk.rows.factory import folded_rows
 from tests.helpers import make_costs
 
 C = np.array([[0, 1, 4], [2, 0, 1], [10, 3, 0.0]])
@@ -122,7 +123,8 @@ def test_weights_count_in_the_regression():
 def test_a_class_without_weight_costs_as_all_do_in_the_mean():
     table = np.array([[0.0, 2.0], [4.0, 0.0], [1.0, 1.0]])
     costs_of = make_costs(table, np.arange(3), np.array([1.0, 0.0, 3.0]), np.array([0, 1, 0]))
-    np.testing.assert_allclose(mean_costs(costs_of, 2), [[0.75, 1.25], [0.75, 1.25]])
+    folded = folded_rows(costs_of, np.zeros(3, dtype=int))
+    np.testing.assert_allclose(folded.class_costs(2), [[0.75, 1.25], [0.75, 1.25]])
 
 
 def test_decisions_of_another_kind_per_row(wine):

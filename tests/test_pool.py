@@ -11,7 +11,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble.average import mean_losses, pooled_model, report
-from minrisk.ensemble.blending import Judge, Pool, blend, validated_risk
+from minrisk.ensemble.blending import Pool, blend, validated_risk
 from minrisk.ensemble.calibration import fit_temperature, log_loss
 from minrisk.ensemble.columns import linear_columns
 from minrisk.ensemble.defaults import LAST_ROUNDS_FROM, LEAST_GAIN, LINEAR_FEATURES, PRINCIPAL, SHARES
@@ -22,7 +22,8 @@ from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.columns import Columns
-from tests.helpers import check_packed, make_costs, random_costs
+from minrisk.rows.factory import folded_rows
+from tests.helpers import check_packed, held_out, make_costs, random_costs
 from tests.test_selection import USUAL, added, example
 
 LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
@@ -32,7 +33,7 @@ LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
 def at_best(link, scores, codes, weight):
     """Scores whose best temperature is 1."""
     while True:
-        temperature, _ = fit_temperature(link, scores, codes, weight)
+        temperature, _ = fit_temperature(link, held_out(scores, codes, weight))
         if temperature == 1.0:
             return scores
         scores = scores / temperature
@@ -50,7 +51,7 @@ def test_a_useless_challenger_gets_no_share(link, seed):
     scores, codes, weight = example(rng, link, 400, spread=1.0)
     present = at_best(link, scores, codes, weight)
     for useless in (rng.normal(size=scores.shape), np.zeros_like(scores), -present, present[rng.permutation(400)]):
-        assert blend(link, present, useless, codes, weight) == (0.0, 1.0)
+        assert blend(link, held_out(present, codes, weight), held_out(useless, codes, weight)) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -58,7 +59,7 @@ def test_a_copy_gets_no_share(link):
     rng = np.random.default_rng(1)
     scores, codes, weight = example(rng, link, 400, spread=3.0)
     present = at_best(link, scores, codes, weight)
-    assert blend(link, present, present.copy(), codes, weight) == (0.0, 1.0)
+    assert blend(link, held_out(present, codes, weight), held_out(present.copy(), codes, weight)) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -69,7 +70,7 @@ def test_a_challenger_that_knows_the_truth_takes_all(link, K, caution, least, mo
     monkeypatch.setattr("minrisk.ensemble.defaults.CAUTION", caution)
     rng = np.random.default_rng(2)
     scores, codes, weight = example(rng, link, 300, K, spread=1.0)
-    share, temperature = blend(link, scores, truth(codes, K), codes, weight)
+    share, temperature = blend(link, held_out(scores, codes, weight), held_out(truth(codes, K), codes, weight))
     assert share >= least and temperature < 1.0
 
 
@@ -80,22 +81,22 @@ def test_equals_whose_errors_differ_share(link):
     codes = rng.integers(0, 3, 600)
     ones, told = np.ones(600), (truth(codes, 3, 2.0) + rng.normal(size=(600, 3)) for _ in range(2))
     one, other = (at_best(link, scores, codes, ones) for scores in told)
-    share, temperature = blend(link, one, other, codes, ones)
+    share, temperature = blend(link, held_out(one, codes, ones), held_out(other, codes, ones))
     assert 0.25 <= share <= 0.75 and temperature < 1.0
     mixed = (1 - share) * one + share * other
-    assert log_loss(link, mixed, codes, ones, temperature) < 0.9 * log_loss(link, one, codes, ones, 1.0)
+    assert log_loss(link, held_out(mixed, codes, ones), temperature) < 0.9 * log_loss(link, held_out(one, codes, ones), 1.0)
 
 
 def test_a_gain_that_is_too_small_is_none():
     rng = np.random.default_rng(4)
     scores, codes, weight = example(rng, "softmax", 500, spread=1.0)
     present = at_best("softmax", scores, codes, weight)
-    alone = log_loss("softmax", present, codes, weight, 1.0)
+    alone = log_loss("softmax", held_out(present, codes, weight), 1.0)
     for step in (1e-3, 1e-2, 3e-2, 1e-1):
         challenger = present + step * truth(codes, 4)
-        _, all_of_it = fit_temperature("softmax", challenger, codes, weight)
+        _, all_of_it = fit_temperature("softmax", held_out(challenger, codes, weight))
         assert all_of_it < alone
-        assert (blend("softmax", present, challenger, codes, weight)[0] > 0) == (all_of_it < alone * (1 - LEAST_GAIN))
+        assert (blend("softmax", held_out(present, codes, weight), held_out(challenger, codes, weight))[0] > 0) == (all_of_it < alone * (1 - LEAST_GAIN))
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -103,7 +104,7 @@ def test_where_nothing_is_wrong_there_is_nothing_to_gain(link):
     codes = np.arange(60) % 3
     for present in (truth(codes, 3, 40.0), truth(codes, 3, 200.0)):
         for challenger in (2 * present, 0.5 * present, present + 1.0):
-            assert blend(link, present, challenger, codes, np.ones(60)) == (0.0, 1.0)
+            assert blend(link, held_out(present, codes, np.ones(60)), held_out(challenger, codes, np.ones(60))) == (0.0, 1.0)
 
 
 def test_rows_of_weight_zero_have_no_say():
@@ -112,9 +113,9 @@ def test_rows_of_weight_zero_have_no_say():
     challenger = scores + rng.normal(size=scores.shape) + truth(codes, 4, 2.0)
     silent = rng.random(300) < 0.3
     weight[silent] = 0.0
-    expected = blend("softmax", scores[~silent], challenger[~silent], codes[~silent], weight[~silent])
+    expected = blend("softmax", held_out(scores[~silent], codes[~silent], weight[~silent]), held_out(challenger[~silent], codes[~silent], weight[~silent]))
     challenger[silent] *= -50
-    assert expected[0] > 0 and blend("softmax", scores, challenger, codes, weight) == expected
+    assert expected[0] > 0 and blend("softmax", held_out(scores, codes, weight), held_out(challenger, codes, weight)) == expected
 
 
 @settings(max_examples=150, deadline=None)
@@ -127,9 +128,9 @@ def test_a_blend_never_raises_the_log_loss(link, n, K, spread, other_spread, kno
     codes, weight = rng.integers(0, K, n), rng.uniform(0, 2, n) + 1e-6
     present = spread * rng.normal(size=(n, K)) + truth(codes, K, 1.0)
     challenger = other_spread * rng.normal(size=(n, K)) + truth(codes, K, knowledge)
-    share, temperature = blend(link, present, challenger, codes, weight)
+    share, temperature = blend(link, held_out(present, codes, weight), held_out(challenger, codes, weight))
     assert share in [eighth / SHARES for eighth in range(SHARES + 1)]
-    alone = log_loss(link, present, codes, weight, 1.0)
+    alone = log_loss(link, held_out(present, codes, weight), 1.0)
     if share == 0.0:
         assert temperature == 1.0
         return
@@ -138,8 +139,8 @@ def test_a_blend_never_raises_the_log_loss(link, n, K, spread, other_spread, kno
     assert found <= alone * (1 - LEAST_GAIN) * (1 + 1e-9) + 1e-12 * weight.sum()
     if share < 1.0:  # the next eighth brings nothing more
         further = present + (share + 1 / SHARES) * (challenger - present)
-        least = log_loss(link, present + share * (challenger - present), codes, weight, temperature)
-        assert fit_temperature(link, further, codes, weight, temperature)[1] >= least
+        least = log_loss(link, held_out(present + share * (challenger - present), codes, weight), temperature)
+        assert fit_temperature(link, held_out(further, codes, weight), temperature)[1] >= least
 
 
 # -- pooling -------------------------------------------------------------------------------------------------------------
@@ -148,42 +149,36 @@ class Told(Kind):
 
     name = place = "told"
 
-    def __init__(self, name, scores, codes, folds, link="softmax", workers=None, rival=""):
+    def __init__(self, name, scores, codes, folds, link="softmax", workers=None, rival="", stated=None):
         (n, K), self.scores, self.calls = scores.shape, scores, []
         self.name, self.place, self.workers = name, rival or name, workers or Workers()
-        table = Table(np.zeros((n, 1)), np.arange(n), folds, None, None, None)
-        costs = make_costs(1 - np.eye(K), codes, np.ones(n))
-        super().__init__(Task(table, "softmax", costs, link, USUAL, 0, self.workers))
+        table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None, None, None), folds
+        self.folded = folded_rows(stated or make_costs(1 - np.eye(K), codes, np.ones(n)), folds)
+        super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, 0, self.workers))
 
     def member(self, fold):
         self.calls.append(fold)
-        return ToldMember(self.scores[self.task.table.folds == fold])
+        return ToldMember(self.scores[self.folds == fold])
 
     def finish(self, fit, most):
         return fit
 
     def alone(self, n_rounds):
         self.calls.append(("alone", n_rounds))
-        none = np.empty((0, self.scores.shape[1]))
         made = Progress(intercept=np.zeros(self.scores.shape[1]))
-        return CrossFit(self, [made], 0, 1.0, np.arange(0), none[:, 0], none, [], 1.0)
+        return CrossFit(self, [made], 0, 1.0, 0, self.folded.held_out([]), [], 1.0)
 
 
-def judge_of(costs):
-    """That of a cost matrix."""
-    return Judge(costs, costs.table)
-
-
-def pool_of(told, n_rounds, stated=None):
-    """`train_pool`, judged by 0/1 costs unless others are stated."""
-    return train_pool(told[0], told[1:], n_rounds, judge_of(stated or told[0].task.costs))
+def pool_of(told, n_rounds):
+    """`train_pool`, judged by the costs that the first kind states."""
+    return train_pool(told[0], told[1:], n_rounds, told[0].folded.stated_costs.table)
 
 
 class ToldMember:
     """Member that gives these scores from the first checkpoint on."""
 
     def __init__(self, scores):
-        self.own, self.weight, self.seconds, self.reached = scores, np.ones(len(scores)), 1.0, -1
+        self.own, self.seconds, self.reached = scores, 1.0, -1
 
     def train(self, rounds):
         self.reached = rounds[-1]
@@ -217,8 +212,8 @@ def test_challengers_are_tried_on_the_first_fold():
     assert useless.calls == [0]
     assert [fit.kind.name for fit in found.fits] == ["plain", "linear"] and found.shares[1] > 0.5
     assert [fit.kind.name for fit in found.dropped] == ["small"]
-    assert len(found.dropped[0].members) == 1 and set(folds[found.dropped[0].seen]) == {0}
-    assert all(len(fit.members) == 3 and len(fit.seen) == 300 for fit in found.fits)
+    assert len(found.dropped[0].members) == 1 and (found.dropped[0].n_folds, found.dropped[0].held.n_rows) == (1, 100)
+    assert all(len(fit.members) == 3 and fit.held.n_rows == 300 for fit in found.fits)
     assert found.seconds == 7.0 and found.link == "softmax"
 
 
@@ -235,7 +230,7 @@ def test_what_does_not_beat_the_class_frequencies_gives_way_to_them(knowledge, w
     assert [fit.kind.name for fit in (*found.fits, *found.dropped)] == ["plain", "small"]
     assert (found.fits[0].n_rounds > 0) == wins
     if not wins:
-        np.testing.assert_array_equal(found.scores, np.tile(log_p.astype(np.float32), (300, 1)))
+        np.testing.assert_array_equal(found.held._scores, np.tile(log_p.astype(np.float32), (300, 1)))
         assert all(made.intercept is log_p and not made.trees for made in found.fits[0].members)
         assert found.temperature == 1.0 and found.fits[0].risk == pytest.approx(0.1)
 
@@ -269,7 +264,7 @@ def test_of_rivals_the_first_fold_chooses_one(first, threads):
     assert [fit.kind.name for fit in found.fits] == ["plain", chosen]
     assert [(fit.kind.name, len(fit.members)) for fit in found.dropped] == [(beaten, 1)]
     assert found.shares == alone.shares and 0 < other.shares[1] < found.shares[1]
-    np.testing.assert_array_equal(found.scores, alone.scores)
+    np.testing.assert_array_equal(found.held._scores, alone.held._scores)
 
 
 def test_rivals_that_bring_nothing_are_all_dropped():
@@ -290,19 +285,19 @@ def test_shares_and_scores_are_those_of_the_blends(seed):
     found = pool_of([Told(v, t, codes, folds) for v, t in zip(names, told, strict=True)], 9)
     assert [fit.kind.name for fit in found.fits] == list(names) and found.dropped == []
     assert sum(found.shares) == pytest.approx(1) and min(found.shares) > 0
-    np.testing.assert_allclose(found.scores, sum(s * t for s, t in zip(found.shares, told, strict=True)), atol=1e-5)
+    np.testing.assert_allclose(found.held._scores, sum(s * t for s, t in zip(found.shares, told, strict=True)), atol=1e-5)
     assert len({fit.temperature for fit in found.fits}) == 3
     present = told[0] / found.fits[0].temperature
-    least = log_loss("softmax", present, codes, weight, 1.0)
+    least = log_loss("softmax", held_out(present, codes, weight), 1.0)
     for fit, own in zip(found.fits[1:], told[1:], strict=True):
         challenger = own / fit.temperature
-        share, temperature = blend("softmax", present, challenger, codes, weight)
+        share, temperature = blend("softmax", held_out(present, codes, weight), held_out(challenger, codes, weight))
         present = ((1 - share) * present + share * challenger) / temperature
-        loss = log_loss("softmax", present, codes, weight, 1.0)
+        loss = log_loss("softmax", held_out(present, codes, weight), 1.0)
         assert share > 0 and loss < least
         least = loss
-    np.testing.assert_allclose(found.scores / found.temperature, present, atol=1e-5)
-    assert log_loss("softmax", found.scores, codes, weight, found.temperature) == pytest.approx(least, rel=1e-5)
+    np.testing.assert_allclose(found.held._scores / found.temperature, present, atol=1e-5)
+    assert log_loss("softmax", found.held, found.temperature) == pytest.approx(least, rel=1e-5)
 
 
 def test_threads_do_not_change_a_pool():
@@ -314,14 +309,14 @@ def test_threads_do_not_change_a_pool():
             pools.append(pool_of([Told(str(i), t, codes, folds, workers=workers) for i, t in enumerate(told)], 9))
     one, other = pools
     assert one.shares == other.shares and one.temperature == other.temperature
-    np.testing.assert_array_equal(one.scores, other.scores)
+    np.testing.assert_array_equal(one.held._scores, other.held._scores)
 
 
 def test_without_probabilities_there_is_one_candidate():
     _, codes, folds, scores = task(9)
     found = pool_of([Told("plain", scores, codes, folds, None)], 7)
     assert found.shares == [1.0] and found.dropped == [] and found.temperature == 1.0
-    np.testing.assert_array_equal(found.scores, scores.astype(np.float32))
+    np.testing.assert_array_equal(found.held._scores, scores.astype(np.float32))
 
 
 def test_one_fold_is_one_member_of_all_rows():
@@ -330,7 +325,7 @@ def test_one_fold_is_one_member_of_all_rows():
     plain, other = Told("plain", scores, codes, folds), Told("small", truth(codes, 3), codes, folds)
     found = pool_of([plain, other], 7)
     assert plain.calls == [("alone", 7)] and other.calls == []
-    assert found.shares == [1.0] and found.temperature == 1.0 and found.scores.shape == (0, 3)
+    assert found.shares == [1.0] and found.temperature == 1.0 and found.held._scores.shape == (0, 3)
 
 
 # -- what is said about a pool -------------------------------------------------------------------------------------------
@@ -344,18 +339,19 @@ def test_a_line_for_every_candidate():
     rng, codes, folds, scores = task(11)
     other = 3 * (truth(codes, 3, 2.0) + rng.normal(size=scores.shape))
     lucky = np.where((folds == 0)[:, None], truth(codes, 3), -truth(codes, 3))
-    told = [Told("plain", scores, codes, folds), Told("small", lucky, codes, folds), Told("linear", other, codes, folds)]
+    names = ("plain", "small", "linear")
     table, weight = random_costs(rng, 3), rng.uniform(0.5, 2, 300)
     stated = make_costs(table, codes, weight)
-    pool = pool_of(told, 7, stated)
-    lines = report(pool, validated_risk(pool, judge_of(stated)), stated)
+    told = [Told(name, own, codes, folds, stated=stated) for name, own in zip(names, (scores, lucky, other), strict=True)]
+    pool = pool_of(told, 7)
+    lines = report(pool, validated_risk(pool, table), stated)
     assert [line["variant"] for line in lines] == ["plain", "linear", "small"]
     one, two = (own / fit.temperature for own, fit in zip((scores, other), pool.fits, strict=True))
-    share, _ = blend("softmax", one, two, codes, np.ones(300))
+    share, _ = blend("softmax", held_out(one, codes, weight), held_out(two, codes, weight))
     assert 0 < share < 1
     assert [line["share"] for line in lines] == pytest.approx([1 - share, share, 0.0])
-    pooled = mean_cost(pool.scores, pool.temperature, codes, weight, table)
-    assert validated_risk(pool, judge_of(stated)) == pytest.approx(pooled)
+    pooled = mean_cost(pool.held._scores, pool.temperature, codes, weight, table)
+    assert validated_risk(pool, table) == pytest.approx(pooled)
     for line, fit, own in zip(lines, [*pool.fits, *pool.dropped], (scores, other, lucky), strict=True):
         assert (line["n_rounds"], line["temperature"], line["seconds"]) == (fit.n_rounds, fit.temperature, fit.seconds)
         assert line["surrogate"] == "softmax" and line["pooled_risk"] == pytest.approx(pooled)
@@ -368,8 +364,9 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
     weight, table = np.random.default_rng(0).uniform(0.5, 2, 300), 1 - np.eye(3)
     stated = make_costs(table, codes, weight)
-    pool = pool_of([Told("plain", scores, codes, folds), Told("small", 0.1 * scores - 5, codes, folds)], 7, stated)
-    _, line = report(pool, validated_risk(pool, judge_of(stated)), stated)
+    told = {"plain": scores, "small": 0.1 * scores - 5}
+    pool = pool_of([Told(name, own, codes, folds, stated=stated) for name, own in told.items()], 7)
+    _, line = report(pool, validated_risk(pool, table), stated)
     (dropped,) = pool.dropped
     expected = mean_cost(0.1 * scores[:100] - 5, dropped.temperature, codes[:100], weight[:100], table)
     assert line["risk"] == pytest.approx(expected)
@@ -379,8 +376,8 @@ def test_one_member_of_all_rows_has_no_risk():
     _, codes, _, scores = task(13)
     pool = pool_of([Told("plain", scores, codes, np.zeros(300, dtype=int))], 7)
     stated = make_costs(1 - np.eye(3), codes, np.ones(300))
-    assert validated_risk(pool, judge_of(stated)) == np.inf
-    (line,) = report(pool, validated_risk(pool, judge_of(stated)), stated)
+    assert validated_risk(pool, stated.table) == np.inf
+    (line,) = report(pool, validated_risk(pool, stated.table), stated)
     assert line["risk"] is None and line["pooled_risk"] is None and line["share"] == 1.0
 
 
@@ -535,9 +532,8 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
             vectors = [rng.normal(size=(tree.n_vectors, D)) for tree in trees]
             members.append(Progress(trees, vectors, rng.normal(size=D)))
         kind = Told("plain", np.zeros((1, D)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
-        none = np.empty((0, D))
-        fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, none, none, none, [], 0.0))
-    return Pool(fits, shares.tolist(), 2.0, np.empty((0, D)), [])
+        fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, 0, kind.folded.held_out([]), [], 0.0))
+    return Pool(fits, shares.tolist(), 2.0, fits[0].held, [])
 
 
 def in_16_bits(vectors):
@@ -551,7 +547,7 @@ def in_16_bits(vectors):
 
 def averaged(pool, wide, n_rounds=None, members=None, rounded=lambda vectors: vectors):
     """Scores after some rounds, by the definition: of all members, or of one of every candidate."""
-    scores = np.zeros((len(wide), pool.scores.shape[1]))
+    scores = np.zeros((len(wide), pool.held.n_outputs))
     for fit, share in zip(pool.fits, pool.shares, strict=True):
         chosen = fit.members if members is None else [fit.members[members]]
         for member in chosen:
@@ -623,10 +619,11 @@ def test_features_beside_linear_ones_keep_their_precision():
     tree.threshold[0] = 1 + 2e-12
     other = random_tree(np.random.default_rng(13), 1, 1)
     other.feature[0], other.threshold[0] = 1, 5.0
-    none, vectors = np.empty((0, 2)), [np.eye(2), np.zeros((2, 2))]
+    vectors = [np.eye(2), np.zeros((2, 2))]
     member = Progress([tree, other], vectors, np.zeros(2))
     kind = Told("linear", np.zeros((1, 2)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
-    pool = Pool([CrossFit(kind, [member], 2, 1.0, none, none, none, [], 0.0)], [1.0], 1.0, none, [])
+    none = kind.folded.held_out([])
+    pool = Pool([CrossFit(kind, [member], 2, 1.0, 0, none, [], 0.0)], [1.0], 1.0, none, [])
     model = pooled_model(pool, 1, projection)
     assert model.projection is not None
     X = 1 + 1e-12 * np.array([[1.0], [3.0], [2.0], [4.0]])
@@ -676,7 +673,7 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     wide, folds = wide[np.argsort(folds, kind="stable")], np.sort(folds)  # as the members have them
     for b in range(3):
         rows = folds == b
-        np.testing.assert_allclose(pool.scores[rows], averaged(pool, wide[rows], members=b), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(pool.held._scores[rows], averaged(pool, wide[rows], members=b), rtol=1e-4, atol=1e-5)
         for fit in pool.fits:
             names = {j for tree in fit.members[b].trees for j in tree.feature.tolist()}
             assert names <= (set(own[b]) if fit.kind.name == "linear" else {0, 1, 2})
@@ -690,9 +687,8 @@ def test_a_pool_is_no_worse_than_plain_members_on_left_out_rows(monkeypatch):
         X, y = oblique(seed, LAST_ROUNDS_FROM - 1, 3, 3)
         _, pool, _ = pooled_fit(X, y, monkeypatch)
         plain = next(fit for fit in (*pool.fits, *pool.dropped) if fit.kind.name == "plain")
-        y = plain.kind.task.costs.label  # in the members' order
         alone = len(y) * dict(plain.judged)[plain.n_rounds]
-        assert log_loss("softmax", pool.scores, y, np.ones(len(y)), pool.temperature) < (1 - LEAST_GAIN) * alone
+        assert log_loss("softmax", pool.held, pool.temperature, caution=False) < (1 - LEAST_GAIN) * alone
 
 
 @pytest.mark.parametrize("options", [{}, {"surrogate": "exponential", "subsample": 0.7}, {"binning": "uniform"}])

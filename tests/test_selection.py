@@ -45,10 +45,11 @@ from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import log_probabilities
 from minrisk.rows.columns import Columns
+from minrisk.rows.factory import folded_rows
 from minrisk.rows.local.sparse_index import SparseIndex
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import n_drawn, share_of
-from tests.helpers import make_costs, make_data, make_rows, random_costs
+from tests.helpers import held_out, make_costs, make_data, make_rows, random_costs
 
 FLOOR = float(np.log(LEAST_PROBABILITY))
 USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults of `MinRiskClassifier`
@@ -202,7 +203,7 @@ def test_log_loss_of_single_rows(link, spread, temperature):
         scores[20:30] += 2 * spread
         for i in range(60):
             expected = plain_log_loss(link, scores[i : i + 1], codes[i : i + 1], np.ones(1), temperature)
-            found = log_loss(link, scores[i : i + 1], codes[i : i + 1], np.ones(1), temperature)
+            found = log_loss(link, held_out(scores[i : i + 1], codes[i : i + 1], np.ones(1)), temperature)
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
@@ -219,9 +220,10 @@ def test_log_loss_of_scores_far_apart(link):
             row = scores[i : i + 1]
             for floor, caution in ((FLOOR, 0.0), (-1e9, 0.0), (FLOOR, 0.1)):
                 own, *others = -np.maximum(log_p[i], floor)
-                found = log_loss_kernel(kind, slope / temperature, row, codes[:1], np.ones(1), floor, caution)
-                assert np.isfinite(found)
-                assert found == pytest.approx(own + caution * np.mean(others), rel=1e-9, abs=1e-12)
+                factor = 2.0**20
+                whole = log_loss_kernel(kind, slope / temperature, row, codes[:1], np.ones(1), floor, caution, factor)
+                found = whole / factor
+                assert found == pytest.approx(own + caution * np.mean(others), rel=1e-9, abs=2**-20)
 
 
 @pytest.mark.parametrize("link", LINK_KERNELS)
@@ -229,18 +231,18 @@ def test_log_loss_is_weighted(link):
     rng = np.random.default_rng(1)
     scores, codes, weight = example(rng, link)
     weight[::3] = 0.0
-    assert log_loss(link, scores, codes, weight, 2.0) == pytest.approx(plain_log_loss(link, scores, codes, weight, 2.0))
-    without = log_loss(link, scores, codes, weight, 2.0, caution=False)
+    assert log_loss(link, held_out(scores, codes, weight), 2.0) == pytest.approx(plain_log_loss(link, scores, codes, weight, 2.0))
+    without = log_loss(link, held_out(scores, codes, weight), 2.0, caution=False)
     assert without == pytest.approx(plain_log_loss(link, scores, codes, weight, 2.0, 0))
-    assert log_loss(link, scores, codes, 3 * weight, 2.0, caution=False) == pytest.approx(3 * without)
+    assert log_loss(link, held_out(scores, codes, 3 * weight), 2.0, caution=False) == pytest.approx(3 * without)
     small = weight / weight.sum()  # rows that count for less than one each: half a row of their mean
-    with_it, its_part = log_loss(link, scores, codes, small, 2.0), plain_log_loss(link, scores, codes, small, 2.0)
+    with_it, its_part = log_loss(link, held_out(scores, codes, small), 2.0), plain_log_loss(link, scores, codes, small, 2.0)
     assert with_it == pytest.approx(its_part) and with_it < 1.1 * without / weight.sum()
     twice, two = np.repeat(np.arange(len(codes)), 2), np.full(len(codes), 2.0)  # a weight of 2 is the row twice
-    repeated = log_loss(link, scores[twice], codes[twice], np.ones(len(twice)), 2.0)
-    assert log_loss(link, scores, codes, two, 2.0) == pytest.approx(repeated)
+    repeated = log_loss(link, held_out(scores[twice], codes[twice], np.ones(len(twice))), 2.0)
+    assert log_loss(link, held_out(scores, codes, two), 2.0) == pytest.approx(repeated)
     scores[weight == 0] = np.nan
-    assert np.isfinite(log_loss(link, scores, codes.astype(np.int32), weight, 2.0))
+    assert np.isfinite(log_loss(link, held_out(scores, codes.astype(np.int32), weight), 2.0))
 
 
 @pytest.mark.parametrize("n", [10, 100, 1000])
@@ -250,7 +252,7 @@ def test_rows_that_are_all_right_leave_the_estimate_of_krichevsky_and_trofimov(n
     """Scores of 5 for the true class: -n log(1 - q) - (log q - log(K - 1)) / 2, with q for all others, is least there."""
     codes = np.arange(n) % K
     scores = np.where(np.arange(K) == codes[:, None], 5.0, 0.0)
-    temperature, _ = fit_temperature("softmax", scores, codes, np.full(n, weight))
+    temperature, _ = fit_temperature("softmax", held_out(scores, codes, np.full(n, weight)))
     q = 0.5 / (n + 0.5)
     best = 5.0 / np.log((K - 1) * (1 - q) / q)
     assert 1 / TEMPERATURE_STEP < temperature / best < TEMPERATURE_STEP
@@ -263,7 +265,7 @@ def test_rows_that_are_all_right_are_not_certain_however_sure_the_scores(link, s
     """At low temperatures all log-probabilities of other classes are at the floor, and the log-loss is flat."""
     codes = np.repeat([0, 1], 10)
     scores = np.where(np.arange(2) == codes[:, None], size, -size).astype(np.float32)
-    temperature, least = fit_temperature(link, scores, codes, np.ones(20), start)
+    temperature, least = fit_temperature(link, held_out(scores, codes, np.ones(20)), start)
     q = 0.5 / 20.5
     assert least == pytest.approx(-20 * np.log(1 - q) - 0.5 * np.log(q), rel=0.01)
     p = np.exp(log_probabilities(link, scores.astype(float), temperature))
@@ -276,8 +278,8 @@ def test_rows_that_are_all_right_are_not_certain_however_sure_the_scores(link, s
 def test_temperature_is_the_minimum_but_for_a_step(link, spread, start):
     rng = np.random.default_rng(2)
     scores, codes, weight = example(rng, link, 400, spread=spread)
-    temperature, least = fit_temperature(link, scores, codes, weight, start)
-    assert least == log_loss(link, scores, codes, weight, temperature)
+    temperature, least = fit_temperature(link, held_out(scores, codes, weight), start)
+    assert least == log_loss(link, held_out(scores, codes, weight), temperature)
     best = minimize_scalar(
         lambda t: plain_log_loss(link, scores, codes, weight, np.exp(t)), bounds=np.log(TEMPERATURES), method="bounded",
         options={"xatol": 1e-9},
@@ -291,11 +293,11 @@ def test_temperature_is_the_minimum_but_for_a_step(link, spread, start):
 def test_temperature_stays_within_its_range():
     rng = np.random.default_rng(3)
     scores, codes, weight = example(rng, "softmax", spread=1.0)
-    cold, _ = fit_temperature("softmax", 1e-3 * scores, codes, weight)
-    hot, _ = fit_temperature("softmax", 1e3 * scores, codes, weight, caution=False)
+    cold, _ = fit_temperature("softmax", held_out(1e-3 * scores, codes, weight))
+    hot, _ = fit_temperature("softmax", held_out(1e3 * scores, codes, weight), caution=False)
     assert TEMPERATURES[0] <= cold < TEMPERATURES[0] * TEMPERATURE_STEP
     assert TEMPERATURES[1] / TEMPERATURE_STEP < hot <= TEMPERATURES[1]
-    assert fit_temperature("softmax", np.zeros_like(scores), codes, weight)[0] == 1.0  # nothing to gain: stay
+    assert fit_temperature("softmax", held_out(np.zeros_like(scores), codes, weight))[0] == 1.0  # nothing to gain: stay
 
 
 # -- decisions ---------------------------------------------------------------------------------------------------------
@@ -352,17 +354,16 @@ def kind_of(surrogate, rows, binner, folds, seed=0, workers=None, features=None,
     link = {"exponential": "sigmoid2", "softmax": "softmax"}.get(surrogate)
     columns = Columns(rows.X_binned, binner.n_bins, binner.thresholds)
     n, d = rows.n_samples, rows.n_features
-    table = Table(np.zeros((n, d)), np.arange(n), folds, columns, columns, None)
-    made = Tried(Task(table, surrogate, rows.costs, link, USUAL, seed, workers or Workers(), watching))
+    table, folded = Table(np.zeros((n, d)), np.arange(n), columns, columns, None), folded_rows(rows.costs, folds)
+    made = Tried(Task(table, folded, surrogate, link, USUAL, seed, workers or Workers(), watching))
     made.features = features
     return made
 
 
 def crossed(kind, n_rounds, n=None):
     """The members of all folds, or of the first n, and what they say together."""
-    table = kind.task.table
-    members = kind.members(0, n or table.n_folds)
-    return cross_fit(kind, members, table.folds, n_rounds, kind.workers), members
+    members = kind.members(0, n or kind.task.folded.n_folds)
+    return cross_fit(kind, members, n_rounds, kind.workers), members
 
 
 def trained(kind, fold, n_rounds):
@@ -405,7 +406,6 @@ def test_left_out_scores_are_those_of_the_member_that_did_not_see_them(surrogate
     for fold in range(3):
         member = trained(kind_of(surrogate, rows, binner, folds, 7), fold, 12)
         left_out, made = folds == fold, member.progress
-        np.testing.assert_array_equal(member.weight, rows.costs.weight[left_out])
         scores = np.tile(made.intercept, (left_out.sum(), 1))
         stages = [scores.copy()]
         for t, (tree, vectors) in enumerate(zip(made.trees, made.vectors, strict=True)):
@@ -417,7 +417,7 @@ def test_left_out_scores_are_those_of_the_member_that_did_not_see_them(surrogate
             kept, first = member.scores(rounds), member.result(rounds)
             again = member.rows.left_out_scores(first.trees, first.vectors, first.intercept)
             np.testing.assert_allclose(kept, stage, rtol=1e-5, atol=1e-5)
-            np.testing.assert_array_equal(kept, again.astype(np.float32))
+            np.testing.assert_array_equal(kept, again)
 
 
 def test_a_class_that_a_member_did_not_see_does_not_judge_it():
@@ -428,10 +428,12 @@ def test_a_class_that_a_member_did_not_see_does_not_judge_it():
     y[0] = 2
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds = np.arange(len(y)) * 3 // len(y)
-    fit, members = crossed(kind_of("softmax", rows, binner, folds), 6)
-    for fold, member in enumerate(members):
-        np.testing.assert_array_equal(member.weight, y[folds == fold] != 2)
-    np.testing.assert_array_equal(fit.weight, y != 2)
+    fit, _ = crossed(kind_of("softmax", rows, binner, folds), 6)
+    np.testing.assert_array_equal(fit.kind.task.folded.judging, y != 2)
+    assert fit.held.weight == fit.held.n_weighted == 59.0 and fit.held.n_rows == 60
+    known = (y != 2).astype(float)
+    expected = plain_log_loss("softmax", fit.held._scores, y, known, fit.temperature, 0)
+    assert log_loss("softmax", fit.held, fit.temperature, caution=False) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("surrogate", ["exponential", "gll"])
@@ -446,7 +448,7 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
             fits.append((crossed(kind, 12)[0], kind.alone(12)))
     (one, alone), (other, alone_too) = fits
     assert one.n_rounds == other.n_rounds > 0 and one.temperature == other.temperature and one.judged == other.judged
-    np.testing.assert_array_equal(one.scores, other.scores)
+    np.testing.assert_array_equal(one.held._scores, other.held._scores)
     for a, b in zip([*one.members, *alone.members], [*other.members, *alone_too.members], strict=True):
         identical(a, b)
 
@@ -466,7 +468,7 @@ def test_members_that_forget_their_scores_and_take_turns_are_the_same(surrogate,
         thrifty, members = crossed(kind_of(surrogate, rows, binner, folds, 7, workers), 30)
     assert all(len(member.rows.scores) == 0 and not member._scores for member in members)
     assert (usual.n_rounds, usual.temperature, usual.judged) == (thrifty.n_rounds, thrifty.temperature, thrifty.judged)
-    np.testing.assert_array_equal(usual.scores, thrifty.scores)
+    np.testing.assert_array_equal(usual.held._scores, thrifty.held._scores)
     for a, b in zip(usual.members, thrifty.members, strict=True):
         identical(a, b)
 
@@ -480,7 +482,7 @@ def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
     identical(fit.members[0], boost(rows, one.recipe(rows, np.arange(4)), 9, 3))
     assert len(fit.members) == 1
     assert (fit.n_rounds, fit.temperature, fit.judged) == (9, 1.0, [])
-    assert fit.scores.shape == (0, 3) and len(fit.seen) == len(fit.weight) == 0
+    assert fit.held._scores.shape == (0, 3) and fit.held.n_rows == fit.n_folds == 0
 
 
 def test_a_member_that_sees_some_columns_names_them_among_all():
@@ -555,9 +557,9 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
         identical(made, member.result(fit.n_rounds))
     assert fit.seconds == sum(m.seconds for m in members)
     seen = np.flatnonzero(folds < n)
-    np.testing.assert_array_equal(fit.seen, seen)
-    np.testing.assert_array_equal(fit.weight, rows.costs.weight[seen])
-    stages, total = [], fit.weight.sum()
+    weight = rows.costs.weight[seen]
+    assert fit.n_folds == n and fit.held.n_rows == len(seen) and fit.held.weight == pytest.approx(weight.sum())
+    stages, total = [], weight.sum()
     again = [trained(one, fold, 18) for fold in range(n)]
     for rounds in (0, *checkpoints(18)):
         pooled = np.empty((240, 3))
@@ -569,25 +571,25 @@ def test_rounds_and_temperature_are_those_of_least_loss_on_left_out_rows(surroga
     grid = np.geomspace(*TEMPERATURES, 200)
     for scores, loss in zip(stages, losses, strict=True):
         if link is None:
-            assert loss == pytest.approx(fit.weight @ table[y[seen], scores.argmax(axis=1)] / total)
+            assert loss == pytest.approx(weight @ table[y[seen], scores.argmax(axis=1)] / total)
         else:
-            best = min(plain_log_loss(link, scores, y[seen], fit.weight, t, 0) for t in grid)
+            best = min(plain_log_loss(link, scores, y[seen], weight, t, 0) for t in grid)
             assert best * 0.999 <= loss * total <= best * 1.01
     chosen = int(np.argmin(losses))
     assert fit.n_rounds == [0, *checkpoints(18)][chosen]
-    np.testing.assert_array_equal(fit.scores, stages[chosen])
+    np.testing.assert_array_equal(fit.held._scores, stages[chosen])
     if link is None:
         assert fit.temperature == 1.0
     else:
-        found = plain_log_loss(link, fit.scores, y[seen], fit.weight, fit.temperature)  # half a row of other classes in it
-        assert found <= 1.005 * min(plain_log_loss(link, fit.scores, y[seen], fit.weight, t) for t in grid)
+        found, *others = (plain_log_loss(link, stages[chosen], y[seen], weight, t) for t in (fit.temperature, *grid))
+        assert found <= 1.005 * min(others)  # half a row of other classes in it
 
 
 class Told:
     """Member whose left-out rows have these scores at the checkpoints."""
 
     def __init__(self, stages):
-        self.stages, self.weight, self.seconds, self.stretches, self.reached = stages, np.ones(2), 1.0, [], -1
+        self.stages, self.seconds, self.stretches, self.reached = stages, 1.0, [], -1
 
     def train(self, rounds):
         self.stretches.append(list(rounds))
@@ -611,8 +613,9 @@ class ToldKind(Kind):
     member = finish = None
 
     def __init__(self, y, folds):
-        table = Table(np.zeros((len(y), 1)), np.arange(len(y)), folds, None, None, None)
-        super().__init__(Task(table, "gll", make_costs(1 - np.eye(2), y, np.ones(len(y))), None, USUAL, 0, Workers()))
+        table = Table(np.zeros((len(y), 1)), np.arange(len(y)), None, None, None)
+        folded = folded_rows(make_costs(1 - np.eye(2), y, np.ones(len(y))), folds)
+        super().__init__(Task(table, folded, "gll", None, USUAL, 0, Workers()))
 
 
 def test_members_go_on_together_until_the_best_round_is_long_past():
@@ -621,15 +624,15 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
     stages, rounds = [wrong, wrong, right], [0, *checkpoints(100)]
     members = [Told(stages), Told([wrong, right])]
-    fit = cross_fit(kind, members, folds, 100, Workers())
+    fit = cross_fit(kind, members, 100, Workers())
     last = next(r for r in rounds if r > PATIENCE * 6 + GRACE_ROUNDS)
     assert fit.n_rounds == 6 and fit.judged[:4] == [(0, 1.0), (5, 0.5), (6, 0.0), (7, 0.0)]
     assert [r for r, _ in fit.judged] == members[0].trained == members[1].trained == [r for r in rounds if r <= last]
-    np.testing.assert_array_equal(fit.scores, np.concatenate([right, right]))
+    np.testing.assert_array_equal(fit.held._scores, np.concatenate([right, right]))
     assert [made.trees for made in fit.members] == [[6], [6]] and fit.seconds == 2.0
     assert members[0].stretches == members[1].stretches == [[0, 5, 6], [7, 9, 12, last]]  # 5 + 5/4 of 0, and of 6
     with Workers(2) as workers:
-        assert cross_fit(kind, [Told(stages), Told([wrong, right])], folds, 100, workers).seconds == 1.0
+        assert cross_fit(kind, [Told(stages), Told([wrong, right])], 100, workers).seconds == 1.0
 
 
 def test_a_member_that_was_tried_before_is_not_trained_again():
@@ -637,10 +640,10 @@ def test_a_member_that_was_tried_before_is_not_trained_again():
     kind = ToldKind(y, folds)
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
     first, second = Told([wrong, right]), Told([wrong] * 4 + [right])
-    alone = cross_fit(kind, [first], folds, 100, Workers())
+    alone = cross_fit(kind, [first], 100, Workers())
     before = list(first.trained)
-    assert alone.n_rounds == 5 and set(alone.seen) == {0, 1}
-    fit = cross_fit(kind, [first, second], folds, 100, Workers())
+    assert alone.n_rounds == 5 and (alone.n_folds, alone.held.n_rows) == (1, 2)
+    fit = cross_fit(kind, [first, second], 100, Workers())
     assert fit.n_rounds == checkpoints(100)[3] and first.trained[: len(before)] == before
     assert first.trained == second.trained[: len(first.trained)] and len(set(first.trained)) == len(first.trained)
 
@@ -732,9 +735,9 @@ def test_columns_index_their_rows_as_they_stand():
 def test_tiny_trees_are_for_few_values_classes_and_rows(n, K, bins, tiny, linear):
     y = np.arange(n, dtype=np.int32) % K
     columns = Columns(np.zeros((2, 1), dtype=np.uint8), np.array(bins), ())
-    table = Table(np.zeros((n, 2)), np.arange(n), np.zeros(n, dtype=int), columns, columns, [] if linear else None)
-    blind = make_costs(1 - np.eye(K), y, np.ones(n))
-    task = Task(table, "softmax", blind, "softmax", USUAL, 0, Workers())
+    table = Table(np.zeros((n, 2)), np.arange(n), columns, columns, [] if linear else None)
+    blind = folded_rows(make_costs(1 - np.eye(K), y, np.ones(n)), np.zeros(n, dtype=int))
+    task = Task(table, blind, "softmax", "softmax", USUAL, 0, Workers())
     tried = [kind.name for cls in CHALLENGERS if cls.name != "smooth" and (kind := cls.of(task)) is not None]
     expected = ["linear", "small", "tiny"]
     assert tried == [name for name in expected if (linear or name != "linear") and (tiny or name != "tiny")]

@@ -22,6 +22,7 @@ from minrisk.ensemble.landmarks import fit_basis
 from minrisk.model import smooth as module
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.factory import folded_rows
 from tests.test_selection import USUAL
 
 
@@ -122,14 +123,22 @@ def test_rows_that_do_not_differ_have_no_landmarks(X):
 
 # -- one member ----------------------------------------------------------------------------------------------------------
 def smooth_kind(X, costs):
-    table = Table(X, np.arange(len(X)), np.zeros(len(X), dtype=int), None, None, None)
-    return Smooth.of(Task(table, "softmax", costs, "softmax", USUAL, 0, Workers()))
+    return smooth_kind_of(X, folded_rows(costs, np.zeros(len(X), dtype=int)))
+
+
+def smooth_kind_of(X, folded):
+    table = Table(X, np.arange(len(X)), None, None, None)
+    return Smooth.of(Task(table, folded, "softmax", "softmax", USUAL, 0, Workers()))
 
 
 def member_of(X, y, weight, left_out, K):
+    """The kind, and the member of a fold of these rows, between two other folds; None: of all rows."""
     costs = RowCosts(1.0 - np.eye(K), y.astype(np.int32), weight, y.astype(np.int32))
-    kind = smooth_kind(X, costs)
-    return kind, kind._member(*left_out)
+    folds = np.zeros(len(X), dtype=int)
+    for row in left_out or ():
+        folds[row:] += 1
+    kind = smooth_kind_of(X, folded_rows(costs, folds))
+    return kind, SmoothMember(kind.basis, kind.few, kind.task.folded, 1 if left_out else None)
 
 
 def told(basis, y, weight, rows, K, rounds):
@@ -172,8 +181,8 @@ def test_steps_are_ridge_regressions_on_the_gradient(K):
 def test_every_step_lowers_the_log_loss(n, d, K, spread, seed):
     rng = np.random.default_rng(seed)
     X, y, weight = rng.normal(size=(n, d)), rng.integers(0, K, n), rng.uniform(0.1, 1, n) ** spread
-    kind, _ = member_of(X, y, weight, (0, 0), K)
-    member, losses = kind._member(0, 0), []
+    kind, member = member_of(X, y, weight, None, K)
+    losses = []
     for t in range(41):
         member.train([t])
         H = member._intercept + kind.basis.coordinates @ member._weights
@@ -198,15 +207,6 @@ def test_residuals_are_the_gradient_of_the_log_loss():
     far = np.array([[1e4, -1e4, 0.0]])
     residuals(far, np.zeros(3), np.array([1]), np.ones(1), found := np.empty((1, 3)))
     np.testing.assert_allclose(found, [[-1.0, 1.0, 0.0]])
-
-
-def test_a_class_that_a_member_did_not_see_does_not_judge_it():
-    X, y = rings(7, 60)
-    y[:] = np.where(np.arange(60) < 20, 2, y % 2)
-    _, member = member_of(X, y, np.ones(60), (0, 20), 3)
-    assert not member.weight.any()
-    _, member = member_of(X, y, np.ones(60), (0, 10), 3)
-    assert member.weight.all()
 
 
 # -- in a pool -----------------------------------------------------------------------------------------------------------

@@ -18,13 +18,13 @@ def log_of(x, top, sigmoid):
 
 
 @kernel
-def log_loss(kind, scale, scores, label, weight, floor, caution):
-    """Sum of -weight * (l(label) + caution * mean of l over the other classes), with l = max(log p, floor).
+def log_loss(kind, scale, scores, label, weight, floor, caution, factor):
+    """Sum of -weight * (l(label) + caution * mean of l over the other classes), l = max(log p, floor), in fixed point.
 
     p_k is in proportion to sigmoid(scale h_k), or to exp(scale h_k).
     """
     K = scores.shape[1]
-    total = 0.0
+    total = np.int64(0)
     for i in range(scores.shape[0]):
         if weight[i] == 0.0:
             continue
@@ -43,25 +43,8 @@ def log_loss(kind, scale, scores, label, weight, floor, caution):
                 if k != label[i]:
                     others += max(log_of(scale * scores[i, k], scale * top, sigmoid) - log_sum, floor)
             loss += caution * others / max(1, K - 1)
-        total -= weight[i] * loss
+        total -= np.int64(np.rint(weight[i] * loss * factor))
     return total
-
-
-@kernel
-def fit_temperature(kind, slope, scores, label, weight, floor, caution, start, step, lowest, highest):
-    """Temperature of least `log_loss` at scale slope / temperature, and the loss: from `start` by factors, downhill."""
-    best = start
-    least = log_loss(kind, slope / start, scores, label, weight, floor, caution)
-    for factor in (step, 1.0 / step):
-        moved = False
-        while lowest <= best * factor <= highest:
-            loss = log_loss(kind, slope / (best * factor), scores, label, weight, floor, caution)
-            if not loss < least:
-                break
-            best, least, moved = best * factor, loss, True
-        if moved:
-            break
-    return best, least
 
 
 @kernel

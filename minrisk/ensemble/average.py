@@ -22,7 +22,7 @@ from minrisk.rows.costs import RowCosts
 def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
     """The average as one model, whose rounds hold a tree of every member; the projection only where it is used."""
     longest, smooth = max(fit.n_rounds for fit in pool.boosted), None
-    intercept = np.zeros(pool.scores.shape[1])
+    intercept = np.zeros(pool.held.n_outputs)
     members: list[tuple[Progress, int, float, float]] = []
     for fit, share, weight in zip(pool.fits, pool.shares, pool.weights, strict=True):
         for member in fit.members:
@@ -32,7 +32,7 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         else:
             n = len(fit.members)
             members += [(member, fit.n_rounds, share / n, weight / n) for member in fit.members]
-    D = pool.scores.shape[1]
+    D = pool.held.n_outputs
     trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)))]
     for t in range(longest):
         vectors = []
@@ -75,7 +75,7 @@ def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:
         lines.append({
             "surrogate": fit.kind.task.surrogate, "variant": fit.kind.name, "share": share,
             "n_rounds": fit.n_rounds, "temperature": fit.temperature,
-            "risk": costs.at(fit.seen).stated(fit.risk) if np.isfinite(fit.risk) else None,
+            "risk": fit.held.stated(fit.risk) if np.isfinite(fit.risk) else None,
             "pooled_risk": costs.stated(risk) if np.isfinite(risk) else None, "seconds": fit.seconds,
         })  # fmt: skip
     return lines

@@ -20,22 +20,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
-from minrisk.ensemble.cross_fitting import checkpoints
+from minrisk.ensemble.cross_fitting import checkpoints, pooled
 from minrisk.ensemble.kind import Settings, Table
 from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.packed import pack
 from minrisk.model.trees import PackedTrees
-from minrisk.rows.costs import RowCosts
-from minrisk.rows.factory import binned_rows
+from minrisk.rows.columns import Columns
+from minrisk.rows.folded import ClassRows, FoldedRows
 
 SAME_COSTS = 1e-9  # of the largest cost: smaller differences within a class are rounding
 PREDICTED_ROWS = 4096  # rows that are predicted together, so that memory does not follow the rows
+
 
 @dataclass(frozen=True, eq=False)
 class CostRegression:
@@ -85,33 +85,18 @@ class CostRegression:
         return expected
 
 
-def mean_costs(costs: RowCosts, n_classes: int) -> FloatArray:
-    """Mean costs of the rows of each class, by weight, (K, D); of a class without rows those of all."""
-    means = np.empty((n_classes, costs.table.shape[1]))
-    for j in range(n_classes):
-        rows = np.flatnonzero((costs.label == j) & (costs.weight > 0))
-        own, weight = costs.table[costs.row[rows]], costs.weight[rows]
-        if not len(rows):
-            means[j] = np.average(costs.table[costs.row], axis=0, weights=costs.weight)
-        elif np.all(own == own[0]):  # a mean would be rounded
-            means[j] = own[0]
-        else:
-            means[j] = np.average(own, axis=0, weights=weight)
-    return means
-
-
 def fit_cost_regression(
-    table: Table, costs: RowCosts, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers
+    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers
 ) -> CostRegression:
     """Learn m_j for every class.
 
     Parameters
     ----------
     table : Table
-    costs : RowCosts
-        Of its rows.
+    folded : FoldedRows
+        With their costs.
     means : ndarray of shape (K, D)
-        What `mean_costs` says of them.
+        Of the rows of each class: `FoldedRows.class_costs`.
     settings : Settings
     most : int
         Rounds, at most.
@@ -121,10 +106,10 @@ def fit_cost_regression(
     """
 
     def fit(j: int) -> Progress:
-        rows = np.flatnonzero((costs.label == j) & (costs.weight > 0))
-        return _fit_class(table, costs, rows, means[j], settings, most, seed + j)
+        found = folded.of_class(j, table.columns, table.n_features)
+        return Progress() if found is None else _fit_class(*found, means[j], settings, most, seed + j)
 
-    return packed_regression(costs.unit, means, workers.map(fit, range(len(means))))
+    return packed_regression(folded.stated_costs.unit, means, workers.map(fit, range(len(means))))
 
 
 def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
@@ -139,45 +124,38 @@ def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) 
 
 
 def _fit_class(
-    table: Table, costs: RowCosts, rows: IntArray, mean: FloatArray, settings: Settings, most: int, seed: int
+    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int
 ) -> Progress:
     """The learners of one class: members for the folds choose how many, the last member has all rows."""
-    own, weight, folds = costs.table[costs.row[rows]], costs.weight[rows], table.folds[rows]
-    top, alike = float(own.max(initial=0.0)), len(np.unique(folds)) < 2
-    if alike or round(float(weight.sum())) < defaults.COST_ROWS or np.all(np.abs(own - mean) <= SAME_COSTS * top):
+    top, n_rows = rows.largest_cost, rows.merged_costs.n_rows
+    if rows.n_folds < 2 or n_rows < defaults.COST_ROWS or rows.farthest(mean) <= SAME_COSTS * top:
         return Progress()
-    seen, columns = np.arange(table.n_features), table.columns.some(table.n_features, rows)
+    seen = np.arange(len(columns.n_bins))
     settings = settings._replace(learning_rate=defaults.COST_LEARNING_RATE * settings.learning_rate)
-    loss = CoupledLoss("squared", np.zeros(len(rows)), np.full(len(rows), top))
+    loss = CoupledLoss("squared", np.zeros(rows.n_rows), np.full(rows.n_rows, top))
 
-    def member(left_out: tuple[int, int], seed: int) -> TreeMember:
-        kept = weight.copy()
-        kept[slice(*left_out)] = 0.0
-        own_costs = RowCosts(own, np.arange(len(rows), dtype=np.int32), kept, costs.label[rows])
-        of = binned_rows(columns, own_costs, Workers(), left_out)
-        trees = usual_trees(settings, own_costs.n_rows, of.n_outputs, columns.thresholds, len(seen))
-        recipe = recipe_of(settings, loss, of.merged_costs, trees, seen)
-        made = TreeMember(of, weight[slice(*left_out)], recipe, seed, [])
-        intercept = 1.0 - 2.0 * np.average(own, axis=0, weights=kept) / top
+    def member(fold: int | None, seed: int) -> TreeMember:
+        of = rows.without(fold, columns, Workers())
+        trees = usual_trees(settings, of.merged_costs.n_rows, of.n_outputs, columns.thresholds, len(seen))
+        made = TreeMember(of, recipe_of(settings, loss, of.merged_costs, trees, seen), seed, [])
+        intercept = 1.0 - 2.0 * rows.mean_costs(fold) / top
         made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
         of.start_at([], [], intercept)
         return made
 
-    bounds = np.searchsorted(folds, np.unique(folds)).tolist()
-    members = [member(part, seed + b) for b, part in enumerate(itertools.pairwise([*bounds, len(rows)]))]
+    members = [member(fold, seed + fold) for fold in range(rows.n_folds)]
     best, chosen = np.inf, 0
     for n_rounds in (0, *checkpoints(most)):
         for made in members:
             made.train([n_rounds])
-        scores = np.concatenate([made.scores(n_rounds) for made in members])
-        error = float(weighted_sum(weight, ((0.5 * (1.0 - scores) - own / top) ** 2).sum(axis=1)))
+        error = pooled(rows, members, n_rounds).squared_error(top)
         if n_rounds == 0 or error < (1.0 - (defaults.COST_LEAST_FALL if chosen else defaults.COST_FIRST_FALL)) * best:
             best, chosen = error, n_rounds
         if n_rounds > defaults.COST_PATIENCE * chosen + defaults.GRACE_ROUNDS:
             break
     if not chosen:
         return Progress()
-    last = member((0, 0), seed + len(members))
+    last = member(None, seed + len(members))
     last.train([chosen])
     learnt = last.result(chosen)
     return Progress(learnt.trees, [-0.5 * top * vectors for vectors in learnt.vectors])

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor
@@ -17,6 +17,7 @@ from minrisk.model.links import Link
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.folded import FoldedRows, HeldOut
 
 
 class Settings(NamedTuple):
@@ -34,11 +35,10 @@ class Settings(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The training rows, fold after fold, as members may see them."""
+    """What members may see of the training rows, which stand fold after fold."""
 
     X: np.ndarray  # (N, d)
     rows: IntArray  # (n,) of X
-    folds: IntArray  # (n,) ascending
     columns: Columns  # the features, then linear ones
     finer: Columns  # the features in finer bins; the same where these bring nothing
     linear: list[IntArray] | None  # numbers of the columns that the member of each fold may see; None: no linear ones
@@ -48,42 +48,41 @@ class Table(NamedTuple):
         """Of X."""
         return int(self.X.shape[1])
 
-    @property
-    def n_folds(self) -> int:
-        """One: no row is left out."""
-        return int(self.folds[-1]) + 1
-
-    def fold(self, fold: int) -> tuple[int, int]:
-        """First row of a fold, and the one after its last."""
-        first, last = np.searchsorted(self.folds, [fold, fold + 1]).tolist()
-        return first, last
-
 
 class Task(NamedTuple):
     """What members of all kinds are trained for: one surrogate."""
 
     table: Table
+    folded: FoldedRows  # with what they train on: 0/1 costs where there is a link, else those that were stated
     surrogate: str
-    costs: RowCosts  # what they train on: 0/1 costs where there is a link, else those that were stated
     link: Link | None  # from scores to probabilities
     settings: Settings
     seed: int
     workers: Workers
     watching: Sequence[Monitor] = ()
 
+    @property
+    def costs(self) -> RowCosts:
+        """What members train on, merged."""
+        return self.folded.merged_costs
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores of a row."""
+        return int(self.costs.table.shape[1])
+
 
 class Member(Protocol):
     """One member in training, and the scores of the rows that it does not see, at every checkpoint."""
 
-    weight: FloatArray  # of its left-out rows; 0 where it knows nothing of the class
     seconds: float
     reached: int  # the last checkpoint's round; -1: none
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
 
-    def scores(self, n_rounds: int) -> np.ndarray:
-        """Of the left-out rows at a checkpoint, (m, D) float32."""
+    def scores(self, n_rounds: int) -> LeftOut:
+        """Of the left-out rows at a checkpoint."""
 
     def result(self, n_rounds: int) -> Progress:
         """The first rounds."""
@@ -96,9 +95,8 @@ class CrossFit(NamedTuple):
     members: list[Progress]
     n_rounds: int  # of members that have ended, those on all rows as well
     temperature: float
-    seen: IntArray  # the left-out rows
-    weight: FloatArray  # (m,) theirs; 0 where a member knew nothing of the class
-    scores: np.ndarray  # (m, D) float32, by the member that did not see the row; none once a pool has judged them
+    n_folds: int  # the first ones, whose rows were left out
+    held: HeldOut  # what the members say of their left-out rows; without scores once a pool has judged them
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
     risk: float = np.inf  # mean avoidable cost of the decisions about those rows, which a pool fills in

@@ -25,7 +25,6 @@ from minrisk._workers import Workers
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.ensemble.average import report
 from minrisk.ensemble.blending import (
-    Judge,
     Pool,
     drop,
     join,
@@ -36,7 +35,7 @@ from minrisk.ensemble.blending import (
     validated_risk,
 )
 from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
-from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression, mean_costs
+from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
 from minrisk.ensemble.cross_fitting import cross_fit, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
 from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task
@@ -45,6 +44,8 @@ from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.factory import folded_rows
+from minrisk.rows.folded import FoldedRows
 
 
 class Plan(NamedTuple):
@@ -93,35 +94,35 @@ def train(
         Told what is being done.
     """
     begun = time.perf_counter()
-    table, costs, projection = bin_table(X, y, rows, costs, matrix is None, plan, workers)
-    judge = Judge(costs, mean_costs(costs, n_classes) if matrix is None else matrix)
-    blind = RowCosts(1.0 - np.eye(n_classes), costs.label, costs.weight, costs.label)
+    table, folded, projection = bin_table(X, y, rows, costs, matrix is None, plan, workers)
+    decides_by = folded.class_costs(n_classes) if matrix is None else matrix
+    blind = folded.blind(n_classes)
     best, least, tried = None, np.inf, list[dict[str, Any]]()
     for surrogate in plan.surrogates:
         if best and time.perf_counter() - begun + best.seconds > (plan.time_budget or 0.0):
             break
         bar.part(surrogate, len(plan.surrogates) if plan.time_budget else 1)
         posterior = surrogate in POSTERIOR
-        trained_on = blind if posterior else costs
-        link = surrogate_loss(surrogate, blind).link(blind) if posterior else None
-        task = Task(table, surrogate, trained_on, link, settings, plan.seed, workers, bar.watching)
-        challengers = CHALLENGERS if plan.pool and posterior and table.n_folds > 1 else ()
+        link = surrogate_loss(surrogate, blind.merged_costs).link(blind.merged_costs) if posterior else None
+        trained_on = blind if posterior else folded
+        task = Task(table, trained_on, surrogate, link, settings, plan.seed, workers, bar.watching)
+        challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
-        found = train_pool(Plain(task), kinds, plan.n_estimators, judge, plan.cv != 1, bar)
-        risk = validated_risk(found, judge)
-        tried += report(found, risk, costs)
+        found = train_pool(Plain(task), kinds, plan.n_estimators, decides_by, plan.cv != 1, bar)
+        risk = validated_risk(found, decides_by)
+        tried += report(found, risk, folded.stated_costs)
         if risk < least or best is None:
             best, least = found, risk
     assert best is not None
     regression = None
     if matrix is None and best.link is not None:
-        regression = fit_cost_regression(table, costs, judge.matrix, settings, plan.n_estimators, plan.seed, workers)
+        regression = fit_cost_regression(table, folded, decides_by, settings, plan.n_estimators, plan.seed, workers)
     return TrainedPool(best, projection, tried, regression)
 
 
 def bin_table(
     X: np.ndarray, y: Labels, rows: IntArray, costs: RowCosts, per_row: bool, plan: Plan, workers: Workers
-) -> tuple[Table, RowCosts, Projection | None]:
+) -> tuple[Table, FoldedRows, Projection | None]:
     """The rows as members see them, fold after fold, their costs in that order, and the linear features."""
     weight = np.zeros(len(X))
     weight[rows] = costs.weight
@@ -130,7 +131,7 @@ def bin_table(
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
     folds = folds_of(plan.cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by)
     if folds.max() == 0:
-        return Table(X, rows, folds, columns, columns, None), costs, None
+        return Table(X, rows, columns, columns, None), folded_rows(costs, folds), None
     finer, projection, linear = None, None, None
     if plan.pool:
         if fine != usual:
@@ -142,7 +143,8 @@ def bin_table(
     for part in (columns, finer):
         if part is not None:
             part.reorder(order)
-    return Table(X, rows[order], folds[order], columns, finer or columns, linear), costs.at(order), projection
+    table = Table(X, rows[order], columns, finer or columns, linear)
+    return table, folded_rows(costs.at(order), folds[order]), projection
 
 
 # -- a pool ------------------------------------------------------------------------------------------------------------
@@ -155,7 +157,7 @@ class Trial(NamedTuple):
 
 
 def train_pool(
-    plain: Plain, challengers: Sequence[Kind], most: int, judge: Judge, unsure: bool = False,
+    plain: Plain, challengers: Sequence[Kind], most: int, matrix: FloatArray, unsure: bool = False,
     bar: ProgressBar | None = None,
 ) -> Pool:  # fmt: skip
     """Train plain members, then those of the other kinds that left-out rows give a share.
@@ -171,23 +173,23 @@ def train_pool(
         None without a link, where there is nothing to average.
     most : int
         Rounds in all.
-    judge : Judge
-        Has the costs that decisions are judged by.
+    matrix : ndarray of shape (K, D)
+        Costs by which probabilities decide.
     """
     bar, task, workers = bar or ProgressBar(False), plain.task, plain.workers
-    folds, n_folds = task.table.folds, task.table.n_folds
+    n_folds = task.folded.n_folds
     if n_folds == 1:
         bar.phase("one member", most, most=most)
-        return pool_of(plain.unsure(most) if unsure else plain.alone(most), judge)
+        return pool_of(plain.unsure(most) if unsure else plain.alone(most), matrix)
     n_rounds = first_rounds(task.costs.n_rows, most)
     groups = [list(group) for _, group in itertools.groupby(challengers, key=attrgetter("place"))]
     phases = Phases(bar, task.costs.n_rows, [n_folds, *(n_folds * group[0].makes_rounds for group in groups)], most)
     phases.begin("plain members", n_folds, 1)
     members = [plain.member(fold) for fold in range(n_folds)]
-    pool = pool_of(cross_fit(plain, members, folds, n_rounds, workers), judge)
+    pool = pool_of(cross_fit(plain, members, n_rounds, workers), matrix)
     fit, constants = pool.fits[0], [member.constant() for member in members]
     if pool.link is None:
-        pool = or_constant(pool, constants, judge)
+        pool = or_constant(pool, constants, matrix)
     del members  # they hold memory
     phases.usual = fit.judged[-1][0]
     if workers.n > 1:
@@ -196,34 +198,32 @@ def train_pool(
     for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
         phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
         trials = [ahead.pop(0) if ahead else trial(kind, n_rounds) for kind in rivals]
-        pool = challenge(pool, trials, n_rounds, workers, judge)
+        pool = challenge(pool, trials, n_rounds, workers, matrix)
     if pool.link == STARTS_AT_ZERO:
-        pool = or_frequencies(pool, fit, constants, judge)
+        pool = or_frequencies(pool, fit, constants, matrix)
     phases.finish(pool.fits)
     return pool._replace(fits=[fit.kind.finish(fit, most) for fit in pool.fits])
 
 
 def trial(kind: Kind, n_rounds: int) -> Trial:
     """Train members of a kind for the first folds, as many as tell."""
-    table = kind.task.table
-    members = kind.members(0, min(kind.tried_on, table.n_folds))
-    return Trial(kind, members, cross_fit(kind, members, table.folds, n_rounds, Workers()))
+    members = kind.members(0, min(kind.tried_on, kind.task.folded.n_folds))
+    return Trial(kind, members, cross_fit(kind, members, n_rounds, Workers()))
 
 
-def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, judge: Judge) -> Pool:
+def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, matrix: FloatArray) -> Pool:
     """The pool with the best of these rivals in it, trained for all folds, if left-out rows give it a share."""
-    losses = [loss_of(join(pool, tried.fit, judge), tried.fit) for tried in trials]
+    losses = [loss_of(join(pool, tried.fit, matrix), tried.fit.n_folds) for tried in trials]
     best = int(np.argmin(losses)) if np.isfinite(min(losses)) else -1
     for number, tried in enumerate(trials):
         if number != best:
-            pool = drop(pool, tried.fit, judge)
+            pool = drop(pool, tried.fit, matrix)
     if best < 0:
         return pool
     kind, first, _ = trials[best]
-    table = kind.task.table
-    members = [*first, *kind.members(len(first), table.n_folds)]
-    fit = cross_fit(kind, members, table.folds, n_rounds, workers)
-    return join(pool, fit, judge) or drop(pool, fit, judge)
+    members = [*first, *kind.members(len(first), kind.task.folded.n_folds)]
+    fit = cross_fit(kind, members, n_rounds, workers)
+    return join(pool, fit, matrix) or drop(pool, fit, matrix)
 
 
 class Phases:

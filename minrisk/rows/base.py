@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
+from minrisk._typing import Bag, FloatArray, Int32Array, IntArray, LeftOut
 from minrisk.data.distances import Units
 from minrisk.model.trees import Tree
 from minrisk.rows.costs import RowCosts
@@ -273,8 +273,8 @@ class Rows(Protocol):
 
     def left_out_scores(
         self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray
-    ) -> FloatArray:
-        """Scores that these learners make in the rows left out, (m, D).
+    ) -> LeftOut:
+        """Scores that these learners make in the rows left out, for `FoldedRows.held_out`.
 
         `trees` may go on from those of the last call or of `start_at`: these are then not asked again.
         """

@@ -15,9 +15,20 @@ from minrisk.data.binning import Binner
 from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.exchange import Place
+from minrisk.rows.folded import FoldedRows
 
 
-def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: tuple[int, int]) -> Rows:
+def folded_rows(costs: RowCosts, folds: IntArray) -> FoldedRows:
+    """Rows that stand fold after fold, of these costs."""
+    from minrisk.rows.local.folded import LocalFoldedRows
+
+    return LocalFoldedRows(costs, folds, binned_rows)
+
+
+def binned_rows(
+    columns: Columns, costs: RowCosts, left_out: tuple[int, int], workers: Workers, place: Place | None = None
+) -> Rows:
     """Plain rows of columns that others may read as well; nothing is learnt from rows start..stop that are left out.
 
     Their weights in `costs` must be 0.
@@ -27,7 +38,7 @@ def binned_rows(columns: Columns, costs: RowCosts, workers: Workers, left_out: t
     build = partial(SparseIndex.build, workers=Workers())
     return rows_like(frozenset())(
         X_binned=columns.binned, n_bins=columns.n_bins, costs=costs, workers=workers, left_out=left_out,
-        index=lambda: columns.index(build),
+        index=lambda: columns.index(build), place=place,
     )  # fmt: skip
 
 

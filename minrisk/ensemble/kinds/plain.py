@@ -8,15 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from minrisk._kernels import links
-from minrisk._memory import empty
 from minrisk._sums import weighted_sum
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost, constant
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
-from minrisk.ensemble.calibration import log_frequencies
-from minrisk.ensemble.cross_fitting import last_rounds, without
+from minrisk.ensemble.calibration import class_rows, log_frequencies
+from minrisk.ensemble.cross_fitting import last_rounds
 from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import EXPONENTIAL, Loss
@@ -26,7 +25,6 @@ from minrisk.model.decisions import LINK_KERNELS
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts, constant_is_better
-from minrisk.rows.factory import binned_rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import share_of
 
@@ -85,21 +83,17 @@ class TreeMember:
     ----------
     rows : Rows
         With the rows that are left out.
-    weight : ndarray
-        Of the left-out rows; 0 where the member cannot know the class.
     recipe : Recipe
     seed : int
     watching : sequence of Monitor
     """
 
-    def __init__(
-        self, rows: Rows, weight: FloatArray, recipe: Recipe, seed: int, watching: Sequence[Monitor]
-    ) -> None:
-        self.rows, self.weight, self.recipe, self.seed, self.watching = rows, weight, recipe, seed, watching
+    def __init__(self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor]) -> None:
+        self.rows, self.recipe, self.seed, self.watching = rows, recipe, seed, watching
         self.progress: Progress | None = None
         self.reached = -1
         self.seconds = 0.0
-        self._scores: dict[int, FloatArray] = {}  # of the left-out rows by checkpoint
+        self._scores: dict[int, LeftOut] = {}  # of the left-out rows by checkpoint
         self._n_scores = rows.n_samples * rows.n_outputs
         self._forgets = self._n_scores > defaults.FORGETTING_SCORES
 
@@ -109,11 +103,9 @@ class TreeMember:
         last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
         for n_rounds in rounds:
             assert last.intercept is not None
-            left_out = self.rows.left_out_scores(last.trees[:n_rounds], last.vectors[:n_rounds], last.intercept)
-            kept = empty(left_out.shape, np.float32)  # half the memory
-            with np.errstate(over="ignore"):  # scores that a learning rate far above 1 may make
-                kept[:] = left_out
-            self._scores[n_rounds] = kept
+            self._scores[n_rounds] = self.rows.left_out_scores(
+                last.trees[:n_rounds], last.vectors[:n_rounds], last.intercept
+            )
         self.reached = rounds[-1]
         if self._n_scores > defaults.RESTING_SCORES:
             last.totals = last.whole = None
@@ -121,8 +113,8 @@ class TreeMember:
         self.progress = last
         self.seconds += time.perf_counter() - begun
 
-    def scores(self, n_rounds: int) -> np.ndarray:
-        """Of the left-out rows at a checkpoint, (m, D); on large data they are made again when asked for again."""
+    def scores(self, n_rounds: int) -> LeftOut:
+        """Of the left-out rows at a checkpoint; on large data they are made again when asked for again."""
         if n_rounds in self._scores:
             return self._scores.pop(n_rounds) if self._forgets else self._scores[n_rounds]
         made = self.result(n_rounds)
@@ -144,7 +136,8 @@ class TreeMember:
         """
         if self.recipe.loss.link(self.rows.merged_costs) is None:
             return constant(self.rows, self.recipe, self.rows.merged_costs.constant_scores())
-        rows, log_p = log_frequencies(self.rows.merged_costs)
+        rows = class_rows(self.rows.merged_costs)
+        log_p = log_frequencies(rows)
         return Progress(intercept=log_p, losses=[-float(weighted_sum(rows, log_p)) / float(rows.sum())])
 
 
@@ -163,7 +156,7 @@ class Plain(Kind):
         self.wait = 0.0  # of costs far apart the dearest come first: a round leaves e^-rate of a loss, about
         if task.link is None:
             self.wait = log_ratio(task.costs) / task.settings.learning_rate
-        together = len(task.costs.label) * task.costs.table.shape[1] <= defaults.TOGETHER_SCORES
+        together = task.folded.n_rows * task.n_outputs <= defaults.TOGETHER_SCORES
         self.workers, self.inside = (self.threads, Workers()) if together else (Workers(), self.threads)
 
     @property
@@ -180,12 +173,10 @@ class Plain(Kind):
         return trees
 
     # -- members -------------------------------------------------------------------------------------------------
-    def _member(self, fold: int, left_out: tuple[int, int], workers: Workers) -> TreeMember:
+    def _member(self, fold: int, left_out: int | None, workers: Workers) -> TreeMember:
         task = self.task
-        costs, judging = without(task.costs, *left_out)
-        rows = binned_rows(self.columns, costs, workers, left_out)
-        recipe = self.recipe(rows, self.seen(fold))
-        return TreeMember(rows, judging, recipe, task.seed + fold, task.watching)
+        rows = task.folded.without(left_out, self.columns, workers)
+        return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching)
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
@@ -196,7 +187,7 @@ class Plain(Kind):
 
     def member(self, fold: int) -> TreeMember:
         """A member to be trained on the other folds."""
-        return self._member(fold, self.task.table.fold(fold), self.inside)
+        return self._member(fold, fold, self.inside)
 
     def finish(self, fit: CrossFit, most: int) -> CrossFit:
         """With the last rounds of its members; what left-out rows have said of it stands."""
@@ -209,7 +200,7 @@ class Plain(Kind):
 
     def _finished(self, fold: int, made: Progress, n_rounds: int) -> Progress:
         """The member of this fold, gone on to so many rounds on all rows."""
-        member = self._member(fold, (0, 0), self.inside)
+        member = self._member(fold, None, self.inside)
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
         member.progress = made  # what `result` gives of it does not hold the rows
@@ -224,7 +215,7 @@ class Plain(Kind):
         Nothing says how often its trees are right. What they say of a row counts as half a row more of a class: at most
         3/2 times the odds of the class frequencies or, trained on costs, the ratio of what two decisions cost.
         """
-        member, n_rounds = self._member(0, (0, 0), self.threads), min(most, defaults.FIRST_CHECKPOINT)
+        member, n_rounds = self._member(0, None, self.threads), min(most, defaults.FIRST_CHECKPOINT)
         member.train([n_rounds])
         made = member.result(n_rounds)
         assert made.intercept is not None
@@ -234,14 +225,14 @@ class Plain(Kind):
             made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]
         else:
             kind, slope = LINK_KERNELS[self.task.link]
-            temperature, log_p = slope * spread or 1.0, log_frequencies(member.rows.merged_costs)[1]
+            temperature, log_p = slope * spread or 1.0, log_frequencies(class_rows(member.rows.merged_costs))
             known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
             made.intercept = known * temperature / slope
         return self._of_all_rows(member, made, temperature)
 
     def alone(self, n_rounds: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        member = self._member(0, (0, 0), self.threads)
+        member = self._member(0, None, self.threads)
         member.train([n_rounds])
         made = member.result(n_rounds)
         if not made.trees and self.task.link == STARTS_AT_ZERO:
@@ -255,7 +246,5 @@ class Plain(Kind):
 
     def _of_all_rows(self, member: TreeMember, made: Progress, temperature: float) -> CrossFit:
         """What this member made, without rows that are left out."""
-        none = np.empty((0, member.rows.n_outputs), dtype=np.float32)
-        return CrossFit(
-            self, [made], len(made.trees), temperature, np.arange(0), np.empty(0), none, [], member.seconds
-        )
+        none = self.task.folded.held_out([])
+        return CrossFit(self, [made], len(made.trees), temperature, 0, none, [], member.seconds)

@@ -40,7 +40,7 @@ class Tiny(Small):
         """Where features of few values may hold such rules."""
         table, costs = task.table, task.costs
         few_values = table.columns.n_bins[: table.n_features].mean() <= defaults.TINY_VALUES
-        few = costs.n_rows <= defaults.TINY_ROWS and costs.table.shape[1] <= defaults.TINY_CLASSES
+        few = costs.n_rows <= defaults.TINY_ROWS and task.n_outputs <= defaults.TINY_CLASSES
         return cls(task) if few and few_values else None
 
     def shaped(self, trees: VectorTrees, n_seen: int) -> VectorTrees:

@@ -21,26 +21,29 @@ from typing import Self
 import numpy as np
 
 from minrisk._kernels.smooth import residuals
-from minrisk._typing import FloatArray
+from minrisk._typing import LeftOut
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import log_frequencies
-from minrisk.ensemble.cross_fitting import without
 from minrisk.ensemble.kind import CrossFit, Kind, Task
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.ensemble.landmarks import Basis, fit_basis
 from minrisk.model.smooth import SmoothScores
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.folded import FewRows, FoldedRows
 
 
 class SmoothMember:
     """One softmax regression in training; see `minrisk.ensemble.kind.Member`."""
 
-    def __init__(self, basis: Basis, costs: RowCosts, left_out: tuple[int, int], judging: FloatArray) -> None:
-        self.basis, self.weight, self.reached, self.seconds = basis, judging, -1, 0.0
-        self._left_out, trained = basis.coordinates[slice(*left_out)], costs.weight > 0
-        self._rows, self._label, self._mass = basis.coordinates[trained], costs.label[trained], costs.weight[trained]
-        self._intercept = log_frequencies(costs)[1]
+    def __init__(self, basis: Basis, few: FewRows, folded: FoldedRows, fold: int | None) -> None:
+        self.basis, self.reached, self.seconds = basis, -1, 0.0
+        self._folded, self._fold = folded, fold
+        left_out = slice(0) if fold is None else slice(*few.bounds[fold : fold + 2].tolist())
+        self._left_out, trained = basis.coordinates[left_out], np.ones(len(few.label), dtype=np.bool_)
+        trained[left_out] = False
+        self._rows, self._label, self._mass = basis.coordinates[trained], few.label[trained], few.weight[trained]
+        n_classes = folded.merged_costs.table.shape[1]
+        self._intercept = log_frequencies(np.bincount(self._label, self._mass, n_classes).astype(np.float64))
         self._weights = np.zeros((len(basis.squares), len(self._intercept)))
         n, K = len(self._rows), len(self._intercept)
         self._space = np.empty((n, K)), np.empty((n, K)), np.empty_like(self._weights)
@@ -62,9 +65,10 @@ class SmoothMember:
             self._scores[checkpoint] = (self._intercept + self._left_out @ self._weights).astype(np.float32)
         self.seconds += time.perf_counter() - begun
 
-    def scores(self, n_rounds: int) -> np.ndarray:
-        """Of the left-out rows at a checkpoint, (m, D)."""
-        return self._scores[n_rounds]
+    def scores(self, n_rounds: int) -> LeftOut:
+        """Of the left-out rows at a checkpoint."""
+        assert self._fold is not None
+        return self._folded.dealt(self._scores[n_rounds], self._fold)
 
     def result(self, n_rounds: int) -> Progress:
         """Before the first step: only what is trained on all rows is kept."""
@@ -82,9 +86,9 @@ class Smooth(Kind):
     place = "smooth"
     makes_rounds = False
 
-    def __init__(self, task: Task, basis: Basis) -> None:
+    def __init__(self, task: Task, basis: Basis, few: FewRows) -> None:
         super().__init__(task)
-        self.basis, self.workers = basis, task.workers
+        self.basis, self.few, self.workers = basis, few, task.workers
         self.least_gain, self.largest_share = defaults.SMOOTH_GAIN, defaults.SMOOTH_SHARE
         n = task.costs.n_rows
         self.tried_on = 1 if n >= defaults.ONE_FOLD_TELLS else n
@@ -92,25 +96,22 @@ class Smooth(Kind):
     @classmethod
     def of(cls, task: Task) -> Self | None:
         """Beside softmax, on few rows that differ."""
-        (n, d), K = (task.costs.n_rows, task.table.n_features), task.costs.table.shape[1]
-        few = n <= defaults.SMOOTH_ROWS and n * K <= defaults.SMOOTH_SCORES and n * d <= defaults.SMOOTH_VALUES
-        if task.link != STARTS_AT_ZERO or not few or d > defaults.LINEAR_FEATURES:
+        (n, d), K = (task.costs.n_rows, task.table.n_features), task.n_outputs
+        are_few = n <= defaults.SMOOTH_ROWS and n * K <= defaults.SMOOTH_SCORES and n * d <= defaults.SMOOTH_VALUES
+        if task.link != STARTS_AT_ZERO or not are_few or d > defaults.LINEAR_FEATURES:
             return None
         X = np.asarray(task.table.X[task.table.rows], dtype=np.float64)
-        basis = fit_basis(X, task.costs.weight, task.seed)
-        return None if basis is None else cls(task, basis)
-
-    def _member(self, first: int, last: int) -> SmoothMember:
-        costs, judging = without(self.task.costs, first, last)
-        return SmoothMember(self.basis, costs, (first, last), judging)
+        few = task.folded.gathered()
+        basis = fit_basis(X, few.weight, task.seed)
+        return None if basis is None else cls(task, basis, few)
 
     def member(self, fold: int) -> SmoothMember:
         """A member to be trained on the other folds."""
-        return self._member(*self.task.table.fold(fold))
+        return SmoothMember(self.basis, self.few, self.task.folded, fold)
 
     def finish(self, fit: CrossFit, most: int) -> CrossFit:
         """With one member of all rows, that goes as far, in place of those that left rows out."""
-        member = self._member(0, 0)
+        member = SmoothMember(self.basis, self.few, self.task.folded, None)
         member.train([fit.n_rounds])
         return fit._replace(
             members=[member.result(fit.n_rounds)], smooth=member.smooth(), seconds=fit.seconds + member.seconds

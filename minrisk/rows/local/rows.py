@@ -20,7 +20,7 @@ from minrisk._kernels.scores import (
     tree_response,
 )
 from minrisk._memory import empty, give_back, zeros
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk.rows.base import (
     GrownTree,
     GrowthRule,
@@ -101,13 +101,18 @@ class LocalRows(LocalColumns):
 
     def left_out_scores(
         self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray
-    ) -> FloatArray:
-        """Scores of the rows left out; see `Rows.left_out_scores`."""
+    ) -> LeftOut:
+        """Scores of the rows left out, in half the memory; see `Rows.left_out_scores`."""
         if self.resting or len(trees) < self._followed:
-            return self._made_by(trees, vectors, intercept, [self.left_out])[slice(*self.left_out)]
-        self._add(trees[self._followed :], vectors[self._followed :], *self.left_out, self.scores)
-        self._followed = len(trees)
-        return self.scores[slice(*self.left_out)]
+            scores = self._made_by(trees, vectors, intercept, [self.left_out])
+        else:
+            self._add(trees[self._followed :], vectors[self._followed :], *self.left_out, self.scores)
+            self._followed, scores = len(trees), self.scores
+        first, last = self.left_out
+        kept = empty((last - first, self.n_outputs), np.float32)
+        with np.errstate(over="ignore"):  # scores that a learning rate far above 1 may make
+            kept[:] = scores[first:last]
+        return kept
 
     def _made_by(
         self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray,

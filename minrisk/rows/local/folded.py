@@ -1,0 +1,282 @@
+"""Rows in folds in the memory of this process; the implementation of `minrisk.rows.folded`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import numpy as np
+
+from minrisk._cached import cached_property
+from minrisk._kernels import links
+from minrisk._kernels._dtypes import FIXED, SUM_BITS
+from minrisk._memory import empty, read_only
+from minrisk._typing import FloatArray, IntArray, LeftOut
+from minrisk._workers import Workers
+from minrisk.model.decisions import LINK_KERNELS, least_cost
+from minrisk.model.links import Link
+from minrisk.rows.base import Rows
+from minrisk.rows.columns import Columns
+from minrisk.rows.costs import RowCosts
+from minrisk.rows.exchange import Exchange, Place, everything
+from minrisk.rows.fixed_point import divide, fixed_factor
+from minrisk.rows.folded import FewRows
+
+RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
+
+
+class LocalHeldOut:
+    """Arrays; see `minrisk.rows.folded.HeldOut`.
+
+    Parameters
+    ----------
+    rows : LocalFoldedRows
+    scores : ndarray of shape (m, D), float32
+        Of the rows of the first folds that are here.
+    n_folds : int
+    """
+
+    def __init__(self, rows: LocalFoldedRows, scores: np.ndarray, n_folds: int) -> None:
+        self._rows, self._scores, self._n_folds = rows, scores, n_folds
+        self.n_rows, self._n_here = rows.sizes(n_folds)
+        self.n_outputs = scores.shape[1]
+
+    @cached_property
+    def weight(self) -> float:
+        """Of the rows that judge probabilities; see `HeldOut.weight`."""
+        return float(self._rows.sum_of(self._rows.judging[: self._n_here]))
+
+    @cached_property
+    def n_weighted(self) -> int:
+        """Their number; see `HeldOut.n_weighted`."""
+        here = np.count_nonzero(self._rows.judging[: self._n_here])
+        return int(self._rows.exchange.added(np.array([here]))[0])
+
+    @cached_property
+    def _spread(self) -> float:
+        judging = self._rows.judging[: self._n_here] > 0
+        own = np.where(judging, np.ptp(self._scores, axis=1), 0.0).max(initial=0.0)
+        return float(self._rows.exchange.largest(np.array([own], dtype=np.float64))[0])
+
+    def spread(self) -> float:
+        """The largest difference of two scores; see `HeldOut.spread`."""
+        return self._spread
+
+    def log_loss(self, link: Link, temperature: float, floor: float, caution: float) -> float:
+        """Sum of the log-losses; see `HeldOut.log_loss`."""
+        rows, (kind, slope) = self._rows, LINK_KERNELS[link]
+        scale = slope / temperature
+        if not np.isfinite(self._spread):
+            return np.nan  # scores beyond single precision
+        most = min(-floor, scale * self._spread + np.log(self.n_outputs))  # which -log p cannot be above
+        factor = float(fixed_factor(np.array(most * (1.0 + caution) * rows.top_weight), rows.sum_bits))
+        label, judging = read_only(rows.stated.label[: self._n_here]), read_only(rows.judging[: self._n_here])
+        own = links.log_loss(kind, scale, read_only(self._scores), label, judging, floor, caution, factor)
+        return int(rows.exchange.added(np.array([own]))[0]) / (factor or 1.0)
+
+    def risk(self, link: Link | None, temperature: float, matrix: FloatArray | None) -> float:
+        """Mean avoidable cost of the decisions; see `HeldOut.risk`."""
+        costs, n = self._rows.stated, self._n_here
+        parts = [slice(a, min(n, a + RISK_ROWS)) for a in range(0, n, RISK_ROWS)]
+        decisions = [least_cost(link, self._scores[p].astype(float), temperature, matrix) for p in parts]
+        chosen = np.concatenate(decisions) if parts else np.zeros(0, dtype=np.int64)
+        paid = self._rows.sum_of(costs.weight[:n] * costs.table[costs.row[:n], chosen])
+        return float(paid) / (float(self._rows.sum_of(costs.weight[:n])) or 1.0)
+
+    def squared_error(self, top: float) -> float:
+        """See `HeldOut.squared_error`."""
+        costs, n = self._rows.stated, self._n_here
+        errors = (0.5 * (1.0 - self._scores) - costs.table[costs.row[:n]] / top) ** 2
+        return float(self._rows.sum_of(costs.weight[:n] * errors.sum(axis=1)))
+
+    def stated(self, mean: float) -> float:
+        """As a mean of stated costs; see `HeldOut.stated`."""
+        costs = self._rows.stated
+        if self.n_rows < self._rows.n_rows:
+            costs = costs.at(np.arange(self._n_here)).merged(self._rows.exchange, self.n_rows)
+        else:
+            costs = self._rows.stated_costs
+        return float(costs.stated(mean))
+
+    def of_folds(self, n_folds: int) -> Self:
+        """Those of the first folds; see `HeldOut.of_folds`."""
+        return type(self)(self._rows, self._scores[: self._rows.sizes(n_folds)[1]], n_folds)
+
+    def divided(self, by: float) -> Self:
+        """A fraction of the scores; see `HeldOut.divided`."""
+        return type(self)(self._rows, self._scores / by, self._n_folds)
+
+    def mixed(self, other: Self, share: float, room: Self | None = None) -> Self:
+        """A mean of two scores; see `HeldOut.mixed`."""
+        scores = np.empty_like(self._scores) if room is None else room._scores
+        np.subtract(other._scores, self._scores, out=scores)
+        scores *= share
+        scores += self._scores
+        return type(self)(self._rows, scores, self._n_folds)
+
+    def forgotten(self) -> Self:
+        """Without scores; see `HeldOut.forgotten`."""
+        return type(self)(self._rows, self._scores[:0].copy(), self._n_folds)
+
+
+class LocalFoldedRows:
+    """Arrays of rows that stand fold after fold; see `minrisk.rows.folded.FoldedRows`.
+
+    Parameters
+    ----------
+    stated : RowCosts
+        Of these rows.
+    folds : ndarray of int, (n,)
+        Ascending.
+    make : callable
+        `minrisk.rows.factory.binned_rows`: makes the rows of members.
+    trained : RowCosts, optional
+        What members train on; default: what was stated.
+    place : Place, optional
+        Where these rows stand among others; default: they are all.
+    """
+
+    def __init__(
+        self, stated: RowCosts, folds: IntArray, make: Callable[..., Rows], trained: RowCosts | None = None,
+        place: Place | None = None,
+    ) -> None:  # fmt: skip
+        self._make = make
+        self.stated, self.trained, self.folds = stated, trained or stated, folds
+        self.place = place or everything(len(folds))
+        self.exchange: Exchange = self.place.exchange
+        self.n_rows = self.place.n_rows
+        self.sum_bits = SUM_BITS - max(1, self.n_rows).bit_length()
+        tops = np.array([folds.max(initial=0), stated.label.max(initial=0), stated.weight.max(initial=0.0)])
+        n_folds, n_labels, self.top_weight = self.exchange.largest(tops.astype(np.float64)).tolist()
+        self.n_folds = int(n_folds) + 1
+        self._bounds = np.searchsorted(folds, np.arange(self.n_folds + 1))
+        self._sizes = np.concatenate([[0], np.cumsum(self.exchange.added(np.diff(self._bounds)))])
+        counts = np.zeros((self.n_folds, int(n_labels) + 1), dtype=np.int64)
+        np.add.at(counts, (folds, stated.label), stated.weight > 0)
+        counts = self.exchange.added(counts)
+        known = counts.sum(axis=0) - counts > 0
+        self.judging = np.where(known[folds, stated.label], stated.weight, 0.0)
+
+    @cached_property
+    def merged_costs(self) -> RowCosts:
+        """Those that members train on; see `FoldedRows.merged_costs`."""
+        return self.trained.merged(self.exchange, self.n_rows)
+
+    @cached_property
+    def stated_costs(self) -> RowCosts:
+        """Those that were stated; see `FoldedRows.stated_costs`."""
+        return self.merged_costs if self.trained is self.stated else self.stated.merged(self.exchange, self.n_rows)
+
+    def sum_of(self, values: np.ndarray) -> FloatArray:
+        """Sum over the rows of all pieces, whatever their order: whole numbers are added, and what is left of them."""
+        shape = values.shape[1:]
+        values = values.reshape(len(values), math.prod(shape))
+        top = self.exchange.largest(np.abs(values).max(axis=0, initial=0.0))
+        factor = fixed_factor(top, self.sum_bits)
+        scaled = values * factor
+        whole = np.rint(scaled)
+        rest = np.rint((scaled - whole) * 2.0**self.sum_bits)
+        sums = self.exchange.added(np.array([whole.astype(FIXED).sum(axis=0), rest.astype(FIXED).sum(axis=0)]))
+        return divide(sums[0] + sums[1] * 2.0**-self.sum_bits, factor).reshape(shape)
+
+    def sizes(self, n_folds: int) -> tuple[int, int]:
+        """Rows of the first folds, in all pieces and here."""
+        return int(self._sizes[n_folds]), int(self._bounds[n_folds])
+
+    def blind(self, n_classes: int) -> LocalFoldedRows:
+        """With 0/1 costs; see `FoldedRows.blind`."""
+        stated = self.stated
+        trained = RowCosts(1.0 - np.eye(n_classes), stated.label, stated.weight, stated.label)
+        return LocalFoldedRows(stated, self.folds, self._make, trained, self.place)
+
+    def without(self, fold: int | None, columns: Columns, workers: Workers) -> Rows:
+        """Rows from those outside a fold; see `FoldedRows.without`."""
+        left_out = (0, 0) if fold is None else (int(self._sizes[fold]), int(self._sizes[fold + 1]))
+        costs = self.trained._replace(weight=self._weight_without(fold))
+        return self._make(columns, costs, left_out, workers, self.place)
+
+    def _weight_without(self, fold: int | None) -> FloatArray:
+        """Weights, 0 for the rows of a fold."""
+        if fold is None:
+            return self.trained.weight
+        weight = self.trained.weight.copy()
+        weight[self._bounds[fold] : self._bounds[fold + 1]] = 0.0
+        return weight
+
+    def held_out(self, parts: Sequence[LeftOut]) -> LocalHeldOut:
+        """See `FoldedRows.held_out`."""
+        shape = self.sizes(len(parts))[1], self.trained.table.shape[1]
+        scores = empty(shape, np.float32)
+        for (first, last), part in zip(itertools.pairwise(self._bounds.tolist()), parts, strict=False):
+            scores[first:last] = part
+        return LocalHeldOut(self, scores, len(parts))
+
+    def constant(self, scores: Sequence[FloatArray]) -> LocalHeldOut:
+        """See `FoldedRows.constant`."""
+        of_folds = np.array(scores).astype(np.float32)
+        return LocalHeldOut(self, of_folds[self.folds], self.n_folds)
+
+    def gathered(self) -> FewRows:
+        """See `FoldedRows.gathered`."""
+        gathered = self.exchange.gathered
+        return FewRows(gathered(self.stated.label), gathered(self.stated.weight), self._sizes)
+
+    def dealt(self, scores: np.ndarray, fold: int) -> LeftOut:
+        """See `FoldedRows.dealt`: rows of a fold stand in the order of the pieces."""
+        first = self.place.first + int(self._bounds[fold]) - int(self._sizes[fold])
+        return scores[max(0, first) : max(0, first) + int(self._bounds[fold + 1] - self._bounds[fold])]
+
+    def class_costs(self, n_classes: int) -> FloatArray:
+        """See `FoldedRows.class_costs`."""
+        costs = self.stated
+        of_all = self._mean_costs(np.ones(len(costs.row), dtype=np.bool_))
+        of_classes = [self._mean_costs(costs.label == label) for label in range(n_classes)]
+        return np.array([of_all if mean is None else mean for mean in of_classes])
+
+    def _mean_costs(self, chosen: np.ndarray) -> FloatArray | None:
+        """Mean costs of some rows; None without one that weighs something. What is the same for all is not rounded."""
+        costs = self.stated
+        rows = np.flatnonzero(chosen & (costs.weight > 0))
+        own, weight = costs.table[costs.row[rows]], costs.weight[rows]
+        total = float(self.sum_of(weight))
+        high, low = (self.exchange.largest(part.max(axis=0, initial=-np.inf)) for part in (own, -own))
+        if total == 0.0:
+            return None
+        return np.where(high == -low, high, self.sum_of(weight[:, None] * own) / total)
+
+    def of_class(self, label: int, columns: Columns, n_features: int) -> tuple[LocalClassRows, Columns] | None:
+        """See `FoldedRows.of_class`."""
+        costs = self.stated
+        rows = np.flatnonzero((costs.label == label) & (costs.weight > 0))
+        counts = self.exchange.added(np.bincount(self.folds[rows], minlength=self.n_folds))
+        if not counts.any():
+            return None
+        number = np.cumsum(counts > 0) - 1
+        pieces = self.exchange.gathered(np.array([[self.place.first, len(rows)]]))
+        before = int(pieces[pieces[:, 0] < self.place.first, 1].sum())
+        place = Place(before, int(counts.sum()), self.exchange)
+        table = self.exchange.gathered(costs.table[costs.row[rows]])  # whoever has costs per row has those of all
+        row = np.arange(before, before + len(rows), dtype=np.int32)
+        own = RowCosts(table, row, costs.weight[rows], costs.label[rows])
+        return LocalClassRows(own, number[self.folds[rows]], self._make, place=place), columns.some(n_features, rows)
+
+
+class LocalClassRows(LocalFoldedRows):
+    """See `minrisk.rows.folded.ClassRows`."""
+
+    @cached_property
+    def largest_cost(self) -> float:
+        """See `ClassRows.largest_cost`."""
+        return float(self.stated.table.max(initial=0.0))
+
+    def farthest(self, mean: FloatArray) -> float:
+        """See `ClassRows.farthest`."""
+        return float(np.abs(self.stated.table - mean).max(initial=0.0))
+
+    def mean_costs(self, fold: int | None) -> FloatArray:
+        """See `ClassRows.mean_costs`."""
+        weight = self._weight_without(fold)
+        costs = self.stated.table[self.stated.row]
+        return np.asarray(self.sum_of(weight[:, None] * costs) / self.sum_of(weight))
