@@ -84,8 +84,9 @@ class RecipeClassifier(BoostedClassifier):
         in_loss = self._costs_in_loss(of_rows)
         costs = (in_loss if training is None else in_loss.at(training)).read_only()
         recipe, options = self._recipe(costs, binner.thresholds), self._row_options(X, training, costs)
-        if recipe.codebook is not None:
-            options = {**options, "codebook": recipe.codebook}
+        for name, given in (("codebook", recipe.codebook), ("decoder", recipe.decoder)):
+            if given is not None:
+                options = {**options, name: given}
         rows, validation = make_rows(recipe.requires, X, training, binner, costs, workers, **options), None
         if validating is not None:
             others = in_loss.at(validating)
@@ -177,7 +178,9 @@ class RecipeClassifier(BoostedClassifier):
         if stages is not None and n > 0:
             vectors = stages.vectors[n - 1]
         packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.merged_costs)
-        self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
+        self.model_ = AdditiveModel(
+            packed, vectors, progress.intercept, len(thresholds), link, per_round, decoder=recipe.decoder
+        )
         if stages is not None and self.keep_stages:
             self.model_ = replace(self.model_, corrected=np.concatenate([vectors[:0], *stages.vectors[:n]]))
         self.n_iter_ = n

@@ -39,7 +39,7 @@ class LocalChainRows(LocalDirectedRows):
     def __init__(self, *, codebook: Codebook, **columns: Any) -> None:
         super().__init__(n_outputs=len(codebook), **columns)
         self.codebook = codebook
-        self._decided = zeros((self.n_samples, self.n_decisions), SCORE)
+        self._decided = zeros((self.n_samples, self.n_scores), SCORE)
         self._shift = np.zeros(self.n_outputs)
         self.mass = np.empty((0, self.n_outputs), dtype=SCORE)
 

@@ -1,0 +1,79 @@
+"""Row loops of output codes: exponentials of bits, and how far a row's bits are from the word of each class.
+
+    signed (T, L): a line's weight of each bit, with the sign that the bit should have
+    words (K, L): -1 or +1, the word of each class
+"""
+
+import math
+
+import numpy as np
+
+from minrisk._kernels._exponential import exponential
+from minrisk._kernels._jit import kernel, part
+
+SMALLEST_TOTAL = 1e-200  # of exponentials: none that counts is below what float64 holds
+
+
+@kernel
+def bit_gradients(signed, index, weight, scores, log_scale, start, stop, edge, mass):
+    """mass_l = w |v_l| exp(-sign(v_l) f_l - log_scale), v the row's line of `signed`, and edge_l = sign(v_l) mass_l.
+
+    Returns the column maxima of |edge|, mass and value, which are one and the same; rows start..stop.
+    """
+    L = scores.shape[1]
+    top = np.zeros((3, L))
+    for i in range(start, stop):
+        w, v, f, e, m = weight[i], signed[index[i]], scores[i], edge[i], mass[i]
+        for k in range(L):
+            size = w * abs(v[k]) * exponential((-f[k] if v[k] > 0.0 else f[k]) - log_scale)
+            m[k] = size
+            e[k] = size if v[k] > 0.0 else -size
+        for k in range(L):
+            top[0, k] = m[k] if m[k] > top[0, k] else top[0, k]
+    top[1] = top[0]
+    top[2] = top[0]
+    return top
+
+
+@part
+def log_loss_of_word(word, bits):
+    """log sum_l exp(-word[l] bits[l]), its own largest term taken out first."""
+    top, total = -word[0] * bits[0], 0.0
+    for k in range(bits.shape[0]):
+        top = max(top, -word[k] * bits[k])
+    for k in range(bits.shape[0]):
+        total += math.exp(-word[k] * bits[k] - top)
+    return top + math.log(total)
+
+
+@kernel
+def log_losses(words, scores, start, stop, out):
+    """out[i, k] = -log sum_l exp(-words[k, l] f_l) of rows start..stop, f = scores[i], without overflow."""
+    K, L = words.shape
+    below, above = np.empty(L), np.empty(L)
+    for i in range(start, stop):
+        top = 0.0
+        for k in range(L):
+            top = max(top, abs(scores[i, k]))
+        for k in range(L):
+            below[k], above[k] = math.exp(-scores[i, k] - top), math.exp(scores[i, k] - top)
+        for c in range(K):
+            total = 0.0
+            for k in range(L):
+                total += below[k] if words[c, k] > 0.0 else above[k]
+            if total > SMALLEST_TOTAL:
+                out[i, c] = -top - math.log(total)
+            else:
+                out[i, c] = -log_loss_of_word(words[c], scores[i])
+
+
+@kernel
+def agreements(words, scores, start, stop, out):
+    """out[i, k] = minus the bits in which the signs of f differ from the word of class k; a bit of 0 counts half."""
+    K, L = words.shape
+    for i in range(start, stop):
+        for c in range(K):
+            same = 0.0
+            for k in range(L):
+                same += words[c, k] * np.sign(scores[i, k])
+            out[i, c] = 0.5 * (same - L)
