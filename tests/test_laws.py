@@ -17,6 +17,8 @@ from sklearn.model_selection import PredefinedSplit
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AdaBoostMOClassifier,
+    AdaBoostSIPClassifier,
     AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     CostMatrix,
@@ -62,6 +64,13 @@ MAKERS = {
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
     "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
+    "adaboost-mo": lambda **k: AdaBoostMOClassifier(**FEW, max_depth=2, **k),
+    "adaboost-mo random": lambda **k: AdaBoostMOClassifier(
+        **{**FEW, "code": "random", "response": "sign", "random_state": 0, **k}
+    ),
+    "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(**FEW, decoding="hamming", **k),
+    "adaboost-sip": lambda **k: AdaBoostSIPClassifier(**FEW, **k),
+    "adaboost-sip trees": lambda **k: AdaBoostSIPClassifier(**FEW, max_depth=3, **k),
     "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
     "gradboost": lambda **k: GradBoostClassifier(**FEW, **k),
     **{
@@ -581,7 +590,7 @@ def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
 def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
     _, X, y, cost = problem(3)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         model = fit(name, X, y, cost, learning_rate=rate)
     assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
 
@@ -591,7 +600,7 @@ def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
 def test_steps_that_are_far_too_long_end_in_a_finite_model(name, size):
     _, X, y, cost = problem(3)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         model = fit(name, X, y, cost, step_size=size)
     assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
 

@@ -1,7 +1,7 @@
 """Row loops of output codes: exponentials of bits, and how far a row's bits are from the word of each class.
 
-    signed (T, L): a line's weight of each bit, with the sign that the bit should have
-    words (K, L): -1 or +1, the word of each class
+signed (T, L): a line's weight of each bit, with the sign that the bit should have
+words (K, L): -1 or +1, the word of each class, int8
 """
 
 import math
@@ -60,7 +60,7 @@ def log_losses(words, scores, start, stop, out):
         for c in range(K):
             total = 0.0
             for k in range(L):
-                total += below[k] if words[c, k] > 0.0 else above[k]
+                total += below[k] if words[c, k] > 0 else above[k]
             if total > SMALLEST_TOTAL:
                 out[i, c] = -top - math.log(total)
             else:

@@ -67,7 +67,7 @@ class CodeLoss:
         return top
 
 
-def code_loss(words: FloatArray, costs: RowCosts) -> CodeLoss:
+def code_loss(words: np.ndarray, costs: RowCosts) -> CodeLoss:
     """The loss of a code's bits, with what mistakes cost.
 
     A row of class y weighs in bit l what it costs in the mean to take it for a class whose bit is another,
@@ -83,7 +83,7 @@ def code_loss(words: FloatArray, costs: RowCosts) -> CodeLoss:
     costs : RowCosts
         Of decisions that are the K classes.
     """
-    ones = words > 0.0
-    own = words[costs.merged().label]  # (T, L)
+    ones = words > 0
+    own = ones[costs.merged().label]  # (T, L)
     of_ones, of_others = costs.table @ ones / ones.sum(axis=0), costs.table @ ~ones / (~ones).sum(axis=0)
-    return CodeLoss(read_only(np.where(own > 0.0, of_others, -of_ones)))
+    return CodeLoss(read_only(np.where(own, of_others, -of_ones)))

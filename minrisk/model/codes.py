@@ -17,7 +17,6 @@ from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 
-DECODINGS = ("loss", "hamming")  # how far bits are from a word
 DENSE_BITS = 10.0  # bits of a dense code, times log2 of the number of classes (Allwein et al., Sec. 6)
 CODES_TRIED = 10_000  # draws of a dense code, of which the best is taken (there, too)
 CODE_WORK = 2e9  # multiplications that the draws may take together: of hundreds of classes there are fewer draws
@@ -30,14 +29,14 @@ class Decoder:
 
     Parameters
     ----------
-    words : ndarray of shape (K, L)
+    words : ndarray of shape (K, L), int8
         -1 or +1: the bits of each class.
     decoding : {"loss", "hamming"}
         "loss": the score of class k is -log sum_l exp(-words_kl f_l), the exponential loss of the bits f. "hamming":
         minus the number of bits whose sign is another than the word's; a bit of 0 counts half.
     """
 
-    words: FloatArray
+    words: np.ndarray
     decoding: str = "loss"
 
     @property
@@ -88,7 +87,7 @@ def dense(n_classes: int, seed: int) -> FloatArray:
 
 def _drawn(n_classes: int, n_bits: int, rng: np.random.Generator) -> FloatArray:
     """Bits of which none is the same for all classes (K, L)."""
-    words = 2.0 * rng.integers(0, 2, (n_classes, n_bits)) - 1.0
+    words: FloatArray = np.asarray(2.0 * rng.integers(0, 2, (n_classes, n_bits)) - 1.0, dtype=np.float64)
     while len(alike := np.flatnonzero(np.abs(words.sum(axis=0)) == n_classes)):
         words[:, alike] = 2.0 * rng.integers(0, 2, (n_classes, len(alike))) - 1.0
     return words

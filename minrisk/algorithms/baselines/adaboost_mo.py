@@ -18,7 +18,7 @@ variant 2: argmin of the loss   ``decoding="loss"``           `minrisk.model.cod
 
 Left open by the paper: the code; and whether the bits share a learner, as here, where AdaBoost.MH's learner answers for
 every bit, or each has its own, as where a round is said to have 2^(K - 1) - 1 of them (Paisitkriangkrai et al. 2013).
-Its ties are decided for the first class. Costs are an extension: see `minrisk.losses.codes.code_loss`.
+Of words that are equally near the first decides. Costs are an extension: see `minrisk.losses.codes.code_loss`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from minrisk._typing import FloatArray
 from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier
 from minrisk.validation import Choice, Rule
 
+DECODINGS = ("loss", "hamming")  # how far bits are from a word
 CODES = ("exhaustive", "one-vs-all", "random")
 ENUMERATED_CLASSES = 7  # up to which a code of all 2^(K - 1) - 1 bits, at most 63, is taken unasked
 MOST_ENUMERATED = 12  # classes of an exhaustive code that is asked for: 2047 bits
@@ -106,7 +107,7 @@ warm_start, n_jobs, verbose
 
     Attributes
     ----------
-    code_ : ndarray of shape (K, L)
+    code_ : ndarray of shape (K, L), int8
         The word of each class.
     classes_, decisions_, cost_, model_, n_iter_, train_loss_, train_risk_, validation_risk_, feature_importances_, \
 n_features_in_
@@ -140,7 +141,7 @@ n_features_in_
     >>> from minrisk import AdaBoostMOClassifier
     >>> X, y = load_wine(return_X_y=True)
     >>> model = AdaBoostMOClassifier(n_estimators=20).fit(X[::2], y[::2])
-    >>> model.code_.astype(int).tolist()
+    >>> model.code_.tolist()
     [[1, 1, 1], [-1, 1, -1], [1, -1, -1]]
     >>> round(model.score(X[1::2], y[1::2]), 2)
     0.96
@@ -149,7 +150,7 @@ n_features_in_
     _rules: ClassVar[Mapping[str, Rule]] = {
         **AdaBoostMHClassifier._rules,
         "code": OutputCode(),
-        "decoding": Choice(("loss", "hamming")),
+        "decoding": Choice(DECODINGS),
     }
 
     def __init__(
@@ -185,7 +186,7 @@ n_features_in_
         self.decoding = decoding
 
     @property
-    def code_(self) -> FloatArray:
+    def code_(self) -> np.ndarray:
         """The word of each class, (K, L)."""
         decoder = self.model_.decoder
         assert decoder is not None
@@ -207,7 +208,7 @@ n_features_in_
             loss=code_loss(words, costs), decoder=Decoder(words, self.decoding)
         )
 
-    def _words(self) -> FloatArray:
+    def _words(self) -> np.ndarray:
         """The words; those of the model where rounds go on, whatever a draw would be today."""
         from minrisk.model.codes import dense, exhaustive, one_vs_all
 
@@ -221,7 +222,8 @@ n_features_in_
                 f"code='exhaustive' has 2^(K - 1) - 1 bits and is for up to {MOST_ENUMERATED} classes, got {K}: use "
                 "code='random'."
             )
-        return dense(K, self._seed) if code == "random" else exhaustive(K) if code == "exhaustive" else one_vs_all(K)
+        made = dense(K, self._seed) if code == "random" else exhaustive(K) if code == "exhaustive" else one_vs_all(K)
+        return made.astype(np.int8)
 
     def _code(self) -> Any:
         """The name of the code, or its table."""
@@ -231,7 +233,8 @@ n_features_in_
 
     def _constant(self, link: Any, costs: Any) -> FloatArray:
         """The bits of the cheapest decision's word."""
-        return np.array(self._words()[super()._constant(link, costs).argmax()])
+        cheapest = int(super()._constant(link, costs).argmax())
+        return np.asarray(self._words()[cheapest], dtype=np.float64)
 
     def _draws(self) -> bool:
         """A random code is drawn, too."""
@@ -246,7 +249,7 @@ n_features_in_
         return {**super()._facts(), "decoding": decoder.decoding}
 
 
-def checked_words(code: Any, n_classes: int) -> FloatArray:
+def checked_words(code: Any, n_classes: int) -> np.ndarray:
     """The table of a code for so many classes.
 
     Raises
@@ -254,7 +257,7 @@ def checked_words(code: Any, n_classes: int) -> FloatArray:
     ValueError
         If it has another number of rows, two equal ones, or a bit that is the same for all classes.
     """
-    words = np.array(code, dtype=np.float64)
+    words = np.array(code, dtype=np.int8)
     if len(words) != n_classes:
         raise ValueError(
             f"AdaBoostMOClassifier: code must have a row for each of the {n_classes} classes, got {len(words)} rows."
@@ -262,8 +265,8 @@ def checked_words(code: Any, n_classes: int) -> FloatArray:
     first = [int(np.flatnonzero((words == word).all(axis=1))[0]) for word in words]
     if same := [k for k in range(n_classes) if first[k] < k]:
         raise ValueError(
-            f"AdaBoostMOClassifier: the rows of code must differ, or bits do not tell their classes apart, got the same "
-            f"in rows {first[same[0]]} and {same[0]}."
+            f"AdaBoostMOClassifier: the rows of code must differ, or bits do not tell their classes apart, got the "
+            f"same in rows {first[same[0]]} and {same[0]}."
         )
     if len(alike := np.flatnonzero(np.abs(words.sum(axis=0)) == n_classes)):
         raise ValueError(
