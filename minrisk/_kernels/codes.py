@@ -11,7 +11,7 @@ import numpy as np
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
 
-SMALLEST_TOTAL = 1e-200  # of exponentials: none that counts is below what float64 holds
+SMALLEST_SHARE = 2.0**-8  # of a sum in the largest possible term, from which on whole numbers have digits enough
 
 
 @kernel
@@ -36,35 +36,41 @@ def bit_gradients(signed, index, weight, scores, log_scale, start, stop, edge, m
 
 
 @part
-def log_loss_of_word(word, bits):
+def log_loss_of_word(word, bits, scale):
     """log sum_l exp(-word[l] bits[l]), its own largest term taken out first."""
-    top, total = -word[0] * bits[0], 0.0
+    top, total = -word[0] * bits[0], np.int64(0)
     for k in range(bits.shape[0]):
         top = max(top, -word[k] * bits[k])
     for k in range(bits.shape[0]):
-        total += math.exp(-word[k] * bits[k] - top)
-    return top + math.log(total)
+        total += np.int64(np.rint(scale * math.exp(-word[k] * bits[k] - top)))
+    return top + math.log(total / scale)
 
 
 @kernel
 def log_losses(words, scores, start, stop, out):
-    """out[i, k] = -log sum_l exp(-words[k, l] f_l) of rows start..stop, f = scores[i], without overflow."""
+    """out[i, k] = -log sum_l exp(-words[k, l] f_l) of rows start..stop, f = scores[i], without overflow.
+
+    Sums are of whole numbers: words whose bits are as near, in whatever order, are exactly as near. Terms are first
+    taken relative to the largest that any word could have, and of words without such a term anew.
+    """
     K, L = words.shape
-    below, above = np.empty(L), np.empty(L)
+    scale = 2.0 ** (62 - math.ceil(math.log2(L + 1)))
+    below, above = np.empty(L, dtype=np.int64), np.empty(L, dtype=np.int64)
     for i in range(start, stop):
         top = 0.0
         for k in range(L):
             top = max(top, abs(scores[i, k]))
         for k in range(L):
-            below[k], above[k] = math.exp(-scores[i, k] - top), math.exp(scores[i, k] - top)
+            below[k] = np.int64(np.rint(scale * math.exp(-scores[i, k] - top)))
+            above[k] = np.int64(np.rint(scale * math.exp(scores[i, k] - top)))
         for c in range(K):
-            total = 0.0
+            total = np.int64(0)
             for k in range(L):
                 total += below[k] if words[c, k] > 0 else above[k]
-            if total > SMALLEST_TOTAL:
-                out[i, c] = -top - math.log(total)
+            if total > SMALLEST_SHARE * scale:
+                out[i, c] = -top - math.log(total / scale)
             else:
-                out[i, c] = -log_loss_of_word(words[c], scores[i])
+                out[i, c] = -log_loss_of_word(words[c], scores[i], scale)
 
 
 @kernel
