@@ -64,11 +64,13 @@ MAKERS = {
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
     "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
-    "adaboost-mo": lambda **k: AdaBoostMOClassifier(**FEW, max_depth=2, **k),
+    "adaboost-mo": lambda **k: AdaBoostMOClassifier(**{**FEW, "max_depth": 2, "random_state": 0, **k}),
     "adaboost-mo random": lambda **k: AdaBoostMOClassifier(
         **{**FEW, "code": "random", "response": "sign", "random_state": 0, **k}
     ),
-    "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(**FEW, decoding="hamming", **k),
+    "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(
+        **{**FEW, "decoding": "hamming", "random_state": 0, **k}
+    ),
     "adaboost-sip": lambda **k: AdaBoostSIPClassifier(**FEW, **k),
     "adaboost-sip trees": lambda **k: AdaBoostSIPClassifier(**FEW, max_depth=3, **k),
     "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
@@ -84,8 +86,8 @@ NAMES = sorted(MAKERS)
 CORRECTIVE = ("gradboost", "multiboost")  # change earlier rounds: no early stopping, no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-VOTES = ("adaboost mh sign",)  # of -1 and +1
-COLOURED = ("adaboost-ecc",)  # halves of the classes are drawn by their numbers
+VOTES = ("adaboost mh sign", "adaboost-mo hamming")  # of -1 and +1
+COLOURED = ("adaboost-ecc", "adaboost-mo random")  # halves or words of the classes are drawn by their numbers
 SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 
@@ -214,7 +216,7 @@ def test_what_is_shown_of_costs_near_the_end_of_float64_is_finite(name, seed):
     tables.append(np.where(np.arange(3)[:, None] == rng.integers(0, 3), largest, cost))
     for table in tables:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("error", RuntimeWarning)
             models = [fit(name, X, y, table)]
             models += [] if name in NEED_A_MATRIX else [fit(name, X, y, rows=table[y])]
             if "early_stopping" in models[0].get_params():
@@ -477,7 +479,8 @@ def test_the_order_of_the_classes_changes_no_decision(name, seed):
     """But for ties, which go to the first: so costs have none here.
 
     MCBoost fits learners along the simplex's coordinates, which are not alike; `MinRiskClassifier` draws sketches. A few
-    rounds of votes leave classes whose scores are equal. AdaBoost.ECC draws classes.
+    rounds of votes leave classes whose scores are equal. AdaBoost.ECC draws classes,
+    a random code words.
     """
     rng, X, y, _ = problem(seed)
     cost = rng.uniform(1, 10, size=(3, 3)) * (1 - np.eye(3))

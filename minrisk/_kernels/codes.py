@@ -11,7 +11,7 @@ import numpy as np
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
 
-SMALLEST_SHARE = 2.0**-8  # of a sum in the largest possible term, from which on whole numbers have digits enough
+LEAST_SURE_TOTAL = 2.0**-8  # of a sum in the largest possible term, from which on whole numbers have digits enough
 
 
 @kernel
@@ -67,7 +67,7 @@ def log_losses(words, scores, start, stop, out):
             total = np.int64(0)
             for k in range(L):
                 total += below[k] if words[c, k] > 0 else above[k]
-            if total > SMALLEST_SHARE * scale:
+            if total > LEAST_SURE_TOTAL * scale:
                 out[i, c] = -top - math.log(total / scale)
             else:
                 out[i, c] = -log_loss_of_word(words[c], scores[i], scale)
