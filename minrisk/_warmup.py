@@ -171,6 +171,7 @@ def _baselines() -> None:
         PIBoostClassifier(n_estimators=2, weak_learner=weak_learner, random_state=0).fit(X, y)
     GentleBoostClassifier(n_estimators=2, variant="margin").fit(X, y)
     AdaBoostMOClassifier(n_estimators=2, decoding="hamming").fit(X, y)
+    AdaBoostMOClassifier(n_estimators=2, response="own").fit(X, y)
     AdaBoostSIPClassifier(n_estimators=2, max_depth=2).fit(X, y)
 
 

@@ -128,6 +128,7 @@ def seeds():
         "adaboost_mo": AdaBoostMOClassifier(table, code=[[1, 1, 1, -1], [-1, 1, -1, 1], [1, -1, 1, 1]], **few)
         .fit(X, names[y]),
         "adaboost_mo_hamming": AdaBoostMOClassifier(decoding="hamming", code="random", max_depth=2, **few).fit(X, y),
+        "adaboost_mo_own": AdaBoostMOClassifier(response="own", code="one-vs-all", **few).fit(X, y),
         "adaboost_sip": AdaBoostSIPClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "gradboost": GradBoostClassifier(table, n_estimators=12).fit(X, y),

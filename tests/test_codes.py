@@ -104,6 +104,29 @@ def test_votes_of_adaboost_mo_equal_the_twin(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST], ids=["0/1", "costs"])
+def test_bits_with_learners_of_their_own_are_as_many_adaboosts(cost, seed):
+    """The stump of least weighted error and 1/2 ln((1 - e) / e) for every bit, each with weights of its own."""
+    X, y, w = problem(seed)
+    model = AdaBoostMOClassifier(cost, code=CODE, response="own", n_estimators=4).fit(X, y, sample_weight=w)
+    words, f = model.code_, np.zeros((60, 4))
+    tried = [np.where(above, s, -s) for _, _, above in naive_baselines.stumps(X) for s in (1, -1)]
+    losses = [np.mean(naive_codes.bit_terms(cost, y, w, words, f).sum(axis=0)) / fsum(w)]
+    for scores, decided in zip(model.staged_decision_function(X), model.staged_predict(X), strict=True):
+        D = naive_codes.bit_terms(cost, y, w, words, f)
+        for bit in range(4):
+            errors = [fsum(D[h != words[y, bit], bit]) / fsum(D[:, bit]) for h in tried]
+            e = min(errors)
+            f[:, bit] += 0.5 * np.log((1 - e) / e) * tried[int(np.argmin(errors))]
+        losses.append(np.mean(naive_codes.bit_terms(cost, y, w, words, f).sum(axis=0)) / fsum(w))
+        far = naive_codes.word_losses(words, f)
+        np.testing.assert_allclose(scores, -np.log(far), rtol=1e-7, atol=1e-9)
+        np.testing.assert_array_equal(decided, far.argmin(axis=1))
+    assert model.n_iter_ == 4 and model.model_.trees_per_round == 4
+    np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("response", ["real", "sign"])
 def test_a_bit_for_each_class_is_adaboost_mh(response, seed):
     """Vectors, losses, stages and decisions, to the last bit."""
@@ -154,7 +177,7 @@ def test_what_is_shown_during_the_rounds_is_decoded(decoding):
     np.testing.assert_allclose(scores, -far, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("how", [{"code": "random"}, {"code": CODE, "decoding": "hamming"}, {}], ids=str)
+@pytest.mark.parametrize("how", [{"code": "random"}, {"code": CODE, "decoding": "hamming"}, {}, {"response": "own"}], ids=str)
 def test_models_go_on_from_a_file(how, tmp_path):
     X, y = load_wine(return_X_y=True)
     whole = AdaBoostMOClassifier(n_estimators=9, random_state=5, **how).fit(X, y)
@@ -370,6 +393,7 @@ def test_importances_of_adaboost_sip_are_shares():
 @parametrize_with_checks([
     AdaBoostMOClassifier(n_estimators=5, code="random", decoding="hamming", response="sign", random_state=0, n_jobs=2),
     AdaBoostMOClassifier(n_estimators=5, code="one-vs-all", max_depth=3, max_features=0.5),
+    AdaBoostMOClassifier(n_estimators=5, response="own", max_depth=2, n_jobs=2),
     AdaBoostSIPClassifier(n_estimators=5, max_depth=3, max_features=0.5, n_jobs=2),
 ])  # fmt: skip
 def test_scikit_learn_checks(estimator, check):

@@ -71,6 +71,10 @@ MAKERS = {
     "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(
         **{**FEW, "decoding": "hamming", "random_state": 0, **k}
     ),
+    "adaboost-mo own": lambda **k: AdaBoostMOClassifier(**{**FEW, "response": "own", "random_state": 0, **k}),
+    "adaboost-mo own trees": lambda **k: AdaBoostMOClassifier(
+        **{**FEW, "response": "own", "code": "one-vs-all", "max_depth": 2, **k}
+    ),
     "adaboost-sip": lambda **k: AdaBoostSIPClassifier(**FEW, **k),
     "adaboost-sip trees": lambda **k: AdaBoostSIPClassifier(**FEW, max_depth=3, **k),
     "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
@@ -86,7 +90,7 @@ NAMES = sorted(MAKERS)
 CORRECTIVE = ("gradboost", "multiboost")  # change earlier rounds: no early stopping, no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-VOTES = ("adaboost mh sign", "adaboost-mo hamming")  # of -1 and +1
+VOTES = ("adaboost mh sign", "adaboost-mo hamming", "adaboost-mo own", "adaboost-mo own trees")  # of -1 and +1
 COLOURED = ("adaboost-ecc", "adaboost-mo random")  # halves or words of the classes are drawn by their numbers
 SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308

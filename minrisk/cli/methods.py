@@ -123,10 +123,10 @@ METHOD_OPTIONS = (
     click.option("--separators", cls=MethodOption, type=click.Choice(["pairs", "singles"]),
                  defaults={"piboost": "pairs"},
                  help="What each learner separates from the rest: a class or two, or one class."),
-    click.option("--response", cls=MethodOption, type=click.Choice(["real", "sign"]),
+    click.option("--response", cls=MethodOption, type=click.Choice(["real", "sign", "own"]),
                  defaults={"similarities": "real", "adaboost-mh": "real", "adaboost-mo": "real"},
                  help="What a comparison answers: a number from -1 to 1, or its sign; with adaboost-mh or adaboost-mo "
-                      "what a leaf holds for each class or bit."),
+                      "what a leaf holds for each class or bit; own, with adaboost-mo: a tree for each bit."),
     click.option("--code", cls=MethodOption, type=click.Choice(["exhaustive", "one-vs-all", "random"]),
                  defaults={"adaboost-mo": None},
                  help="The bits of each class: all ways of parting the classes in two, one for each class, or random "

@@ -14,6 +14,7 @@ from minrisk._kernels.split import EXPONENTIAL_GAIN
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray
 from minrisk.losses.base import EXPONENTIAL
+from minrisk.losses.separators import SeparatorLoss
 from minrisk.model.links import Link
 from minrisk.rows.costs import RowCosts
 
@@ -83,7 +84,18 @@ def code_loss(words: np.ndarray, costs: RowCosts) -> CodeLoss:
     costs : RowCosts
         Of decisions that are the K classes.
     """
+    return CodeLoss(signed_weights(words, costs))
+
+
+def chain_loss(words: np.ndarray, costs: RowCosts) -> SeparatorLoss:
+    """The same for bits that are chains, each with a scale of its own; the mean over bits, not half their sum."""
+    signed = signed_weights(words, costs)
+    return SeparatorLoss(read_only(np.where(signed > 0.0, 1.0, -1.0)), read_only(np.abs(signed)))
+
+
+def signed_weights(words: np.ndarray, costs: RowCosts) -> FloatArray:
+    """b of each line of the cost table and bit, with the sign of the bit in the word of the line's class (T, L)."""
     ones = words > 0
     own = ones[costs.merged().label]  # (T, L)
     of_ones, of_others = costs.table @ ones / ones.sum(axis=0), costs.table @ ~ones / (~ones).sum(axis=0)
-    return CodeLoss(read_only(np.where(own, of_others, -of_ones)))
+    return read_only(np.where(own, of_others, -of_ones))

@@ -16,21 +16,25 @@ variant 1: Hamming              ``decoding="hamming"``        `minrisk.model.cod
 variant 2: argmin of the loss   ``decoding="loss"``           `minrisk.model.codes`
 ==============================  ============================  =========================================
 
-Left open by the paper: the code; and whether the bits share a learner, as here, where AdaBoost.MH's learner answers for
-every bit, or each has its own, as where a round is said to have 2^(K - 1) - 1 of them (Paisitkriangkrai et al. 2013).
+Left open by the paper: the code; and whether the bits share a learner, which as AdaBoost.MH's answers for every bit, or
+each has its own (``response="own"``), as where a round has 2^(K - 1) - 1 of them (Paisitkriangkrai et al. 2013). The
+bits are then `ChainRows`, and what PIBoost's step is for two classes is AdaBoost's for every bit.
 Of words that are equally near the first decides. Costs are an extension: see `minrisk.losses.codes.code_loss`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier
 from minrisk.validation import Choice, Rule
+
+if TYPE_CHECKING:
+    from minrisk.learners.separators import Separators
 
 DECODINGS = ("loss", "hamming")  # how far bits are from a word
 CODES = ("exhaustive", "one-vs-all", "random")
@@ -90,11 +94,13 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     decoding : {"loss", "hamming"}, default="loss"
         "loss": the class of the least loss of the bits, which Schapire and Singer found better. "hamming": of the
         fewest bits whose sign is another; ties go to the first class.
-    response : {"real", "sign"}, default="real"
-        The numbers of a leaf are free (real AdaBoost.MH), or -1 or +1 times one rate for the tree (discrete).
+    response : {"real", "sign", "own"}, default="real"
+        The numbers of a leaf are free (real AdaBoost.MH), or -1 or +1 times one rate for the tree (discrete). "own":
+        each bit has a learner of its own in every round, the stump of least weighted error or a tree by Gini's index,
+        which answers -1 or +1, and a rate of its own: L AdaBoosts side by side.
     smoothing : float, optional
         Weight of two phantom rows in every leaf and bit, as a share of what can still be lost in that bit. Default: one
-        divided by the number of rows.
+        divided by the number of rows. Of no meaning for learners of their own, whose rates end at 18.
     n_estimators : int, default=200
         Largest number of rounds.
     max_depth : int, default=1
@@ -111,7 +117,8 @@ warm_start, n_jobs, verbose
         The word of each class.
     classes_, decisions_, cost_, model_, n_iter_, train_loss_, train_risk_, validation_risk_, feature_importances_, \
 n_features_in_
-        As in `REBELClassifier`. `model_` has vectors of bits, of which its `decoder` makes scores of classes.
+        As in `REBELClassifier`. `model_` has vectors of bits, of which its `decoder` makes scores of classes. With
+        ``response="own"`` the loss is the mean over rows and bits.
 
     Raises
     ------
@@ -149,6 +156,7 @@ n_features_in_
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **AdaBoostMHClassifier._rules,
+        "response": Choice(("real", "sign", "own")),
         "code": OutputCode(),
         "decoding": Choice(DECODINGS),
     }
@@ -194,8 +202,10 @@ n_features_in_
 
     # -- training ------------------------------------------------------------------------------------------------
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
-        from minrisk.losses.codes import code_loss
+        from minrisk.losses.codes import chain_loss, code_loss
+        from minrisk.model.codebook import Codebook
         from minrisk.model.codes import Decoder
+        from minrisk.steps.separators import SeparatorStep
 
         if self.decisions_.tolist() != self.classes_.tolist():
             raise ValueError(
@@ -204,9 +214,25 @@ n_features_in_
                 "another estimator, such as AdaBoostMHClassifier."
             )
         words = self._words()
-        return super()._recipe(costs, thresholds)._replace(
-            loss=code_loss(words, costs), decoder=Decoder(words, self.decoding)
+        recipe = super()._recipe(costs, thresholds)._replace(decoder=Decoder(words, self.decoding))
+        if self.response != "own":
+            return recipe._replace(loss=code_loss(words, costs))
+        bits = np.eye(words.shape[1])
+        return recipe._replace(
+            loss=chain_loss(words, costs),
+            family=self._own_learners(thresholds),
+            solver=SeparatorStep(np.ones(len(bits), dtype=np.int64), 2),
+            directions=(bits,),
+            codebook=Codebook(bits),
         )
+
+    def _own_learners(self, thresholds: tuple[FloatArray, ...]) -> Separators:
+        """A stump or a tree for each bit."""
+        from minrisk.learners.separators import GiniTrees, Separators
+
+        if self.max_depth == 1:
+            return Separators(thresholds)
+        return Separators(thresholds, GiniTrees(self.max_depth, thresholds, lambda n_rows: n_rows))
 
     def _words(self) -> np.ndarray:
         """The words; those of the model where rounds go on, whatever a draw would be today."""

@@ -46,7 +46,7 @@ class LocalChainRows(LocalDirectedRows):
     @property
     def deciding_scores(self) -> FloatArray:
         """Scores of the decisions."""
-        return self._decided
+        return self._decided if self.decoder is None else self.decoder.decoded(self._decided, self.workers)
 
     # -- sums ----------------------------------------------------------------------------------------------------
     def gradients(self, loss: Any, log_scale: float) -> Totals:
