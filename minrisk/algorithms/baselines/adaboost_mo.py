@@ -240,7 +240,7 @@ n_features_in_
 
         K, code = len(self.classes_), self._code()
         if self.warm_start and hasattr(self, "model_"):
-            return self.code_
+            return checked_words(self.code_, K)  # of a file, perhaps
         if not isinstance(code, str):
             return checked_words(code, K)
         if code == "exhaustive" and K > MOST_ENUMERATED:
