@@ -42,7 +42,7 @@ def log_loss_of_word(word, bits, scale):
     for k in range(bits.shape[0]):
         top = max(top, -word[k] * bits[k])
     for k in range(bits.shape[0]):
-        total += np.int64(np.rint(scale * math.exp(-word[k] * bits[k] - top)))
+        total += np.int64(np.rint(scale * exponential(-word[k] * bits[k] - top)))
     return top + math.log(total / scale)
 
 
@@ -54,21 +54,24 @@ def log_losses(words, scores, start, stop, out):
     taken relative to the largest that any word could have, and of words without such a term anew.
     """
     K, L = words.shape
-    scale = 2.0 ** (62 - math.ceil(math.log2(L + 1)))
-    below, above = np.empty(L, dtype=np.int64), np.empty(L, dtype=np.int64)
+    scale = 2.0 ** (61 - math.ceil(math.log2(L + 1)))
+    gap = np.empty(L, dtype=np.int64)  # of the terms for -1 and for +1
     for i in range(start, stop):
-        top = 0.0
+        top, both = 0.0, np.int64(0)
         for k in range(L):
             top = max(top, abs(scores[i, k]))
         for k in range(L):
-            below[k] = np.int64(np.rint(scale * math.exp(-scores[i, k] - top)))
-            above[k] = np.int64(np.rint(scale * math.exp(scores[i, k] - top)))
+            below = np.int64(np.rint(scale * exponential(-scores[i, k] - top)))
+            above = np.int64(np.rint(scale * exponential(scores[i, k] - top)))
+            gap[k] = above - below
+            both += above + below
         for c in range(K):
-            total = np.int64(0)
+            twice = both
             for k in range(L):
-                total += below[k] if words[c, k] > 0 else above[k]
-            if total > LEAST_SURE_TOTAL * scale:
-                out[i, c] = -top - math.log(total / scale)
+                twice -= words[c, k] * gap[k]
+            share = 0.5 * twice / scale
+            if share > LEAST_SURE_TOTAL:
+                out[i, c] = -top - math.log(share)
             else:
                 out[i, c] = -log_loss_of_word(words[c], scores[i], scale)
 
