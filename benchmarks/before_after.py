@@ -95,6 +95,8 @@ def problems() -> dict[str, Callable[[], Any]]:
         "GradBoostClassifier": {"n_estimators": 15},
         "AOSOLogitBoostClassifier": {"n_estimators": 15},
         "AdaBoostECCClassifier": {"n_estimators": 15, "random_state": 0},
+        "AdaBoostMOClassifier": {"cost": COSTS, "n_estimators": 15},
+        "AdaBoostSIPClassifier": {"cost": COSTS, "n_estimators": 15, "max_depth": 2},
         "BAdaCostClassifier": {"cost": COSTS, "n_estimators": 15},
         "AdaBoostMHClassifier": {"n_estimators": 15},
         "GentleBoostClassifier": {"n_estimators": 15, "max_depth": 2},

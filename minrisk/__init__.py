@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
     from minrisk.algorithms import AdaBoostECCClassifier as AdaBoostECCClassifier
     from minrisk.algorithms import AdaBoostMHClassifier as AdaBoostMHClassifier
+    from minrisk.algorithms import AdaBoostMOClassifier as AdaBoostMOClassifier
+    from minrisk.algorithms import AdaBoostSIPClassifier as AdaBoostSIPClassifier
     from minrisk.algorithms import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
     from minrisk.algorithms import BAdaCostClassifier as BAdaCostClassifier
     from minrisk.algorithms import GentleBoostClassifier as GentleBoostClassifier
@@ -35,6 +37,8 @@ _PUBLIC = {
     "AOSOLogitBoostClassifier": "minrisk.algorithms",
     "AdaBoostECCClassifier": "minrisk.algorithms",
     "AdaBoostMHClassifier": "minrisk.algorithms",
+    "AdaBoostMOClassifier": "minrisk.algorithms",
+    "AdaBoostSIPClassifier": "minrisk.algorithms",
     "BAdaCostClassifier": "minrisk.algorithms",
     "GentleBoostClassifier": "minrisk.algorithms",
     "LocalizedSimilaritiesClassifier": "minrisk.algorithms",

@@ -147,6 +147,8 @@ def _baselines() -> None:
     from minrisk.algorithms import (
         AdaBoostECCClassifier,
         AdaBoostMHClassifier,
+        AdaBoostMOClassifier,
+        AdaBoostSIPClassifier,
         AOSOLogitBoostClassifier,
         BAdaCostClassifier,
         GentleBoostClassifier,
@@ -156,7 +158,7 @@ def _baselines() -> None:
 
     algorithms = (
         BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier,
-        AOSOLogitBoostClassifier, GradBoostClassifier,
+        AOSOLogitBoostClassifier, GradBoostClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier,
     )  # fmt: skip
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
@@ -168,6 +170,9 @@ def _baselines() -> None:
     for weak_learner in ("stump", "tree"):
         PIBoostClassifier(n_estimators=2, weak_learner=weak_learner, random_state=0).fit(X, y)
     GentleBoostClassifier(n_estimators=2, variant="margin").fit(X, y)
+    AdaBoostMOClassifier(n_estimators=2, decoding="hamming").fit(X, y)
+    AdaBoostMOClassifier(n_estimators=2, response="own").fit(X, y)
+    AdaBoostSIPClassifier(n_estimators=2, max_depth=2).fit(X, y)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

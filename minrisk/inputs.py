@@ -80,8 +80,8 @@ class Inputs:
     # What gives the rounds so far their meaning, where an estimator has it: rounds go on with the same only.
     _lasting: ClassVar[tuple[str, ...]] = (
         "loss", "gamma", "phi", "offset", "weak_learner", "estimator", "response", "scaling", "fit_intercept",
-        "descent", "penalty", "variant", "keep_stages", "separators", "binning", "max_bins", "early_stopping",
-        "validation_fraction",
+        "descent", "penalty", "variant", "keep_stages", "separators", "code", "decoding", "binning", "max_bins",
+        "early_stopping", "validation_fraction",
     )  # fmt: skip
 
     def _lasting_parameters(self) -> dict[str, Any]:

@@ -80,6 +80,8 @@ def seeds():
     from minrisk import (
         AdaBoostECCClassifier,
         AdaBoostMHClassifier,
+        AdaBoostMOClassifier,
+        AdaBoostSIPClassifier,
         AOSOLogitBoostClassifier,
         BAdaCostClassifier,
         GentleBoostClassifier,
@@ -123,6 +125,11 @@ def seeds():
         "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
         "multiboost_stages": MultiBoostClassifier(n_estimators=4, keep_stages=True).fit(X, y),
         "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
+        "adaboost_mo": AdaBoostMOClassifier(table, code=[[1, 1, 1, -1], [-1, 1, -1, 1], [1, -1, 1, 1]], **few)
+        .fit(X, names[y]),
+        "adaboost_mo_hamming": AdaBoostMOClassifier(decoding="hamming", code="random", max_depth=2, **few).fit(X, y),
+        "adaboost_mo_own": AdaBoostMOClassifier(response="own", code="one-vs-all", **few).fit(X, y),
+        "adaboost_sip": AdaBoostSIPClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "gradboost": GradBoostClassifier(table, n_estimators=12).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
@@ -169,7 +176,7 @@ JUNK = (
     {"dtype": "<U100000000", "values": ["a", "b", "c"]}, {"dtype": "object", "values": ["a", True, 1.5]},
     "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
     "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
-    "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
+    "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostMOClassifier", "AdaBoostSIPClassifier", "hamming",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

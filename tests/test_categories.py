@@ -16,6 +16,8 @@ from sklearn.model_selection import cross_val_score
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AdaBoostMOClassifier,
+    AdaBoostSIPClassifier,
     AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
@@ -44,6 +46,8 @@ MODELS = {
     "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
     "multiboost": MultiBoostClassifier(n_estimators=10),
     "piboost": PIBoostClassifier(n_estimators=20, draw=None, max_depth=3),
+    "adaboost-mo": AdaBoostMOClassifier(n_estimators=20),
+    "adaboost-sip": AdaBoostSIPClassifier(n_estimators=20),
     "adaboost-ecc": AdaBoostECCClassifier(n_estimators=20, random_state=0),
     "aoso-logitboost": AOSOLogitBoostClassifier(n_estimators=20),
     "gradboost": GradBoostClassifier(n_estimators=20),

@@ -111,7 +111,7 @@ def test_numbers_out_of_their_range_are_refused(parts, name, tmp_path):
             for at in (0, -1):
                 refused(put_together(header, {**arrays, name: set_entry(array, at, wrong)}), tmp_path)
                 tried += 1
-    assert tried or name in ("train_loss", "train_risk", "validation_risk", "validation_loss", "mantissa", "real"), name
+    assert tried or name in ("train_loss", "train_risk", "validation_risk", "validation_loss", "mantissa", "real", "code"), name
 
 
 def wrong_numbers(part: Numbers, dtype):
@@ -214,7 +214,8 @@ def test_more_scores_than_classes_have_no_probabilities(parts, tmp_path):
     ("gll", {"link": "softmax"}, {}, "link"), ("rebel", {"link": "sigmoid2"}, {}, "link"), ("bayes", {"link": None}, {}, "Bayes"),
     ("bayes", {"link": "sigmoid"}, {}, "link"), ("stagewise", {"link": "linear"}, {}, "link"), ("bayes", {}, {"cost": None}, "Bayes"),
     ("softmax", {}, {"cost": None}, "cost matrix"), ("cost_rows", {}, {"cost": np.ones((3, 3)) - np.eye(3)}, "cost matrix"),
-    ("coupled", {"link": "softmax"}, {}, "link"),
+    ("coupled", {"link": "softmax"}, {}, "link"), ("rebel", {}, {"code": np.ones((4, 4), dtype=bool)}, "has no output code"),
+    ("adaboost_mo", {}, {"code": None}, "or a code"), ("adaboost_mo", {"link": "softmax"}, {}, "link"),
 ])  # fmt: skip
 def test_header_link_surrogate_and_costs_must_agree(parts, name, fields, arrays, message, tmp_path):
     header, own = parts[name]

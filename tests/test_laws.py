@@ -17,6 +17,8 @@ from sklearn.model_selection import PredefinedSplit
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AdaBoostMOClassifier,
+    AdaBoostSIPClassifier,
     AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     CostMatrix,
@@ -62,6 +64,19 @@ MAKERS = {
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
     "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
+    "adaboost-mo": lambda **k: AdaBoostMOClassifier(**{**FEW, "max_depth": 2, "random_state": 0, **k}),
+    "adaboost-mo random": lambda **k: AdaBoostMOClassifier(
+        **{**FEW, "code": "random", "response": "sign", "random_state": 0, **k}
+    ),
+    "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(
+        **{**FEW, "decoding": "hamming", "random_state": 0, **k}
+    ),
+    "adaboost-mo own": lambda **k: AdaBoostMOClassifier(**{**FEW, "response": "own", "random_state": 0, **k}),
+    "adaboost-mo own trees": lambda **k: AdaBoostMOClassifier(
+        **{**FEW, "response": "own", "code": "one-vs-all", "max_depth": 2, **k}
+    ),
+    "adaboost-sip": lambda **k: AdaBoostSIPClassifier(**FEW, **k),
+    "adaboost-sip trees": lambda **k: AdaBoostSIPClassifier(**FEW, max_depth=3, **k),
     "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
     "gradboost": lambda **k: GradBoostClassifier(**FEW, **k),
     **{
@@ -75,8 +90,8 @@ NAMES = sorted(MAKERS)
 CORRECTIVE = ("gradboost", "multiboost")  # change earlier rounds: no early stopping, no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-VOTES = ("adaboost mh sign",)  # of -1 and +1
-COLOURED = ("adaboost-ecc",)  # halves of the classes are drawn by their numbers
+VOTES = ("adaboost mh sign", "adaboost-mo hamming", "adaboost-mo own", "adaboost-mo own trees")  # of -1 and +1
+COLOURED = ("adaboost-ecc", "adaboost-mo random")  # halves or words of the classes are drawn by their numbers
 SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 
@@ -205,7 +220,7 @@ def test_what_is_shown_of_costs_near_the_end_of_float64_is_finite(name, seed):
     tables.append(np.where(np.arange(3)[:, None] == rng.integers(0, 3), largest, cost))
     for table in tables:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("error", RuntimeWarning)
             models = [fit(name, X, y, table)]
             models += [] if name in NEED_A_MATRIX else [fit(name, X, y, rows=table[y])]
             if "early_stopping" in models[0].get_params():
@@ -468,7 +483,8 @@ def test_the_order_of_the_classes_changes_no_decision(name, seed):
     """But for ties, which go to the first: so costs have none here.
 
     MCBoost fits learners along the simplex's coordinates, which are not alike; `MinRiskClassifier` draws sketches. A few
-    rounds of votes leave classes whose scores are equal. AdaBoost.ECC draws classes.
+    rounds of votes leave classes whose scores are equal. AdaBoost.ECC draws classes,
+    a random code words.
     """
     rng, X, y, _ = problem(seed)
     cost = rng.uniform(1, 10, size=(3, 3)) * (1 - np.eye(3))
@@ -581,7 +597,7 @@ def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
 def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
     _, X, y, cost = problem(3)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         model = fit(name, X, y, cost, learning_rate=rate)
     assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
 
@@ -591,7 +607,7 @@ def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
 def test_steps_that_are_far_too_long_end_in_a_finite_model(name, size):
     _, X, y, cost = problem(3)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         model = fit(name, X, y, cost, step_size=size)
     assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
 

@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from minrisk import (
     ALGORITHMS,
     AdaBoostMHClassifier,
+    AdaBoostMOClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
     GradBoostClassifier,
@@ -387,7 +388,8 @@ OTHER = {"binning": "uniform", "max_bins": 17}
     (MCBoostClassifier, {"gamma": "log"}), (MCBoostClassifier, {"phi": "squared"}),
     (MCBoostClassifier, {"weak_learner": "tree"}), (StagewiseMCBoostClassifier, {"loss": "logistic"}),
     (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
-    (AdaBoostMHClassifier, {"response": "sign"}), (GentleBoostClassifier, {"variant": "margin"}),
+    (AdaBoostMHClassifier, {"response": "sign"}), (AdaBoostMOClassifier, {"code": "one-vs-all"}),
+    (AdaBoostMOClassifier, {"decoding": "hamming"}), (GentleBoostClassifier, {"variant": "margin"}),
 ])  # fmt: skip
 @pytest.mark.parametrize("loaded", [False, True])
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):

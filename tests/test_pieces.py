@@ -9,6 +9,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from benchmarks.before_after import COSTS, blobs, problems
 from minrisk import (
+    AdaBoostMOClassifier,
+    AdaBoostSIPClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
@@ -55,6 +57,9 @@ LARGE = {
     "trees, on a bag": MinRiskClassifier(n_estimators=6, pool=False, subsample=0.3, search_rows=200, random_state=0),
     "codewords": MCBoostClassifier(COSTS, descent="codewords", weak_learner="tree", n_estimators=3),
     "gamma and phi": MCBoostClassifier(COSTS, loss="gamma-phi", gamma="log", n_estimators=2),
+    "bits": AdaBoostMOClassifier(COSTS, n_estimators=3, code="random", random_state=0, early_stopping=True),
+    "bits with learners of their own": AdaBoostMOClassifier(n_estimators=3, response="own", random_state=0),
+    "partitions": AdaBoostSIPClassifier(COSTS, n_estimators=3, max_depth=2, subsample=0.5, random_state=0),
     "lines": MCBoostClassifier(n_estimators=3),
     "pairs": StagewiseMCBoostClassifier(n_estimators=3, loss="logistic"),
     "all vectors within a bound": MultiBoostClassifier(n_estimators=4, penalty="constraint", bound=1.0, keep_stages=True),

@@ -30,7 +30,7 @@ class Compiled(event.Listener):
 event.register("numba:compile", Compiled())
 import minrisk
 from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
-from minrisk.algorithms import AdaBoostECCClassifier
+from minrisk.algorithms import AdaBoostECCClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier
 from minrisk.algorithms import AOSOLogitBoostClassifier
 from minrisk.algorithms import GradBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier
@@ -103,7 +103,8 @@ for options in (dict(), dict(weak_learner="stump"), dict(draw=0.5, max_depth=2),
     model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
     model.fit(X, y).predict(X)
     model.fit(X[:500], y[:500], cost=each[:500])
-for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier):
+for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier,
+                  AdaBoostMOClassifier, AdaBoostSIPClassifier):
     for options in (dict(), dict(max_depth=2, subsample=0.5, max_features=0.5)):
         model = algorithm(cost, n_estimators=3, random_state=0, **options)
         model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
@@ -111,6 +112,9 @@ for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClass
         if algorithm is not BAdaCostClassifier:
             model.fit(X[:500], y[:500], cost=each[:500])
 AdaBoostMHClassifier(response="sign", n_estimators=3).fit(X, y)
+for options in (dict(response="own"), dict(response="own", max_depth=2), dict(response="sign", code="random"), dict(code="one-vs-all", early_stopping=True), dict(decoding="hamming")):
+    model = AdaBoostMOClassifier(n_estimators=3, random_state=0, **options).fit(X, y)
+    list(model.set_params(warm_start=True, n_estimators=4).fit(X, y).staged_predict(X[:5]))
 for options in (dict(), dict(max_features=0.5)):
     model = GradBoostClassifier(cost, n_estimators=3, random_state=0, **options)
     model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
@@ -146,6 +150,8 @@ with tempfile.TemporaryDirectory() as folder:
         "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
         "piboost": lambda: PIBoostClassifier(cost, n_estimators=2, random_state=0),
         "adaboost-ecc": lambda: AdaBoostECCClassifier(cost, n_estimators=2),
+        "adaboost-mo": lambda: AdaBoostMOClassifier(cost, n_estimators=2),
+        "adaboost-sip": lambda: AdaBoostSIPClassifier(cost, n_estimators=2),
         "aoso-logitboost": lambda: AOSOLogitBoostClassifier(cost, n_estimators=2),
         "gradboost": lambda: GradBoostClassifier(cost, n_estimators=2),
         "badacost": lambda: BAdaCostClassifier(cost, n_estimators=2),

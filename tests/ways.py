@@ -19,6 +19,8 @@ MADE = {
     "gradboost": lambda: minrisk.GradBoostClassifier(n_estimators=3),
     "aoso-logitboost": lambda: minrisk.AOSOLogitBoostClassifier(n_estimators=3),
     "adaboost-ecc": lambda: minrisk.AdaBoostECCClassifier(n_estimators=3, random_state=0),
+    "adaboost-mo": lambda: minrisk.AdaBoostMOClassifier(n_estimators=3),
+    "adaboost-sip": lambda: minrisk.AdaBoostSIPClassifier(n_estimators=3, max_depth=2),
     "gentleboost": lambda: minrisk.GentleBoostClassifier(n_estimators=3),
 }
 

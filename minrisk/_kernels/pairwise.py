@@ -47,6 +47,19 @@ def raise_to(top, values):
 
 
 @kernel
+def edges_along(edge, vector, start, stop, out):
+    """out[i] = sum_k edge[i, k] vector[k] of rows start..stop; returns the largest in size."""
+    top = 0.0
+    for i in range(start, stop):
+        total = 0.0
+        for k in range(vector.shape[0]):
+            total += edge[i, k] * vector[k]
+        out[i] = total
+        top = max(top, abs(total))
+    return top
+
+
+@kernel
 def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
     """edge_r = -w c_r u_r, mass_r = w c_r u_r (1 - u_r), u_r = z_r / (1 + z_r) (Eq. 12); at y the sums, the edge's > 0.
 

@@ -11,6 +11,7 @@ EXPONENTIAL_GAIN = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable expo
 QUADRATIC_GAIN = 1  # drop = E^2 / (2 M), exact for the squared loss, the Newton decrement else
 SIDES_GAIN = 2  # exponential with a vector for either side: the sum over sides of T - sqrt(T^2 - E^2)
 LARGEST_EDGE_GAIN = 3  # drop = max_k |E_k|: the most violated constraint of a dual
+ABSOLUTE_EDGE_GAIN = 4  # drop = sum_k |E_k|: the slope along the best vector of -1 and +1
 
 STUMP_TIE = 1e-12  # drops that differ by a smaller share are equal and the first one is taken: only they are rounded
 
@@ -42,6 +43,26 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
             if drop > best * (1.0 + STUMP_TIE):
                 best = drop
                 where = b
+        best_drop[c] = best
+        best_bin[c] = where
+
+
+@kernel
+def scan_absolute(histogram, features, n_bins, total, scale, best_drop, best_bin):
+    """Best split of each feature for ABSOLUTE_EDGE_GAIN: |E_k| is the fixed-point edge times scale[k]."""
+    n_outputs = histogram.shape[2]
+    edge = np.empty(n_outputs, dtype=np.int64)
+    for c in range(features.shape[0]):
+        best, where = 0.0, -1
+        for k in range(n_outputs):
+            edge[k] = total[k]
+        for b in range(n_bins[features[c]] - 1):
+            drop = 0.0
+            for k in range(n_outputs):
+                edge[k] -= 2 * histogram[c, b, k]
+                drop += abs(edge[k]) * scale[k]
+            if drop > best * (1.0 + STUMP_TIE):
+                best, where = drop, b
         best_drop[c] = best
         best_bin[c] = where
 

@@ -4,6 +4,8 @@ from minrisk.algorithms.badacost import BAdaCostClassifier as BAdaCostClassifier
 from minrisk.algorithms.baselines import BASELINES
 from minrisk.algorithms.baselines import AdaBoostECCClassifier as AdaBoostECCClassifier
 from minrisk.algorithms.baselines import AdaBoostMHClassifier as AdaBoostMHClassifier
+from minrisk.algorithms.baselines import AdaBoostMOClassifier as AdaBoostMOClassifier
+from minrisk.algorithms.baselines import AdaBoostSIPClassifier as AdaBoostSIPClassifier
 from minrisk.algorithms.baselines import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines import GentleBoostClassifier as GentleBoostClassifier
 from minrisk.algorithms.baselines import GradBoostClassifier as GradBoostClassifier

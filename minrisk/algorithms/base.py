@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from minrisk.inputs import check_the_same
 from minrisk.validation import n_drawn
 
 if TYPE_CHECKING:
-    from minrisk.boosting.loop import Recipe
+    from minrisk.boosting.loop import Progress, Recipe
     from minrisk.boosting.monitors import ProgressBar
     from minrisk.data.binning import Binner
     from minrisk.model.links import Link
@@ -84,8 +85,9 @@ class RecipeClassifier(BoostedClassifier):
         in_loss = self._costs_in_loss(of_rows)
         costs = (in_loss if training is None else in_loss.at(training)).read_only()
         recipe, options = self._recipe(costs, binner.thresholds), self._row_options(X, training, costs)
-        if recipe.codebook is not None:
-            options = {**options, "codebook": recipe.codebook}
+        for name, given in (("codebook", recipe.codebook), ("decoder", recipe.decoder)):
+            if given is not None:
+                options = {**options, name: given}
         rows, validation = make_rows(recipe.requires, X, training, binner, costs, workers, **options), None
         if validating is not None:
             others = in_loss.at(validating)
@@ -162,7 +164,10 @@ class RecipeClassifier(BoostedClassifier):
         progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         unborn = n == 0 and (stopping is not None or not recipe.fit_intercept)
-        if self._learnt_nothing(unborn, history.risks[n], rows.merged_costs):
+        nothing = self._learnt_nothing(unborn, history.risks[n], rows.merged_costs)
+        if nothing or n == 0:
+            self._warn_of_a_constant(progress, recipe, stopping is not None and n == 0, rows.merged_costs)
+        if nothing:
             n, known, validated = 0, np.empty(0), np.empty(0)
             scores = self._constant(recipe.loss.link(rows.merged_costs), data.costs)
             progress = constant(rows, recipe, scores)
@@ -177,7 +182,9 @@ class RecipeClassifier(BoostedClassifier):
         if stages is not None and n > 0:
             vectors = stages.vectors[n - 1]
         packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.merged_costs)
-        self.model_ = AdditiveModel(packed, vectors, progress.intercept, len(thresholds), link, per_round)
+        self.model_ = AdditiveModel(
+            packed, vectors, progress.intercept, len(thresholds), link, per_round, decoder=recipe.decoder
+        )
         if stages is not None and self.keep_stages:
             self.model_ = replace(self.model_, corrected=np.concatenate([vectors[:0], *stages.vectors[:n]]))
         self.n_iter_ = n
@@ -193,6 +200,38 @@ class RecipeClassifier(BoostedClassifier):
         from minrisk.rows.costs import constant_is_better
 
         return unborn or constant_is_better(risk, costs)
+
+    def _warn_of_a_constant(self, progress: Progress, recipe: Recipe, not_validated: bool, costs: RowCosts) -> None:
+        """Say that all rows get one answer although rounds were asked for: why, and what to try.
+
+        Where one decision is the cheapest for every row, nothing could be learnt and nothing is said.
+        """
+        n_made = len(progress.trees) // recipe.learners_per_round
+        if float(costs.of_decisions().min()) == 0.0:
+            return
+        if progress.losses[0] < recipe.target_loss:
+            why = "the loss was below its target before the first round. A lower target_loss asks for more"
+        elif n_made == 0 and progress.diverged:
+            why = "the loss is beyond what a number holds after the first round. Try a smaller learning_rate"
+        elif n_made == 0:
+            why = (
+                "no learner of the first round lowers the loss. Perhaps the features do not tell the classes apart, or "
+                "the learners are too weak for it: try deeper trees or another weak learner"
+            )
+        elif not_validated:
+            why = (
+                "no round lowers the mean cost of the rows set apart for early stopping. Perhaps they are too few: try "
+                "a larger validation_fraction, or early_stopping=False"
+            )
+        else:
+            rounds = f"{n_made} round" + "s" * (n_made > 1)
+            why = (
+                f"after {rounds} its decisions about the training rows cost no less than one decision for all. Try "
+                "more rounds, deeper trees or another weak learner"
+            )
+        warnings.warn(
+            f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=6
+        )
 
     def _constant(self, link: Link | None, costs: RowCosts) -> FloatArray:
         """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""

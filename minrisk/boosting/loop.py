@@ -19,6 +19,7 @@ from minrisk.learners.base import FittedLearners, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.codebook import Codebook
+from minrisk.model.codes import Decoder
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
@@ -52,6 +53,7 @@ class Recipe(NamedTuple):
     target_loss: float = -math.inf  # stop at a training loss below
     directions: tuple[FloatArray | None, ...] = (None,)  # of each step of a round, (R, D); see `StepProblem`
     codebook: Codebook | None = None  # what vectors say of the decisions; None: they are of the decisions
+    decoder: Decoder | None = None  # makes scores of the decisions of the model's, which are bits; None: they are
 
     @property
     def learners_per_round(self) -> int:
@@ -145,7 +147,7 @@ def boost(
     loss = recipe.loss
     facts = rows.facts(loss)
     floors = facts.floors if facts.floors.any() else None
-    no_shift = np.zeros(rows.n_decisions)
+    no_shift = np.zeros(rows.n_scores)
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
@@ -162,7 +164,7 @@ def boost(
         rows.shift(recipe.start)
     totals = progress.totals or rows.gradients(loss, progress.log_scale)
     if progress.intercept is None:
-        progress.intercept = np.zeros(rows.n_decisions) if recipe.start is None else recipe.start.copy()
+        progress.intercept = np.zeros(rows.n_scores) if recipe.start is None else recipe.start.copy()
         if recipe.fit_intercept:
             problem = _problem(rows, recipe, totals, floors, None)
             progress.intercept = recipe.solver.solve(problem).vectors[-1]  # f = 1: all rows are above

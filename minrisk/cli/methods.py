@@ -66,21 +66,23 @@ METHOD_OPTIONS = (
                       "Beijbom et al.; piboost, separators of groups of classes, and badacost, AdaBoost with a cost "
                       "matrix, by Fernandez-Baldera et al.; to compare with: adaboost-mh by Schapire and Singer, "
                       "gentleboost by Friedman et al., adaboost-ecc by Guruswami and Sahai, aoso-logitboost by Sun et "
-                      "al., gradboost by Duchi and Singer."),
+                      "al., gradboost by Duchi and Singer, adaboost-mo, AdaBoost.MH on an output code, by Schapire and "
+                      "Singer, adaboost-sip by Zhang et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
                  defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
                            "mcboost": 100, "piboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200,
-                           "adaboost-ecc": 200, "aoso-logitboost": 200, "gradboost": 200},
+                           "adaboost-ecc": 200, "aoso-logitboost": 200, "gradboost": 200, "adaboost-mo": 200,
+                           "adaboost-sip": 200},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
                  defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3,
                            "piboost": None, "badacost": 3, "adaboost-mh": 1, "gentleboost": 1, "adaboost-ecc": 1,
-                           "aoso-logitboost": 3},
+                           "aoso-logitboost": 3, "adaboost-mo": 1, "adaboost-sip": 1},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
                  defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0,
                            "piboost": 1.0, "badacost": 1.0, "adaboost-mh": 1.0, "gentleboost": 1.0, "adaboost-ecc": 1.0,
-                           "aoso-logitboost": 0.1},
+                           "aoso-logitboost": 0.1, "adaboost-mo": 1.0, "adaboost-sip": 1.0},
                  help="Factor on every step; smaller needs more rounds."),
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
@@ -121,10 +123,17 @@ METHOD_OPTIONS = (
     click.option("--separators", cls=MethodOption, type=click.Choice(["pairs", "singles"]),
                  defaults={"piboost": "pairs"},
                  help="What each learner separates from the rest: a class or two, or one class."),
-    click.option("--response", cls=MethodOption, type=click.Choice(["real", "sign"]),
-                 defaults={"similarities": "real", "adaboost-mh": "real"},
-                 help="What a comparison answers: a number from -1 to 1, or its sign; with adaboost-mh what a leaf "
-                      "holds for each class."),
+    click.option("--response", cls=MethodOption, type=click.Choice(["real", "sign", "own"]),
+                 defaults={"similarities": "real", "adaboost-mh": "real", "adaboost-mo": "real"},
+                 help="What a comparison answers: a number from -1 to 1, or its sign; with adaboost-mh or adaboost-mo "
+                      "what a leaf holds for each class or bit; own, with adaboost-mo: a tree for each bit."),
+    click.option("--code", cls=MethodOption, type=click.Choice(["exhaustive", "one-vs-all", "random"]),
+                 defaults={"adaboost-mo": None},
+                 help="The bits of each class: all ways of parting the classes in two, one for each class, or random "
+                      "ones; without it the first for up to seven classes, the last for more."),
+    click.option("--decoding", cls=MethodOption, type=click.Choice(["loss", "hamming"]),
+                 defaults={"adaboost-mo": "loss"},
+                 help="Decide for the class of the least loss of the bits, or of the fewest wrong ones."),
     click.option("--scaling", cls=MethodOption, type=click.Choice(["none", "standard", "robust"]),
                  defaults={"similarities": "none"},
                  help="Units of distances: columns as they are, over their standard deviation, or over their "
@@ -137,7 +146,8 @@ METHOD_OPTIONS = (
     click.option("--early-stopping", cls=MethodOption, is_flag=True,
                  defaults={"rebel": False, "similarities": False, "stagewise": False, "multiboost": False,
                            "mcboost": False, "piboost": False, "badacost": False, "adaboost-mh": False,
-                           "gentleboost": False, "adaboost-ecc": False, "aoso-logitboost": False},
+                           "gentleboost": False, "adaboost-ecc": False, "aoso-logitboost": False,
+                           "adaboost-mo": False, "adaboost-sip": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

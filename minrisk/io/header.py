@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minrisk
+from minrisk.algorithms.baselines.adaboost_mo import DECODINGS
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
@@ -173,8 +174,10 @@ FACTS = {
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
             "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier",
             "GentleBoostClassifier", "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
+            "AdaBoostSIPClassifier",
         )
     },
+    "AdaBoostMOClassifier": Fields({"log_scale": FINITE, "decoding": Choice(DECODINGS)}),
 }  # fmt: skip
 HEADER = Fields(
     {

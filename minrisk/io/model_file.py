@@ -257,6 +257,8 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
     arrays["intercept"] = model.intercept
     if model.corrected is not None:
         arrays["corrected"] = model.corrected
+    if model.decoder is not None:
+        arrays["code"] = model.decoder.words > 0
     if model.projection is not None:
         arrays |= {name: getattr(model.projection, name) for name in GROUPS["linear features"]}
     if (smooth := model.smooth) is not None:

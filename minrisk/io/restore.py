@@ -16,6 +16,7 @@ from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.labels import restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
+from minrisk.model.codes import Decoder
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
@@ -99,10 +100,18 @@ def _model(contents: Contents) -> AdditiveModel:
         smooth = SmoothScores(center, scale, landmarks, float(width[0]), of_landmarks)
     model = AdditiveModel(
         packed, vectors, contents["intercept"], n_features, header["link"], header["trees_per_round"],
-        float(header["temperature"]), projection, smooth, contents.get("corrected"),
+        float(header["temperature"]), projection, smooth, contents.get("corrected"), _decoder(contents),
     )  # fmt: skip
     check_scores(model)
     return model
+
+
+def _decoder(contents: Contents) -> Decoder | None:
+    """What makes scores of decisions of bits."""
+    if "output code" not in contents.groups:
+        return None
+    words = np.where(contents["code"], 1, -1).astype(np.int8)
+    return Decoder(words, contents.header["facts"]["decoding"])
 
 
 def check_scores(model: AdditiveModel) -> None:

@@ -96,6 +96,7 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
         "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
     },
     "stages": {"corrected": Numbers(("stage vectors", "scores"))},
+    "output code": {"code": Numbers(("decisions", "scores"), (np.bool_,), 0, 1)},
     "values": {"value": Numbers(("nodes",))},
     "lines": {"slope": Numbers(("nodes",)), "origin": Numbers(("nodes",))},
     "linear features": {
@@ -139,6 +140,8 @@ HELD_BY = {
     "AdaBoostECCClassifier": HELD | CURVES,
     "AOSOLogitBoostClassifier": HELD | CURVES,
     "GradBoostClassifier": HELD | CURVES,
+    "AdaBoostMOClassifier": HELD | CURVES | {"output code"},
+    "AdaBoostSIPClassifier": HELD | CURVES,
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -146,11 +149,11 @@ OTHER_LINKS = {
     **dict.fromkeys(
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
-    "PIBoostClassifier": (),
+    **dict.fromkeys(("PIBoostClassifier", "AdaBoostMOClassifier"), ()),
     "BAdaCostClassifier": ("softmax",),
     "GradBoostClassifier": ("softmax",),
     "AOSOLogitBoostClassifier": ("softmax",),
-    "AdaBoostECCClassifier": ("softmax2",),
+    **dict.fromkeys(("AdaBoostECCClassifier", "AdaBoostSIPClassifier"), ("softmax2",)),
     "AdaBoostMHClassifier": ("sigmoid2",),
     "GentleBoostClassifier": ("sigmoid2", "softmax"),
 }
@@ -308,10 +311,12 @@ def _either(f: Contents, *groups: str) -> bool:
 
 
 def _scores_fit(f: Contents) -> bool:
-    """Scores are of decisions; where they estimate probabilities alone, of classes."""
+    """Scores are of decisions; where they estimate probabilities alone, of classes; or bits that a code is for."""
     K, D, S = (f.sizes[name] for name in ("classes", "decisions", "scores"))
     if f.algorithm == "MCBoostClassifier" and f.header["parameters"].get("loss") == "mc":
         return S == K and (D >= K or _by_probabilities(f))
+    if f.algorithm == "AdaBoostMOClassifier":
+        return "output code" in f.groups and S > 0 and D == K
     return S == (K if f.is_posterior else D)
 
 
@@ -393,7 +398,10 @@ LAWS = (
         "its validated costs must be of all its rounds.",
         lambda f: "validated costs" not in f.groups or f.sizes["validated"] > f.sizes["rounds"],
     ),
-    Law("it must have a score for each decision, or for each class where the loss knows no costs.", _scores_fit),
+    Law(
+        "it must have a score for each decision, or for each class where the loss knows no costs, or a code.",
+        _scores_fit,
+    ),
     Law("its link does not fit its algorithm, or its scores and classes are not as many.", _link_fits),
     Law(
         "it decides by Bayes' rule, which needs a link and a cost matrix.",

@@ -1,20 +1,25 @@
-"""Binary learners of coloured classes: a round draws two groups of classes and learns to tell them apart.
+"""Binary learners of coloured classes: a round learns to tell two groups of classes apart, drawn or found with it.
 
-V. Guruswami and A. Sahai, "Multiclass learning, boosting, and error-correcting codes", COLT 1999.
+V. Guruswami and A. Sahai, "Multiclass learning, boosting, and error-correcting codes", COLT 1999; B. Zhang, G. Ye,
+Y. Wang, J. Xu and G. Herman, "Finding shareable informative patterns and optimal coding matrix for multiclass
+boosting", ICCV 2009.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._kernels.split import ABSOLUTE_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.directed import RegressionTrees
+from minrisk.learners.greedy_tree import stump_at
 from minrisk.learners.vector_tree import TRIALS
-from minrisk.losses.base import JOINT, LEAVES
-from minrisk.rows.base import DIRECTED_ROWS, are_directed
+from minrisk.losses.base import JOINT, LEAVES, SIGNS, STUMPS
+from minrisk.rows.base import DIRECTED_ROWS, PAIR_ROWS, are_directed, are_pairs
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.closed_form import minimiser, value_after
 
@@ -87,6 +92,86 @@ class ColourStep:
         g = minimiser(push, pull + 2.0 * self.smoothing * pull.sum())
         fall = float(pull.sum()) - value_after(push, pull, g)
         return Step(g[:, None] * problem.directions, problem.value - fall)
+
+
+@dataclass(frozen=True)
+class SharedPatterns:
+    """argmax over f in {-1, +1} and colours mu of sum_i f_i <mu, edge_i>, which is sum_k |E_k| at mu_k = sign E_k.
+
+    E_k = sum_i f_i edge_ik. Stumps are found with their colours by exact search; a tree is deepened layer by layer
+    while the sum rises, for the colours so far, which then are taken anew.
+
+    Parameters
+    ----------
+    max_depth : int
+        1 for stumps.
+    thresholds : sequence of ndarray
+        Of the binner.
+    """
+
+    max_depth: int
+    thresholds: Sequence[FloatArray]
+    requires = frozenset({PAIR_ROWS})
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Facts that steps may rely on."""
+        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
+
+    def fit(self, round_: Round) -> FittedLearners | None:
+        """The learner, its colours, and the step along half of them; see `LearnerFamily.fit`."""
+        rows, problem = round_.rows, round_.problem
+        assert are_pairs(rows)  # as required
+        split = rows.best_stump(ABSOLUTE_EDGE_GAIN, problem.mass, round_.features)
+        if split is None:
+            return None
+        tree = stump_at(rows, split.feature, split.bin, 1, split.drop)
+        colours = preferred(rows.edges())
+        for _ in range(self.max_depth - 1):
+            rows.contrast_along(colours)
+            changes = rows.best_leaf_splits(tree.signs, round_.features)
+            if not np.any(changes.gain > 0):
+                break
+            tree, child = tree.deepened(changes)
+            rows.split_leaves(changes, child)
+            colours = preferred(rows.edges())
+        step = round_.solver.solve(problem._replace(directions=0.5 * colours[None]))
+        fall = max(0.0, 1.0 - step.value / problem.value)
+        return FittedLearners((tree.credited(self.thresholds, fall),), step)
+
+
+@dataclass(frozen=True)
+class PartitionStep:
+    """g = 1/2 ln(W+ / W-) along half the colours, one for the whole learner.
+
+    Of GEL the pairs of classes that the colours part have the loss W+ e^-g + W- e^g, and the others keep theirs.
+
+    Parameters
+    ----------
+    smoothing : float
+        Weight of phantom rows on either side, as a share of all.
+    """
+
+    smoothing: float
+    requires: frozenset[str] = frozenset({JOINT, SIGNS, PAIR_ROWS})
+    gain: int | None = None
+    columns: int = 1
+
+    def solve(self, problem: StepProblem) -> Step:
+        """Minimise along the response, by sums over pairs of classes."""
+        rows = problem.rows
+        assert are_pairs(rows)  # as required
+        assert problem.directions is not None
+        above, pairs = problem.directions[0] > 0.0, rows.pair_sums()
+        right, wrong = float(pairs[above][:, ~above].sum()), float(pairs[~above][:, above].sum())
+        edge, mass = np.array([right - wrong]), np.array([right + wrong])
+        g = minimiser(edge, mass * (1.0 + 2.0 * self.smoothing))
+        return Step(g[:, None] * problem.directions, problem.value - (right + wrong - value_after(edge, mass, g)))
+
+
+def preferred(edges: FloatArray) -> FloatArray:
+    """The colours (D,) along which edges have the largest sum."""
+    return np.where(edges > 0.0, 1.0, -1.0)
 
 
 def random_half(D: int, seed: int) -> FloatArray:

@@ -78,6 +78,11 @@ class GrowingTree:
         gain = np.array(self.gain) / loss
         return Tree(feature, bins, threshold, left, value.astype(np.float64), vector, gain, max(self.level))
 
+    def credited(self, thresholds: Sequence[FloatArray], fall: float) -> Tree:
+        """The same where gains are no falls of the loss: they share its relative fall."""
+        tree = self.finished(thresholds, 1.0)
+        return tree._replace(gain=tree.gain * (fall / tree.gain.sum()))
+
 
 def stump(feature: int, bin_: int, sign: int, gain: float) -> tuple[GrowingTree, LeafSplits, IntArray]:
     """The stump that answers `sign` above the bin, the change that it is of one leaf, and the leaf's first child."""

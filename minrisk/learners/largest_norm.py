@@ -53,6 +53,5 @@ class LargestNormStumps:
         little = problem.value - step.value <= self.tolerance * problem.value
         if little and length <= self.nu * scaled_weight(problem) * (1.0 + self.tolerance):
             return None
-        learner = tree.finished(self.thresholds, 1.0)
-        share = max(0.0, 1.0 - step.value / problem.value) / learner.gain.sum()
-        return FittedLearners((learner._replace(gain=learner.gain * share),), step)
+        fall = max(0.0, 1.0 - step.value / problem.value)
+        return FittedLearners((tree.credited(self.thresholds, fall),), step)

@@ -58,7 +58,7 @@ class MostViolatedTrees:
         if edges[k] < 0.0:  # either polarity, since w >= 0
             tree = stump_at(rows, split.feature, split.bin, -1, split.drop)
             edges = -edges
-        rows.contrast_edges(k)
+        rows.contrast_along(np.eye(rows.n_outputs)[k])
         for _ in range(self.max_depth - 1):
             changes = rows.best_leaf_splits(tree.signs, round_.features)
             if not np.any(changes.gain > 0):
@@ -69,6 +69,5 @@ class MostViolatedTrees:
         if Objective.of(problem, self.nu).satisfied(float(edges.max()), self.tolerance):
             return None
         step = round_.solver.solve(problem)
-        learner = tree.finished(self.thresholds, 1.0)
-        share = max(0.0, 1.0 - step.value / problem.value) / learner.gain.sum()
-        return FittedLearners((learner._replace(gain=learner.gain * share),), step)
+        fall = max(0.0, 1.0 - step.value / problem.value)
+        return FittedLearners((tree.credited(self.thresholds, fall),), step)

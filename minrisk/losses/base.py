@@ -147,4 +147,8 @@ class ChainLoss(ChainRowLoss, LossBeforeRounds, Protocol):
     def link(self, costs: RowCosts) -> Link | None: ...
 
 
-Loss = SeparableLoss | JointLoss | ChainLoss
+class ExponentialLoss(Surrogate, Protocol):
+    """A sum of exponentials of one score each, with the trait `EXPONENTIAL`: edges and masses say all of it."""
+
+
+Loss = SeparableLoss | JointLoss | ChainLoss | ExponentialLoss

@@ -13,6 +13,7 @@ from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.model.coded_trees import CodedTrees
+from minrisk.model.codes import Decoder
 from minrisk.model.links import Link, probabilities
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
@@ -51,6 +52,8 @@ class AdditiveModel:
     corrected : ndarray of shape (T (T + 1) / 2, D), optional
         Where rounds change the vectors of earlier ones, one learner to a round: the 1, 2, ... T vectors after each.
         Then ``model[:t]`` and stages have those of round t; without it they have the last ones.
+    decoder : Decoder, optional
+        H(x) are bits, of which this makes the scores of K classes; intercept and vectors are of the D bits.
     """
 
     packed: PackedTrees
@@ -63,6 +66,7 @@ class AdditiveModel:
     projection: Projection | None = None
     smooth: SmoothScores | None = None
     corrected: FloatArray | None = None
+    decoder: Decoder | None = None
 
     def __len__(self) -> int:
         """Rounds."""
@@ -92,7 +96,7 @@ class AdditiveModel:
         return tuple(self.packed.tree(t) for t in range(self.n_trees))
 
     def scores(self, X: np.ndarray, workers: Workers | None = None) -> FloatArray:
-        """Scores H(x), (n, D).
+        """Scores H(x), (n, D); with a decoder what it makes of them, (n, K).
 
         Parameters
         ----------
@@ -103,10 +107,10 @@ class AdditiveModel:
         """
         scores = self._start(X, workers)
         self._add(X, self.projection, scores, 0, self.n_trees, workers)
-        return scores
+        return scores if self.decoder is None else self.decoder.decoded(scores, workers)
 
     def staged_scores(self, X: np.ndarray, workers: Workers | None = None) -> Iterator[FloatArray]:
-        """Scores after each round, (n, D) each; a fresh array every time."""
+        """`scores` after each round; a fresh array every time."""
         if self.corrected is not None:
             yield from (self[: t + 1].scores(X, workers) for t in range(len(self)))
             return
@@ -114,7 +118,7 @@ class AdditiveModel:
         wide = X if self.projection is None else self.projection.extend(X)  # once, not in every round
         for first in range(0, self.n_trees, self.trees_per_round):
             self._add(wide, None, scores, first, first + self.trees_per_round, workers)
-            yield scores.copy()
+            yield scores.copy() if self.decoder is None else self.decoder.decoded(scores, workers)
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Class probabilities by the loss's link, (n, K).

@@ -167,13 +167,13 @@ class TreeLike(Protocol):
 
 
 class Rows(Protocol):
-    """Rows with their columns; D = n_outputs, and n_decisions."""
+    """Rows with their columns; D = n_outputs, and n_scores."""
 
     n_samples: int
     n_trained: int  # of them; the others are left out
     n_features: int
     n_outputs: int  # scores that are boosted
-    n_decisions: int  # others only of `ChainRows`
+    n_scores: int  # of the model, which a constant is added to; others only of `ChainRows`
 
     @property
     def merged_costs(self) -> RowCosts:
@@ -390,8 +390,8 @@ class SimilarRows(Rows, Protocol):
 class PairRows(Rows, Protocol):
     """Rows that know a loss of pairwise margins along a response: as sums over pairs of classes, or row by row."""
 
-    def contrast_edges(self, k: int) -> None:
-        """Fill the contrast with the edges of output k."""
+    def contrast_along(self, vector: FloatArray) -> None:
+        """Fill the contrast with the edges along a vector (D,)."""
 
     def own_total(self, loss: PairRowLoss) -> float:
         """Sum over the bag of the loss's terms r = y."""

@@ -63,7 +63,8 @@ def make_rows(
     trainable : bool
         False for rows that are only scored.
     **options
-        `units`, `cache_bytes` and `n_neighbors` of similar rows, `distinct` of corrective ones, `codebook` of chains.
+        `units`, `cache_bytes` and `n_neighbors` of similar rows, `distinct` of corrective ones, `codebook` of chains,
+        `decoder` of bits.
     """
     columns: dict[str, Any] = {"costs": costs, "workers": workers, "trainable": trainable}
     if SIMILAR_ROWS not in requires:

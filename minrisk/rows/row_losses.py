@@ -151,7 +151,7 @@ class GroupedRowLoss(DirectedRowLoss, Protocol):
         """As `along`, but for what `relative` says."""
 
 
-RowLoss = SeparableRowLoss | JointRowLoss | ChainRowLoss
+RowLoss = SeparableRowLoss | JointRowLoss | ChainRowLoss | Gradients
 
 
 def is_separable(loss: RowLoss) -> TypeGuard[SeparableRowLoss]:

@@ -8,9 +8,11 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FIXED, MAX_BINS
 from minrisk._kernels.split import (
+    ABSOLUTE_EDGE_GAIN,
     LARGEST_EDGE_GAIN,
     SIDES_GAIN,
     STUMP_TIE,
+    scan_absolute,
     scan_edges,
     scan_largest,
     scan_leaves,
@@ -37,12 +39,15 @@ class StumpScan(NamedTuple):
     def scan(self, features: IntArray, sums: np.ndarray) -> tuple[FloatArray, IntArray]:
         """The best drop of each feature, and its bin; sums (f, MAX_BINS, columns)."""
         unit = divide(1.0, self.factors)
-        ratio = unit if self.gain in (SIDES_GAIN, LARGEST_EDGE_GAIN) else divide(unit, self.mass)
+        sums_only = self.gain in (SIDES_GAIN, LARGEST_EDGE_GAIN, ABSOLUTE_EDGE_GAIN)
+        ratio = unit if sums_only else divide(unit, self.mass)
         drop, where = np.empty(len(features)), np.empty(len(features), dtype=np.int64)
         if self.gain == SIDES_GAIN:
             scan_sides(sums, features, self.n_bins, self.total, ratio, drop, where)
         elif self.gain == LARGEST_EDGE_GAIN:
             scan_largest(sums, features, self.n_bins, self.total, ratio, self.barred, drop, where)
+        elif self.gain == ABSOLUTE_EDGE_GAIN:
+            scan_absolute(sums, features, self.n_bins, self.total, ratio, drop, where)
         else:
             scan_edges(sums, features, self.n_bins, self.total, ratio, self.mass, self.gain, drop, where)
         return drop, where

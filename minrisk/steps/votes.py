@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk.losses.base import EXPONENTIAL, LEAVES, SEPARABLE
+from minrisk.losses.base import EXPONENTIAL, LEAVES
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.closed_form import minimiser, value_after
 
@@ -19,7 +19,7 @@ class VoteStep:
     that is constant in the leaves, and the loss falls by sqrt(1 - r^2). Where E is 0 the vote is -1.
     """
 
-    requires: frozenset[str] = frozenset({EXPONENTIAL, SEPARABLE, LEAVES})
+    requires: frozenset[str] = frozenset({EXPONENTIAL, LEAVES})
     gain: int | None = None
     columns: int = 0
 

@@ -2,11 +2,13 @@
 
 from minrisk.algorithms.baselines.adaboost_ecc import AdaBoostECCClassifier as AdaBoostECCClassifier
 from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier as AdaBoostMHClassifier
+from minrisk.algorithms.baselines.adaboost_mo import AdaBoostMOClassifier as AdaBoostMOClassifier
+from minrisk.algorithms.baselines.adaboost_sip import AdaBoostSIPClassifier as AdaBoostSIPClassifier
 from minrisk.algorithms.baselines.aoso_logitboost import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
 from minrisk.algorithms.baselines.gradboost import GradBoostClassifier as GradBoostClassifier
 
 BASELINES = (
     AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier,
-    GradBoostClassifier,
+    GradBoostClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier,
 )  # fmt: skip

@@ -39,14 +39,14 @@ class LocalChainRows(LocalDirectedRows):
     def __init__(self, *, codebook: Codebook, **columns: Any) -> None:
         super().__init__(n_outputs=len(codebook), **columns)
         self.codebook = codebook
-        self._decided = zeros((self.n_samples, self.n_decisions), SCORE)
+        self._decided = zeros((self.n_samples, self.n_scores), SCORE)
         self._shift = np.zeros(self.n_outputs)
         self.mass = np.empty((0, self.n_outputs), dtype=SCORE)
 
     @property
     def deciding_scores(self) -> FloatArray:
         """Scores of the decisions."""
-        return self._decided
+        return self._decided if self.decoder is None else self.decoder.decoded(self._decided, self.workers)
 
     # -- sums ----------------------------------------------------------------------------------------------------
     def gradients(self, loss: Any, log_scale: float) -> Totals:

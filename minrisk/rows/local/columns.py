@@ -14,6 +14,7 @@ from minrisk._kernels import _dtypes as dtypes
 from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.model.codes import Decoder
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Alone, Place, everything
 from minrisk.rows.fixed_point import Sums, added, fixed_factor, largest
@@ -50,6 +51,8 @@ class LocalColumns:
         numbers of all rows.
     n_outputs : int, optional
         Scores that are boosted; default: one for each decision.
+    decoder : Decoder, optional
+        Makes the scores of the decisions of those that are boosted, which are its bits; default: they are the same.
     """
 
     top_edge: FloatArray  # (D,) the largest of each output at the last gradients, and so on
@@ -76,9 +79,11 @@ class LocalColumns:
         limits: Limits = LIMITS,
         place: Place | None = None,
         n_outputs: int | None = None,
+        decoder: Decoder | None = None,
     ) -> None:
-        (self.n_features, self.n_samples), self.n_decisions = X_binned.shape, costs.table.shape[1]
-        self.n_outputs = n_outputs or self.n_decisions
+        (self.n_features, self.n_samples), self.decoder = X_binned.shape, decoder
+        self.n_scores = costs.table.shape[1] if decoder is None else decoder.n_bits
+        self.n_outputs = n_outputs or self.n_scores
         self.X_binned = read_only(np.ascontiguousarray(X_binned))  # kernels run along features
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)

@@ -23,6 +23,7 @@ from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
+from minrisk.model.codes import Decoder
 from minrisk.rows.base import DIRECTED_ROWS, GrownTree, GrowthRule, Line, Target, TreeLike
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
@@ -111,9 +112,11 @@ class LocalDirectedRows(LocalRows):
     def __init__(
         self, X: FloatArray, X_binned: Binned, n_bins: IntArray, costs: RowCosts, workers: Workers,
         blocks: Sequence[int] | None = None, trainable: bool = True, place: Place | None = None,
-        n_outputs: int | None = None,
+        n_outputs: int | None = None, decoder: Decoder | None = None,
     ) -> None:
-        super().__init__(X_binned, n_bins, costs, workers, blocks, trainable, place=place, n_outputs=n_outputs)
+        super().__init__(
+            X_binned, n_bins, costs, workers, blocks, trainable, place=place, n_outputs=n_outputs, decoder=decoder
+        )
         self.X = np.asarray(X, dtype=np.float64)
         n = self.n_samples
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs

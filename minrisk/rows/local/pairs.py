@@ -9,7 +9,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FLOAT_BITS, MAX_BINS, SCORE
 from minrisk._kernels.fixed import response_sums, unfixed
-from minrisk._kernels.pairwise import class_sums, fill_odds, pair_slopes, pair_sums
+from minrisk._kernels.pairwise import class_sums, edges_along, fill_odds, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import bar_between, side_bounds
 from minrisk._typing import FloatArray, IntArray
@@ -27,10 +27,10 @@ class LocalPairRows(LocalRows):
     _own: tuple[PairRowLoss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
     _odds: FloatArray | None = None
 
-    def contrast_edges(self, k: int) -> None:
-        """The contrast is an output's edges; see `PairRows.contrast_edges`."""
-        self._contrast[:] = self.edge[:, k]
-        self._fix_contrast(float(self.top_edge[k]))
+    def contrast_along(self, vector: FloatArray) -> None:
+        """The contrast is the edges along a vector; see `PairRows.contrast_along`."""
+        tops = self.over_blocks(lambda a, b: edges_along(self.edge, vector, a, b, self._contrast))
+        self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
     def own_total(self, loss: PairRowLoss) -> float:
         """Sum of the terms r = y; see `PairRows.own_total`."""

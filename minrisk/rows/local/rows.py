@@ -312,7 +312,7 @@ class LocalRows(LocalColumns):
     @property
     def deciding_scores(self) -> FloatArray:
         """Scores of the decisions, the largest of which decides."""
-        return self.scores
+        return self.scores if self.decoder is None else self.decoder.decoded(self.scores, self.workers)
 
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
