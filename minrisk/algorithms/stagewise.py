@@ -403,7 +403,7 @@ def _tolerances(model: Any) -> Any:
     return Tolerances(model.solver_iterations, model.solver_gradient, model.solver_change)
 
 
-def _check_decisions(model: Any) -> None:
+def check_decisions(model: Any) -> None:
     """Refuse decisions that are no class: no row has them for its true class, so their scores would always be least."""
     if len(model.decisions_) > len(model.classes_):
         raise ValueError(
@@ -419,7 +419,7 @@ def _recipe(model: Any, thresholds: tuple[FloatArray, ...], solver: Any, bound: 
     from minrisk.learners.most_violated import MostViolatedTrees
     from minrisk.losses.pairwise import PairwiseLoss
 
-    _check_decisions(model)
+    check_decisions(model)
     depth = 1 if model.weak_learner == "stump" else model.max_depth
     return Recipe(
         loss=PairwiseLoss(model.loss),

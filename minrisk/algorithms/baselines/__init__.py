@@ -5,8 +5,10 @@ from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier as Ada
 from minrisk.algorithms.baselines.aoso_logitboost import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
 from minrisk.algorithms.baselines.gradboost import GradBoostClassifier as GradBoostClassifier
+from minrisk.algorithms.baselines.structboost import StructBoostClassifier as StructBoostClassifier
 
 BASELINES = (
     AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier,
     GradBoostClassifier,
+    StructBoostClassifier,
 )  # fmt: skip

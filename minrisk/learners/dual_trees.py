@@ -1,0 +1,31 @@
+"""The weak learner of the most violated constraint of a dual that cutting planes have been weighed by (StructBoost)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minrisk.learners.base import FittedLearners, Round
+from minrisk.learners.most_violated import MostViolatedTrees
+from minrisk.rows.base import PLANE_ROWS, have_planes
+from minrisk.steps.cutting_planes import CuttingPlaneStep
+
+
+@dataclass(frozen=True)
+class DualTrees(MostViolatedTrees):
+    """argmax over f and k of sum_i f_i sum_p s_p A_ipk, the dual's edges with the planes' shares s.
+
+    None where the objective is above its least value over all such learners by no more than a share, `tolerance`.
+    """
+
+    requires = frozenset({PLANE_ROWS})
+
+    def fit(self, round_: Round) -> FittedLearners | None:
+        """Shares of planes, the learner, and the step that goes on with both; see `LearnerFamily.fit`."""
+        rows, problem, solver = round_.rows, round_.problem, round_.solver
+        assert have_planes(rows) and isinstance(solver, CuttingPlaneStep)  # as the two require of each other
+        bundle = solver.dual(problem)
+        rows.weigh_planes(bundle.shares[1:])
+        found = self.search(round_)
+        if found is None or bundle.satisfied(self.tolerance, found.edge / rows.facts(problem.loss).weight):
+            return None
+        return self.fitted(found.tree, solver.solve(problem._replace(bundle=bundle)), problem)
