@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minrisk._kernels.split import STUMP_TIE
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.most_violated import MostViolatedTrees
 from minrisk.rows.base import PLANE_ROWS, have_planes
 from minrisk.steps.cutting_planes import CuttingPlaneStep
+
+MOST_SEARCHES = 10  # of a round: where a learner that is there is the best, the shares are not those of the least value
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,14 @@ class DualTrees(MostViolatedTrees):
         """Shares of planes, the learner, and the step that goes on with both; see `LearnerFamily.fit`."""
         rows, problem, solver = round_.rows, round_.problem, round_.solver
         assert have_planes(rows) and isinstance(solver, CuttingPlaneStep)  # as the two require of each other
-        bundle = solver.dual(problem)
-        rows.weigh_planes(bundle.shares[1:])
-        found = self.search(round_)
-        if found is None or bundle.satisfied(self.tolerance, found.edge / rows.facts(problem.loss).weight):
-            return None
+        bundle, n_learners = solver.start(problem), len(rows.start_vectors()) - 1
+        for _ in range(MOST_SEARCHES):
+            done = solver.improve(problem, bundle, n_learners)
+            rows.weigh_planes(bundle.shares[1:])
+            found = self.search(round_)
+            edge = 0.0 if found is None else found.edge / rows.facts(problem.loss).weight
+            if found is None or bundle.satisfied(self.tolerance, edge):
+                return None
+            if done or edge > bundle.largest_edge * (1.0 + STUMP_TIE):
+                break
         return self.fitted(found.tree, solver.solve(problem._replace(bundle=bundle)), problem)

@@ -73,9 +73,14 @@ class Bundle:
         self.offsets, self.shares = np.array([0.0, plane.offset]), np.array([0.0, 1.0])
         self.first_u = self.u = FIRST_PROXIMITY / scale
 
+    @property
+    def largest_edge(self) -> float:
+        """Of these learners, in the dual."""
+        return float((self.shares @ self.edges).max(initial=0.0))
+
     def bound(self, edge: float = 0.0) -> float:
         """What F is at least, over these learners and all others whose edges are no larger."""
-        largest = max(float((self.shares @ self.edges).max(initial=0.0)), edge)
+        largest = max(self.largest_edge, edge)
         return float(self.shares @ self.offsets) / max(1.0, largest / self.nu if self.nu > 0 else np.inf)
 
     def satisfied(self, tolerance: float, edge: float = 0.0) -> bool:
@@ -88,15 +93,18 @@ class Bundle:
         self.edges = np.concatenate([self.edges, new], axis=1)
         self.best = np.concatenate([self.best, np.zeros(edges.shape[1])])
 
-    def improve(self, cut: Callable[[FloatArray], Plane], cuts: int, tolerance: float) -> None:
-        """Seek so many planes at most, and the shares of all; `cut` gives the plane at a point."""
+    def improve(self, cut: Callable[[FloatArray], Plane], cuts: int, tolerance: float) -> bool:
+        """Seek so many planes at most, and the shares of all; `cut` gives the plane at a point.
+
+        Returns whether no more is to be had.
+        """
         for number in range(cuts + 1):
             point = on_grid(self._nearest())
             penalty = self.nu * float(point.sum())
             promised = self.value - penalty - float((self.offsets - self.edges @ point).max())
             done = promised <= LITTLE_LEFT * tolerance * self.value or self.satisfied(tolerance)
             if done or number == cuts:
-                break
+                return done
             plane = cut(point)
             self.edges, self.offsets = np.vstack([self.edges, plane.edges]), np.append(self.offsets, plane.offset)
             self.shares = np.append(self.shares, 0.0)
@@ -109,6 +117,7 @@ class Bundle:
                 factor = TIGHTER if self.value - at_best > promised else 1.0  # the plane says nothing of the best
             least, most = PROXIMITY_RANGE
             self.u = min(max(self.u * factor, least * self.first_u), most * self.first_u)
+        return False
 
     def _at(self, shares: FloatArray) -> tuple[FloatArray, float]:
         """The point that shares lead to, and the dual's value: what the proximal problem is at least."""
@@ -135,7 +144,7 @@ class Bundle:
             falls = change < 0.0
             reach = self.shares[part][falls] / -change[falls]
             step = min(1.0, float(reach.min(initial=1.0)))
-            gain, whole, ahead = float(lack[part] @ change), step, dual
+            gain, whole, ahead = float((lack[part] - lack[part[-1]]) @ change), step, dual
             while True:
                 shares = self.shares.copy()
                 shares[part] += step * change
@@ -154,36 +163,37 @@ class Bundle:
 
     def _newton(self, lack: FloatArray, free: np.ndarray) -> tuple[np.ndarray, FloatArray]:
         """Which shares change, and how, where their sum stays and none that is 0 falls."""
+        most = int(self.shares.argmax())  # its share makes up for the others': sums of changes are 0 without rounding
         part = np.flatnonzero((self.shares > 0.0) | (lack == lack.max()))
-        while True:
-            edges = self.edges[np.ix_(part, free)]
-            curvature = edges @ edges.T / self.u
-            floor = CURVATURE_FLOOR * (np.trace(curvature) / len(part) + float(np.ptp(lack[part])))
+        part = part[part != most]
+        while len(part):
+            edges = self.edges[np.ix_(part, free)] - self.edges[most, free]
+            curvature, ahead = edges @ edges.T / self.u, lack[part] - lack[most]
+            floor = CURVATURE_FLOOR * (np.trace(curvature) / len(part) + float(np.abs(ahead).max()))
             curvature[np.diag_indices_from(curvature)] += max(floor, np.finfo(np.float64).tiny)
-            factor = cho_factor(curvature)
-            free_change = cho_solve(factor, np.stack([lack[part], np.ones(len(part))], axis=1))
-            change = free_change[:, 0] - free_change[:, 1] * (free_change[:, 0].sum() / free_change[:, 1].sum())
+            change = cho_solve(cho_factor(curvature), ahead)
             kept = (self.shares[part] > 0.0) | (change >= 0.0)
             if kept.all():
-                return part, change
+                return np.append(part, most), np.append(change, -change.sum())
             part = part[kept]
+        return np.array([most]), np.zeros(1)
 
 
 @dataclass(frozen=True)
 class CuttingPlaneStep:
     """All of W anew, the minimiser of F over the learners so far, from the last W.
 
-    A round begins with no plane but that at the last W: what it finds depends on nothing else. `dual` seeks the shares
-    that the next learner is chosen by, `solve` goes on with that learner.
+    A round begins with no plane but that at the last W (`start`): what it finds depends on nothing else. `improve` seeks
+    the shares that the next learner is chosen by, `solve` goes on with that learner.
 
     Parameters
     ----------
     nu : float
         Weight of |W|_1, per weight of the rows.
     cuts : int
-        Planes that `dual` seeks, and then `solve`, at most.
+        Planes that one call seeks, at most.
     tolerance : float
-        Both stop where F is above its least value over the learners so far by no more than half of this share.
+        They stop where F is above its least value over the learners so far by no more than half of this share.
     """
 
     nu: float
@@ -193,30 +203,30 @@ class CuttingPlaneStep:
     gain: int | None = LARGEST_EDGE_GAIN
     columns: int = 1
 
-    def dual(self, problem: StepProblem) -> Bundle:
-        """Planes around the last W, and their shares."""
+    def start(self, problem: StepProblem) -> Bundle:
+        """The plane at the last W."""
         rows, costs = _plane_rows(problem), problem.rows.merged_costs
         rows.forget_planes()
         start = rows.start_vectors()[:-1]
         scale = float(weighted_sum(costs.weight, costs.table.max(axis=1))) / _weight(problem)
-        bundle = Bundle(start, _cut(problem, start), self.nu, scale)
-        bundle.improve(self._seeking(problem, start.shape), self.cuts, 0.5 * self.tolerance)
-        return bundle
+        return Bundle(start, _cut(problem, start), self.nu, scale)
+
+    def improve(self, problem: StepProblem, bundle: Bundle, n_learners: int) -> bool:
+        """Seek planes of so many learners; returns whether no more is to be had."""
+        shape = n_learners, problem.rows.n_outputs
+        return bundle.improve(lambda point: _cut(problem, point.reshape(shape)), self.cuts, 0.5 * self.tolerance)
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the vectors of all learners; the present response is that of the last one."""
         rows, bundle = _plane_rows(problem), problem.bundle
-        assert isinstance(bundle, Bundle)  # of `dual`
+        assert isinstance(bundle, Bundle)  # of `start`
         start = rows.start_vectors()
         before = self.nu * float(start.sum()) + problem.value / _weight(problem)
         bundle.widened(rows.plane_edges() / _weight(problem))
-        bundle.improve(self._seeking(problem, start.shape), self.cuts, 0.5 * self.tolerance)
+        self.improve(problem, bundle, len(start))
         vectors = bundle.best.reshape(start.shape)
         value = problem.value + (bundle.value - before) * _weight(problem)
         return Step(vectors[-1:], value, vectors[:-1] - start[:-1])
-
-    def _seeking(self, problem: StepProblem, shape: tuple[int, ...]) -> Callable[[FloatArray], Plane]:
-        return lambda point: _cut(problem, point.reshape(shape))
 
 
 def _plane_rows(problem: StepProblem) -> PlaneRows:
