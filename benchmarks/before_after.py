@@ -96,6 +96,7 @@ def problems() -> dict[str, Callable[[], Any]]:
         "AOSOLogitBoostClassifier": {"n_estimators": 15},
         "AdaBoostECCClassifier": {"n_estimators": 15, "random_state": 0},
         "BAdaCostClassifier": {"cost": COSTS, "n_estimators": 15},
+        "StructBoostClassifier": {"cost": COSTS, "n_estimators": 10, "solver_iterations": 10},
         "AdaBoostMHClassifier": {"n_estimators": 15},
         "GentleBoostClassifier": {"n_estimators": 15, "max_depth": 2},
     }

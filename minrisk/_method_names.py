@@ -11,6 +11,7 @@ ESTIMATORS = {  # class by the method that the command line names; the first is 
     "piboost": "PIBoostClassifier", "badacost": "BAdaCostClassifier", "adaboost-mh": "AdaBoostMHClassifier",
     "gentleboost": "GentleBoostClassifier", "adaboost-ecc": "AdaBoostECCClassifier",
     "aoso-logitboost": "AOSOLogitBoostClassifier", "gradboost": "GradBoostClassifier",
+    "structboost": "StructBoostClassifier",
 }  # fmt: skip
 DEFAULT_METHODS = ("minrisk", "rebel", "mcboost")  # that are compared
 METRIC_NAMES = {  # what can be compared, less is better; how tables and pictures call it

@@ -152,6 +152,7 @@ def _baselines() -> None:
         GentleBoostClassifier,
         GradBoostClassifier,
         PIBoostClassifier,
+        StructBoostClassifier,
     )
 
     algorithms = (
@@ -168,6 +169,8 @@ def _baselines() -> None:
     for weak_learner in ("stump", "tree"):
         PIBoostClassifier(n_estimators=2, weak_learner=weak_learner, random_state=0).fit(X, y)
     GentleBoostClassifier(n_estimators=2, variant="margin").fit(X, y)
+    model = StructBoostClassifier(n_estimators=2, solver_iterations=2).fit(X, y)
+    model.set_params(weak_learner="tree").fit(X, y, cost=_each(y))
 
 
 def _each(y: np.ndarray) -> np.ndarray:

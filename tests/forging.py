@@ -89,6 +89,7 @@ def seeds():
         MultiBoostClassifier,
         PIBoostClassifier,
         REBELClassifier,
+        StructBoostClassifier,
     )
     from minrisk import LocalizedSimilaritiesClassifier as Similarities
     from minrisk import StagewiseMCBoostClassifier as Stagewise
@@ -125,6 +126,7 @@ def seeds():
         "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
         "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "gradboost": GradBoostClassifier(table, n_estimators=12).fit(X, y),
+        "structboost": StructBoostClassifier(table, n_estimators=4, keep_stages=True).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
@@ -170,6 +172,7 @@ JUNK = (
     "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
     "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
     "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
+    "StructBoostClassifier",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

@@ -29,6 +29,7 @@ from minrisk import (
     PIBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
+    StructBoostClassifier,
 )
 from minrisk.algorithms import ALGORITHMS
 from minrisk.data.categories import Categories
@@ -64,6 +65,7 @@ MAKERS = {
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
     "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
     "gradboost": lambda **k: GradBoostClassifier(**FEW, **k),
+    "structboost": lambda **k: StructBoostClassifier(**FEW, **k),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
             n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k
@@ -72,7 +74,7 @@ MAKERS = {
     },
 }
 NAMES = sorted(MAKERS)
-CORRECTIVE = ("gradboost", "multiboost")  # change earlier rounds: no early stopping, no learning rate
+CORRECTIVE = ("gradboost", "multiboost", "structboost")  # change earlier rounds: no early stopping, no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
 VOTES = ("adaboost mh sign",)  # of -1 and +1

@@ -92,7 +92,7 @@ def test_the_objective_is_that_of_the_linear_program_of_all_constraints(seed, nu
     assert model.train_loss_[0] == pytest.approx(np.average(margin.max(axis=1), weights=weights), rel=1e-9)
 
 
-@pytest.mark.parametrize("data, nu", [(load_iris, 0.1), (load_wine, 1 / 30)])
+@pytest.mark.parametrize(("data", "nu"), [(load_iris, 0.1), (load_wine, 1 / 30)])
 def test_on_known_sets(data, nu):
     X, y = data(return_X_y=True)
     model = StructBoostClassifier(nu=nu, n_estimators=500, tol=1e-6, solver_iterations=100).fit(X, y)

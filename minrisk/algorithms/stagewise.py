@@ -295,9 +295,9 @@ class MultiBoostClassifier(RecipeClassifier):
     Training keeps the responses of all learners, a byte for each row and group of them (the stumps on a feature, seven
     others at least).
 
-    Not offered: MultiBoost with the hinge loss (Shen and Hao, 2011). Its rounds are linear programs over the margins of
-    all rows, whose solutions are not unique and need a solver that sees every row; here what a step may see are exact
-    sums over rows. The logistic loss is its smooth relative, of the same slope where margins are far too small.
+    Not offered: MultiBoost with the hinge loss (Shen and Hao, 2011), the sum over all other classes. The logistic loss is
+    its smooth relative, of the same slope where margins are far too small; `StructBoostClassifier` has the hinge of the
+    worst one.
 
     References
     ----------

@@ -173,6 +173,7 @@ FACTS = {
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
             "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier",
             "GentleBoostClassifier", "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
+            "StructBoostClassifier",
         )
     },
 }  # fmt: skip

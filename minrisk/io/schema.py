@@ -139,6 +139,7 @@ HELD_BY = {
     "AdaBoostECCClassifier": HELD | CURVES,
     "AOSOLogitBoostClassifier": HELD | CURVES,
     "GradBoostClassifier": HELD | CURVES,
+    "StructBoostClassifier": HELD | CURVES | {"stages"},
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -147,6 +148,7 @@ OTHER_LINKS = {
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
     "PIBoostClassifier": (),
+    "StructBoostClassifier": (),
     "BAdaCostClassifier": ("softmax",),
     "GradBoostClassifier": ("softmax",),
     "AOSOLogitBoostClassifier": ("softmax",),

@@ -26,14 +26,14 @@ class DualTrees(MostViolatedTrees):
         """Shares of planes, the learner, and the step that goes on with both; see `LearnerFamily.fit`."""
         rows, problem, solver = round_.rows, round_.problem, round_.solver
         assert have_planes(rows) and isinstance(solver, CuttingPlaneStep)  # as the two require of each other
-        bundle, n_learners = solver.start(problem), len(rows.start_vectors()) - 1
-        for _ in range(MOST_SEARCHES):
+        bundle, n_learners, weight = solver.start(problem), len(rows.start_vectors()) - 1, rows.facts(problem.loss).weight
+        for search in range(1, MOST_SEARCHES + 1):
             done = solver.improve(problem, bundle, n_learners)
             rows.weigh_planes(bundle.shares[1:])
             found = self.search(round_)
-            edge = 0.0 if found is None else found.edge / rows.facts(problem.loss).weight
-            if found is None or bundle.satisfied(self.tolerance, edge):
-                return None
-            if done or edge > bundle.largest_edge * (1.0 + STUMP_TIE):
+            if found is None or bundle.satisfied(self.tolerance, found.edge / weight):
                 break
-        return self.fitted(found.tree, solver.solve(problem._replace(bundle=bundle)), problem)
+            is_new = found.edge / weight > bundle.largest_edge * (1.0 + STUMP_TIE)
+            if done or is_new or search == MOST_SEARCHES:
+                return self.fitted(found.tree, solver.solve(problem._replace(bundle=bundle)), problem)
+        return None
