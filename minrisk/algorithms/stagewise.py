@@ -295,9 +295,9 @@ class MultiBoostClassifier(RecipeClassifier):
     Training keeps the responses of all learners, a byte for each row and group of them (the stumps on a feature, seven
     others at least).
 
-    Not offered: MultiBoost with the hinge loss (Shen and Hao, 2011), the sum over all other classes. The logistic loss is
-    its smooth relative, of the same slope where margins are far too small; `StructBoostClassifier` has the hinge of the
-    worst one.
+    Not offered: MultiBoost with the hinge loss (Shen and Hao, 2011), summed over all other classes. The logistic loss
+    is its smooth relative, of the same slope where margins are far too small; `StructBoostClassifier` has the hinge of
+    the worst one.
 
     References
     ----------

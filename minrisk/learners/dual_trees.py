@@ -26,7 +26,10 @@ class DualTrees(MostViolatedTrees):
         """Shares of planes, the learner, and the step that goes on with both; see `LearnerFamily.fit`."""
         rows, problem, solver = round_.rows, round_.problem, round_.solver
         assert have_planes(rows) and isinstance(solver, CuttingPlaneStep)  # as the two require of each other
-        bundle, n_learners, weight = solver.start(problem), len(rows.start_vectors()) - 1, rows.facts(problem.loss).weight
+        bundle, n_learners = solver.start(problem), len(rows.start_vectors()) - 1
+        weight = rows.facts(problem.loss).weight
+        if bundle is None:
+            return None
         for search in range(1, MOST_SEARCHES + 1):
             done = solver.improve(problem, bundle, n_learners)
             rows.weigh_planes(bundle.shares[1:])

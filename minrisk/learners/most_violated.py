@@ -18,7 +18,7 @@ from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.penalised import Objective, most_violated
 
 
-class Found(NamedTuple):
+class Violation(NamedTuple):
     """A learner, and its largest edge."""
 
     tree: GrowingTree
@@ -61,7 +61,7 @@ class MostViolatedTrees:
             return None
         return self.fitted(found.tree, round_.solver.solve(problem), problem)
 
-    def search(self, round_: Round) -> Found | None:
+    def search(self, round_: Round) -> Violation | None:
         """The learner of the largest edge, which the rows answer as; None where nothing can be split."""
         rows = round_.rows
         assert are_pairs(rows)  # as required
@@ -82,7 +82,7 @@ class MostViolatedTrees:
             tree, child = tree.deepened(changes)
             rows.split_leaves(changes, child)
             edges = rows.edges()
-        return Found(tree, float(edges.max()))
+        return Violation(tree, float(edges.max()))
 
     def fitted(self, tree: GrowingTree, step: Step, problem: StepProblem) -> FittedLearners:
         """The learner with its step; its splits share what the step gains."""

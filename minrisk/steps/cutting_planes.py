@@ -34,7 +34,7 @@ from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import PLANE_ROWS, PlaneRows, have_planes
 from minrisk.steps.base import Step, StepProblem
 
-FIRST_PROXIMITY = 0.1  # u, in units of the scale: a row's largest cost on average; F falls from it by moves of such size
+FIRST_PROXIMITY = 0.1  # u, in units of the scale, a row's largest cost on average: moves of an entry are about as long
 PROXIMITY_RANGE = 1e-3, 1e3  # of u, relative to the first
 TIGHTER, LOOSER = 1.5, 0.5  # what u is multiplied by after steps too long and after good ones
 SERIOUS = 0.1  # share of the promised fall that makes a point the best one,
@@ -183,8 +183,8 @@ class Bundle:
 class CuttingPlaneStep:
     """All of W anew, the minimiser of F over the learners so far, from the last W.
 
-    A round begins with no plane but that at the last W (`start`): what it finds depends on nothing else. `improve` seeks
-    the shares that the next learner is chosen by, `solve` goes on with that learner.
+    A round begins with no plane but that at the last W (`start`): what it finds depends on nothing else. `improve`
+    seeks the shares that the next learner is chosen by, `solve` goes on with that learner.
 
     Parameters
     ----------
@@ -203,13 +203,13 @@ class CuttingPlaneStep:
     gain: int | None = LARGEST_EDGE_GAIN
     columns: int = 1
 
-    def start(self, problem: StepProblem) -> Bundle:
-        """The plane at the last W."""
+    def start(self, problem: StepProblem) -> Bundle | None:
+        """The plane at the last W; None where no mistake costs anything."""
         rows, costs = _plane_rows(problem), problem.rows.merged_costs
         rows.forget_planes()
         start = rows.start_vectors()[:-1]
         scale = float(weighted_sum(costs.weight, costs.table.max(axis=1))) / _weight(problem)
-        return Bundle(start, _cut(problem, start), self.nu, scale)
+        return Bundle(start, _cut(problem, start), self.nu, scale) if scale > 0.0 else None
 
     def improve(self, problem: StepProblem, bundle: Bundle, n_learners: int) -> bool:
         """Seek planes of so many learners; returns whether no more is to be had."""
