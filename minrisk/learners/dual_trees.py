@@ -10,7 +10,7 @@ from minrisk.learners.most_violated import MostViolatedTrees
 from minrisk.rows.base import PLANE_ROWS, have_planes
 from minrisk.steps.cutting_planes import CuttingPlaneStep
 
-MOST_SEARCHES = 10  # of a round: where a learner that is there is the best, the shares are not those of the least value
+MOST_SEARCHES = 3  # of a round: where a learner that is there is the best, the shares are not those of the least value
 
 
 @dataclass(frozen=True)
