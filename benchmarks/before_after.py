@@ -98,6 +98,7 @@ def problems() -> dict[str, Callable[[], Any]]:
         "AdaBoostMOClassifier": {"cost": COSTS, "n_estimators": 15},
         "AdaBoostSIPClassifier": {"cost": COSTS, "n_estimators": 15, "max_depth": 2},
         "BAdaCostClassifier": {"cost": COSTS, "n_estimators": 15},
+        "StructBoostClassifier": {"cost": COSTS, "n_estimators": 10, "solver_iterations": 10},
         "AdaBoostMHClassifier": {"n_estimators": 15},
         "GentleBoostClassifier": {"n_estimators": 15, "max_depth": 2},
     }

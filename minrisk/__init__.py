@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import PIBoostClassifier as PIBoostClassifier
     from minrisk.algorithms import REBELClassifier as REBELClassifier
     from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
+    from minrisk.algorithms import StructBoostClassifier as StructBoostClassifier
     from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.io.model_file import ModelFileError as ModelFileError
@@ -48,6 +49,7 @@ _PUBLIC = {
     "PIBoostClassifier": "minrisk.algorithms",
     "REBELClassifier": "minrisk.algorithms",
     "StagewiseMCBoostClassifier": "minrisk.algorithms",
+    "StructBoostClassifier": "minrisk.algorithms",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",
     "ModelFileError": "minrisk.io.model_file",

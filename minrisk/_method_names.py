@@ -12,6 +12,7 @@ ESTIMATORS = {  # class by the method that the command line names; the first is 
     "gentleboost": "GentleBoostClassifier", "adaboost-ecc": "AdaBoostECCClassifier",
     "aoso-logitboost": "AOSOLogitBoostClassifier", "gradboost": "GradBoostClassifier",
     "adaboost-mo": "AdaBoostMOClassifier", "adaboost-sip": "AdaBoostSIPClassifier",
+    "structboost": "StructBoostClassifier",
 }  # fmt: skip
 DEFAULT_METHODS = ("minrisk", "rebel", "mcboost")  # that are compared
 METRIC_NAMES = {  # what can be compared, less is better; how tables and pictures call it

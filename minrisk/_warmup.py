@@ -154,6 +154,7 @@ def _baselines() -> None:
         GentleBoostClassifier,
         GradBoostClassifier,
         PIBoostClassifier,
+        StructBoostClassifier,
     )
 
     algorithms = (
@@ -173,6 +174,8 @@ def _baselines() -> None:
     AdaBoostMOClassifier(n_estimators=2, decoding="hamming").fit(X, y)
     AdaBoostMOClassifier(n_estimators=2, response="own").fit(X, y)
     AdaBoostSIPClassifier(n_estimators=2, max_depth=2).fit(X, y)
+    model = StructBoostClassifier(n_estimators=2, solver_iterations=2).fit(X, y)
+    model.set_params(weak_learner="tree").fit(X, y, cost=_each(y))
 
 
 def _each(y: np.ndarray) -> np.ndarray:

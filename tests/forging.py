@@ -91,6 +91,7 @@ def seeds():
         MultiBoostClassifier,
         PIBoostClassifier,
         REBELClassifier,
+        StructBoostClassifier,
     )
     from minrisk import LocalizedSimilaritiesClassifier as Similarities
     from minrisk import StagewiseMCBoostClassifier as Stagewise
@@ -132,6 +133,7 @@ def seeds():
         "adaboost_sip": AdaBoostSIPClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "gradboost": GradBoostClassifier(table, n_estimators=12).fit(X, y),
+        "structboost": StructBoostClassifier(table, n_estimators=4, keep_stages=True).fit(X, y),
         "softmax": MinRiskClassifier(refer, n_estimators=10, random_state=2).fit(X, names[y]),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
@@ -177,6 +179,7 @@ JUNK = (
     "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
     "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
     "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostMOClassifier", "AdaBoostSIPClassifier", "hamming",
+    "StructBoostClassifier",
 )  # fmt: skip
 SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups

@@ -30,6 +30,7 @@ from minrisk import (
     PIBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
+    StructBoostClassifier,
     load,
     save,
 )
@@ -51,6 +52,7 @@ MODELS = {
     "adaboost-ecc": AdaBoostECCClassifier(n_estimators=20, random_state=0),
     "aoso-logitboost": AOSOLogitBoostClassifier(n_estimators=20),
     "gradboost": GradBoostClassifier(n_estimators=20),
+    "structboost": StructBoostClassifier(n_estimators=20),
     "badacost": BAdaCostClassifier(n_estimators=20),
     "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
     "gentleboost": GentleBoostClassifier(n_estimators=20),

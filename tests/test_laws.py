@@ -31,6 +31,7 @@ from minrisk import (
     PIBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
+    StructBoostClassifier,
 )
 from minrisk.algorithms import ALGORITHMS
 from minrisk.data.categories import Categories
@@ -79,6 +80,7 @@ MAKERS = {
     "adaboost-sip trees": lambda **k: AdaBoostSIPClassifier(**FEW, max_depth=3, **k),
     "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
     "gradboost": lambda **k: GradBoostClassifier(**FEW, **k),
+    "structboost": lambda **k: StructBoostClassifier(**FEW, **k),
     **{
         f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
             n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k
@@ -87,7 +89,7 @@ MAKERS = {
     },
 }
 NAMES = sorted(MAKERS)
-CORRECTIVE = ("gradboost", "multiboost")  # change earlier rounds: no early stopping, no learning rate
+CORRECTIVE = ("gradboost", "multiboost", "structboost")  # change earlier rounds: no early stopping, no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
 VOTES = ("adaboost mh sign", "adaboost-mo hamming", "adaboost-mo own", "adaboost-mo own trees")  # of -1 and +1

@@ -25,6 +25,7 @@ from minrisk import (
     MultiBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
+    StructBoostClassifier,
     costs,
     load,
     save,
@@ -378,7 +379,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
 @pytest.mark.parametrize(("algorithm", "changed"), [
     *[(algorithm, {name: value}) for algorithm in WARM for name, value in OTHER.items() if name in algorithm._rules],
     *[(algorithm, {"early_stopping": True}) for algorithm in WARM if "early_stopping" in algorithm._rules],
-    (MultiBoostClassifier, {"keep_stages": True}),
+    (MultiBoostClassifier, {"keep_stages": True}), (StructBoostClassifier, {"keep_stages": True}),
     (REBELClassifier, {"loss": "logistic"}), (LocalizedSimilaritiesClassifier, {"loss": "logistic"}),
     (LocalizedSimilaritiesClassifier, {"response": "sign"}), (LocalizedSimilaritiesClassifier, {"scaling": "robust"}),
     (LocalizedSimilaritiesClassifier, {"offset": "paper"}), (LocalizedSimilaritiesClassifier, {"fit_intercept": False}),

@@ -17,6 +17,7 @@ from minrisk import (
     MultiBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
+    StructBoostClassifier,
     save,
 )
 from minrisk._kernels._dtypes import EXACT_ROWS
@@ -65,6 +66,7 @@ LARGE = {
     "all vectors within a bound": MultiBoostClassifier(n_estimators=4, penalty="constraint", bound=1.0, keep_stages=True),
     "all vectors, stopped early": MultiBoostClassifier(n_estimators=5, early_stopping=True, random_state=0),
     "all vectors again": MultiBoostClassifier(n_estimators=4),
+    "cutting planes": StructBoostClassifier(COSTS, n_estimators=4, solver_iterations=4),
 }
 
 

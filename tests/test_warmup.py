@@ -33,6 +33,7 @@ from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleB
 from minrisk.algorithms import AdaBoostECCClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier
 from minrisk.algorithms import AOSOLogitBoostClassifier
 from minrisk.algorithms import GradBoostClassifier
+from minrisk.algorithms import StructBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
@@ -120,6 +121,11 @@ for options in (dict(), dict(max_features=0.5)):
     model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
     model.fit(X, y).predict(X)
     model.fit(X[:500], y[:500], cost=each[:500])
+for options in (dict(), dict(weak_learner="tree", max_features=0.5), dict(early_stopping=True)):
+    model = StructBoostClassifier(cost[:, :4], n_estimators=3, random_state=0, solver_iterations=3, **options)
+    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+    model.fit(X, y).predict(X)
+    model.fit(X[:500], y[:500], cost=each[:500])
 GentleBoostClassifier(variant="margin", n_estimators=3).fit(X, y).predict_proba(X)
 # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]
@@ -154,6 +160,7 @@ with tempfile.TemporaryDirectory() as folder:
         "adaboost-sip": lambda: AdaBoostSIPClassifier(cost, n_estimators=2),
         "aoso-logitboost": lambda: AOSOLogitBoostClassifier(cost, n_estimators=2),
         "gradboost": lambda: GradBoostClassifier(cost, n_estimators=2),
+        "structboost": lambda: StructBoostClassifier(cost, n_estimators=2, solver_iterations=3),
         "badacost": lambda: BAdaCostClassifier(cost, n_estimators=2),
         "adaboost mh": lambda: AdaBoostMHClassifier(cost, n_estimators=2),
         "gentleboost": lambda: GentleBoostClassifier(cost, n_estimators=2),

@@ -17,6 +17,7 @@ MADE = {
     "badacost": lambda: minrisk.BAdaCostClassifier(n_estimators=3),
     "adaboost mh": lambda: minrisk.AdaBoostMHClassifier(n_estimators=3),
     "gradboost": lambda: minrisk.GradBoostClassifier(n_estimators=3),
+    "structboost": lambda: minrisk.StructBoostClassifier(n_estimators=3, solver_iterations=5),
     "aoso-logitboost": lambda: minrisk.AOSOLogitBoostClassifier(n_estimators=3),
     "adaboost-ecc": lambda: minrisk.AdaBoostECCClassifier(n_estimators=3, random_state=0),
     "adaboost-mo": lambda: minrisk.AdaBoostMOClassifier(n_estimators=3),

@@ -9,6 +9,7 @@ EXACT_EDGE = np.int64  # the same of few rows, where ties are common and must no
 FIXED = np.int64  # sums of fixed-point numbers: exact, hence equal in any order of summation
 RESPONSE = np.int8  # f(x) in {-1, +1}
 LEAF = np.int32  # leaf number of a row in the tree that is being grown
+CHOICE = np.uint16  # a decision, for each row and cutting plane
 ROW = np.uint16  # row number within a block of 65 536 rows (sparse index)
 
 MAX_BINS = 256  # bins of a feature, at most: as many as a byte tells apart

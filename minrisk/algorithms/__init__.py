@@ -9,6 +9,7 @@ from minrisk.algorithms.baselines import AdaBoostSIPClassifier as AdaBoostSIPCla
 from minrisk.algorithms.baselines import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines import GentleBoostClassifier as GentleBoostClassifier
 from minrisk.algorithms.baselines import GradBoostClassifier as GradBoostClassifier
+from minrisk.algorithms.baselines import StructBoostClassifier as StructBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
 from minrisk.algorithms.piboost import PIBoostClassifier as PIBoostClassifier

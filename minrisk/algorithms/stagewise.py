@@ -295,9 +295,9 @@ class MultiBoostClassifier(RecipeClassifier):
     Training keeps the responses of all learners, a byte for each row and group of them (the stumps on a feature, seven
     others at least).
 
-    Not offered: MultiBoost with the hinge loss (Shen and Hao, 2011). Its rounds are linear programs over the margins of
-    all rows, whose solutions are not unique and need a solver that sees every row; here what a step may see are exact
-    sums over rows. The logistic loss is its smooth relative, of the same slope where margins are far too small.
+    Not offered: MultiBoost with the hinge loss (Shen and Hao, 2011), summed over all other classes. The logistic loss
+    is its smooth relative, of the same slope where margins are far too small; `StructBoostClassifier` has the hinge of
+    the worst one.
 
     References
     ----------
@@ -403,7 +403,7 @@ def _tolerances(model: Any) -> Any:
     return Tolerances(model.solver_iterations, model.solver_gradient, model.solver_change)
 
 
-def _check_decisions(model: Any) -> None:
+def check_decisions(model: Any) -> None:
     """Refuse decisions that are no class: no row has them for its true class, so their scores would always be least."""
     if len(model.decisions_) > len(model.classes_):
         raise ValueError(
@@ -419,7 +419,7 @@ def _recipe(model: Any, thresholds: tuple[FloatArray, ...], solver: Any, bound: 
     from minrisk.learners.most_violated import MostViolatedTrees
     from minrisk.losses.pairwise import PairwiseLoss
 
-    _check_decisions(model)
+    check_decisions(model)
     depth = 1 if model.weak_learner == "stump" else model.max_depth
     return Recipe(
         loss=PairwiseLoss(model.loss),

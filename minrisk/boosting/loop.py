@@ -54,6 +54,7 @@ class Recipe(NamedTuple):
     directions: tuple[FloatArray | None, ...] = (None,)  # of each step of a round, (R, D); see `StepProblem`
     codebook: Codebook | None = None  # what vectors say of the decisions; None: they are of the decisions
     decoder: Decoder | None = None  # makes scores of the decisions of the model's, which are bits; None: they are
+    dual: bool = False  # learners end the rounds by a dual problem; the loss may stay as it is for a while, or be 0
 
     @property
     def learners_per_round(self) -> int:
@@ -247,8 +248,8 @@ def _round(
     for number, directions in enumerate(recipe.directions):
         problem = _problem(rows, recipe, totals, floors, in_bag, directions)
         round_ = Round(rows, problem, recipe.solver, features, _mixed(seed + number, t))
-        found = recipe.family.fit(round_) if problem.value > 0 else None
-        if found is None or not found.step.value < problem.value * (1.0 - STALLED):
+        found = recipe.family.fit(round_) if problem.value > 0 or recipe.dual else None
+        if found is None or not (recipe.dual or found.step.value < problem.value * (1.0 - STALLED)):
             terms += _nothing(directions)  # the others may still do something
             continue
         moved = True

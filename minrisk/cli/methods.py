@@ -67,17 +67,17 @@ METHOD_OPTIONS = (
                       "matrix, by Fernandez-Baldera et al.; to compare with: adaboost-mh by Schapire and Singer, "
                       "gentleboost by Friedman et al., adaboost-ecc by Guruswami and Sahai, aoso-logitboost by Sun et "
                       "al., gradboost by Duchi and Singer, adaboost-mo, AdaBoost.MH on an output code, by Schapire and "
-                      "Singer, adaboost-sip by Zhang et al."),
+                      "Singer, adaboost-sip by Zhang et al., structboost by Shen et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
                  defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
                            "mcboost": 100, "piboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200,
                            "adaboost-ecc": 200, "aoso-logitboost": 200, "gradboost": 200, "adaboost-mo": 200,
-                           "adaboost-sip": 200},
+                           "adaboost-sip": 200, "structboost": 200},
                  help="Largest number of rounds of boosting."),
     click.option("--max-depth", cls=MethodOption, type=click.IntRange(1, 64),
                  defaults={"minrisk": None, "rebel": 4, "stagewise": 3, "multiboost": 3, "mcboost": 3,
                            "piboost": None, "badacost": 3, "adaboost-mh": 1, "gentleboost": 1, "adaboost-ecc": 1,
-                           "aoso-logitboost": 3, "adaboost-mo": 1, "adaboost-sip": 1},
+                           "aoso-logitboost": 3, "adaboost-mo": 1, "adaboost-sip": 1, "structboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
                  defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0,
@@ -93,7 +93,7 @@ METHOD_OPTIONS = (
                  help="Time for --surrogate auto to try several; the model then depends on the machine."),
     click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "linear"]),
                  defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump", "mcboost": "linear",
-                           "piboost": "tree"},
+                           "piboost": "tree", "structboost": "stump"},
                  help="What is boosted: trees, stumps, or with mcboost lines in one feature."),
     click.option("--loss", cls=MethodOption,
                  type=click.Choice(["exponential", "logistic", "squared", "gll", "gel", "mc", "ls", "lt", "gamma-phi"]),
@@ -147,7 +147,7 @@ METHOD_OPTIONS = (
                  defaults={"rebel": False, "similarities": False, "stagewise": False, "multiboost": False,
                            "mcboost": False, "piboost": False, "badacost": False, "adaboost-mh": False,
                            "gentleboost": False, "adaboost-ecc": False, "aoso-logitboost": False,
-                           "adaboost-mo": False, "adaboost-sip": False},
+                           "adaboost-mo": False, "adaboost-sip": False, "structboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 

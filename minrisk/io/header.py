@@ -174,7 +174,7 @@ FACTS = {
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
             "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier",
             "GentleBoostClassifier", "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
-            "AdaBoostSIPClassifier",
+            "AdaBoostSIPClassifier", "StructBoostClassifier",
         )
     },
     "AdaBoostMOClassifier": Fields({"log_scale": FINITE, "decoding": Choice(DECODINGS)}),

@@ -142,6 +142,7 @@ HELD_BY = {
     "GradBoostClassifier": HELD | CURVES,
     "AdaBoostMOClassifier": HELD | CURVES | {"output code"},
     "AdaBoostSIPClassifier": HELD | CURVES,
+    "StructBoostClassifier": HELD | CURVES | {"stages"},
 }
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
 OTHER_LINKS = {
@@ -149,7 +150,7 @@ OTHER_LINKS = {
     **dict.fromkeys(
         ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
     ),
-    **dict.fromkeys(("PIBoostClassifier", "AdaBoostMOClassifier"), ()),
+    **dict.fromkeys(("PIBoostClassifier", "AdaBoostMOClassifier", "StructBoostClassifier"), ()),
     "BAdaCostClassifier": ("softmax",),
     "GradBoostClassifier": ("softmax",),
     "AOSOLogitBoostClassifier": ("softmax",),

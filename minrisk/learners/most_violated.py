@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
-from minrisk.learners.greedy_tree import stump_at
+from minrisk.learners.greedy_tree import GrowingTree, stump_at
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.rows.base import PAIR_ROWS, are_pairs
+from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.penalised import Objective, most_violated
+
+
+class Violation(NamedTuple):
+    """A learner, and its largest edge."""
+
+    tree: GrowingTree
+    edge: float
 
 
 @dataclass(frozen=True)
@@ -47,9 +56,16 @@ class MostViolatedTrees:
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """The most violated constraint's learner and its step; see `LearnerFamily.fit`."""
-        rows, problem = round_.rows, round_.problem
+        problem, found = round_.problem, self.search(round_)
+        if found is None or Objective.of(problem, self.nu).satisfied(found.edge, self.tolerance):
+            return None
+        return self.fitted(found.tree, round_.solver.solve(problem), problem)
+
+    def search(self, round_: Round) -> Violation | None:
+        """The learner of the largest edge, which the rows answer as; None where nothing can be split."""
+        rows = round_.rows
         assert are_pairs(rows)  # as required
-        split = rows.best_stump(LARGEST_EDGE_GAIN, problem.mass, round_.features)
+        split = rows.best_stump(LARGEST_EDGE_GAIN, round_.problem.mass, round_.features)
         if split is None:
             return None
         tree = stump_at(rows, split.feature, split.bin, 1, split.drop)
@@ -66,8 +82,9 @@ class MostViolatedTrees:
             tree, child = tree.deepened(changes)
             rows.split_leaves(changes, child)
             edges = rows.edges()
-        if Objective.of(problem, self.nu).satisfied(float(edges.max()), self.tolerance):
-            return None
-        step = round_.solver.solve(problem)
-        fall = max(0.0, 1.0 - step.value / problem.value)
+        return Violation(tree, float(edges.max()))
+
+    def fitted(self, tree: GrowingTree, step: Step, problem: StepProblem) -> FittedLearners:
+        """The learner with its step; its splits share what the step gains."""
+        fall = max(0.0, 1.0 - step.value / problem.value) if problem.value > 0 else 0.0
         return FittedLearners((tree.credited(self.thresholds, fall),), step)

@@ -22,6 +22,7 @@ SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
 LEAVES = "leaves"  # a learner whose leaves have a vector each
 PAIRS = "pairs"  # a loss of each difference between the true class's score and another's
+PLANES = "planes"  # a piecewise linear loss, whose cutting planes rows can keep
 DIRECTED = "directed"  # learners that answer with real numbers, each fitted along a given vector
 
 

@@ -7,7 +7,7 @@ write a class with these methods; nothing above this file changes. It may be mad
 `minrisk.rows.local` each: see `minrisk.rows.exchange`.
 
 `Rows` is what every kind of rows offers. Learners and steps that ask for more name a trait of the rows in what they
-require: `DirectedRows`, `SimilarRows`, `PairRows` and `CorrectiveRows` say what goes with it.
+require: `DirectedRows`, `SimilarRows`, `PairRows`, `CorrectiveRows` and their like say what goes with it.
 """
 
 from __future__ import annotations
@@ -147,6 +147,7 @@ SIMILAR_ROWS = "similar rows"
 PAIR_ROWS = "pair rows"
 CORRECTIVE_ROWS = "corrective rows"
 CHAIN_ROWS = "chain rows"
+PLANE_ROWS = "plane rows"
 
 
 class TreeLike(Protocol):
@@ -422,6 +423,26 @@ class CorrectiveRows(PairRows, Protocol):
         """Add (T, D) changes to the vectors of all learners so far."""
 
 
+class PlaneRows(CorrectiveRows, Protocol):
+    """`CorrectiveRows` that keep cutting planes of the loss.
+
+    A plane touches the loss at some vectors: `total_slopes` is its value and slope. It is kept by what each row has
+    chosen there, so that later learners find their place in it.
+    """
+
+    def forget_planes(self) -> None:
+        """Keep no plane."""
+
+    def keep_plane(self) -> None:
+        """Keep the plane of the last `total_slopes` behind the others."""
+
+    def weigh_planes(self, shares: FloatArray) -> None:
+        """Edges are from now on sums of those of the planes times their shares (P,)."""
+
+    def plane_edges(self) -> FloatArray:
+        """Sum over rows of response * edge in each plane, (P, D)."""
+
+
 class ChainStumps(NamedTuple):
     """The stump that parts each chain best, its error being farthest from a half; feature < 0 where none parts it."""
 
@@ -475,3 +496,8 @@ def are_pairs(rows: Rows) -> TypeGuard[PairRows]:
 def are_corrective(rows: Rows) -> TypeGuard[CorrectiveRows]:
     """Whether the responses of all learners are kept."""
     return CORRECTIVE_ROWS in rows.traits
+
+
+def have_planes(rows: Rows) -> TypeGuard[PlaneRows]:
+    """Whether cutting planes are kept."""
+    return PLANE_ROWS in rows.traits

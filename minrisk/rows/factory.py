@@ -12,7 +12,7 @@ import numpy as np
 from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
-from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, SIMILAR_ROWS, Rows
+from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, PLANE_ROWS, SIMILAR_ROWS, Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
@@ -88,6 +88,10 @@ def rows_like(requires: frozenset[str]) -> Callable[..., Rows]:
         from minrisk.rows.local.directed import LocalDirectedRows
 
         return LocalDirectedRows
+    if PLANE_ROWS in requires:
+        from minrisk.rows.local.planes import LocalPlaneRows
+
+        return LocalPlaneRows
     if CORRECTIVE_ROWS in requires:
         from minrisk.rows.local.pairs import LocalCorrectiveRows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class StepProblem(NamedTuple):
     log_scale: float  # sums are times exp(-log_scale)
     directions: FloatArray | None = None  # (R, D): the vectors that R learners go along together; None: free
     errors: FloatArray | None = None  # (R, 2, 2): of learners of one chain each, see `ChainRows.side_errors`
+    bundle: Any = None  # of cutting planes that a dual step has found for the learners so far
 
 
 class Step(NamedTuple):

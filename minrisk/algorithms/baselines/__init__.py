@@ -7,8 +7,9 @@ from minrisk.algorithms.baselines.adaboost_sip import AdaBoostSIPClassifier as A
 from minrisk.algorithms.baselines.aoso_logitboost import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
 from minrisk.algorithms.baselines.gentle_boost import GentleBoostClassifier as GentleBoostClassifier
 from minrisk.algorithms.baselines.gradboost import GradBoostClassifier as GradBoostClassifier
+from minrisk.algorithms.baselines.structboost import StructBoostClassifier as StructBoostClassifier
 
 BASELINES = (
     AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier,
-    GradBoostClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier,
+    GradBoostClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier, StructBoostClassifier,
 )  # fmt: skip
