@@ -66,6 +66,7 @@ def made(method: str, n_rounds: int, n_jobs: int) -> Any:
 def main() -> None:
     options = parser(__doc__, "10 stumps on some digits")
     options.add_argument("--methods", nargs="+", choices=tuple(PAPER), default=list(PAPER))
+    options.add_argument("--rounds", type=int, default=MARKS[-1], help="fewer where time is short")
     options.add_argument("--cache", type=Path, default=ROOT / "build")
     arguments = options.parse_args()
     data = load("mnist")
@@ -79,7 +80,7 @@ def main() -> None:
     assert train is not None
     rows: list[dict[str, Any]] = [row for row in kept("stagewise_mnist") if row["method"] not in arguments.methods]
     for method in arguments.methods:
-        n = QUICK_MARK if arguments.quick else 1000
+        n = QUICK_MARK if arguments.quick else arguments.rounds
         model = made(method, n, arguments.jobs)
         start = time.perf_counter()
         model.fit(X[train], data.y[train])
