@@ -8,10 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.multiclass import OneVsRestClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks import common
 from benchmarks.rounds import NAMES, counts, timed_rounds
+from minrisk import AdaBoostMHClassifier
 from minrisk.estimator import BoostedClassifier
 
 ROOT = Path(__file__).parent.parent
@@ -164,3 +170,63 @@ def test_few_rows_are_of_every_group():
     assert np.all(np.diff(rows) > 0)
     np.testing.assert_array_equal(np.bincount(groups[rows]), [0, 4, 20, 20])
     assert len(common.few_rows(np.arange(500) % 100, 60)) == 100 * 5  # no fewer of a group than help
+
+
+# -- boosters that the papers compare with -----------------------------------------------------------------------------
+@pytest.mark.parametrize("n", [8, 9, 10, 11, 214])
+def test_splits_have_the_validation_rows_last(n):
+    from benchmarks.replicate.baselines import Halves, n_fitted
+
+    pairs = list(Halves(3).split(np.zeros((n, 1)), np.zeros(n)))
+    assert len({tuple(train) for train, _ in pairs}) == 3
+    for seed, (train, test) in enumerate(pairs):
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(n))
+        fitted, _ = train_test_split(np.arange(n), train_size=0.5, random_state=seed)  # as in `rebel_uci`
+        np.testing.assert_array_equal(train[: n_fitted(len(train))], fitted)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one booster", "1-vs-all"])
+def test_rounds_are_chosen_on_the_last_rows(several):
+    from benchmarks.replicate.baselines import ChosenRounds, Halves, n_fitted, stages
+
+    X, y = load_wine(return_X_y=True)
+    booster = AdaBoostMHClassifier(response="sign", n_estimators=12)
+    train, test = next(Halves(1).split(X, y))
+    made = ChosenRounds(OneVsRestClassifier(booster) if several else booster).fit(X[train], y[train])
+    fitted, last = np.split(train, [n_fitted(len(train))])
+
+    def decided(rounds, rows):  # by a booster of so many rounds
+        one = clone(booster).set_params(n_estimators=rounds)
+        return (OneVsRestClassifier(one) if several else one).fit(X[fitted], y[fitted]).predict(X[rows])
+
+    errors = [np.mean(decided(rounds, last) != y[last]) for rounds in range(1, 13)]
+    assert made.rounds_ == 1 + int(np.argmin(errors)) and len(set(errors)) > 1
+    np.testing.assert_array_equal(made.predict(X[test]), decided(made.rounds_, test))
+    assert len(list(stages(made.estimator_, X))) == 12
+
+
+def test_the_strongest_are_those_not_shown_to_differ():
+    from benchmarks.replicate.guess_averse import METHODS, strongest
+
+    noise = np.random.default_rng(0).normal(size=(20, len(METHODS)))
+    noise[:, 0] = noise[:, 1]  # the least and its double
+    above = [0.0, 0.0, 0.001, 9.0, 9.0, 9.0]
+    rows = [{"data": "ecoli", **dict(zip(METHODS, 0.01 * noise[i] + above, strict=True))} for i in range(20)]
+    found = {row["method"]: row for row in strongest(rows)}
+    assert [found[method]["strongest"] for method in METHODS] == [True, True, True, False, False, False]
+    assert found["P-MCBoost"]["p"] == 1.0
+    d = 0.01 * (noise[:, 2] - noise[:, 0]) + 0.001
+    t = d.mean() / (d.std(ddof=1) / 20**0.5)  # by hand, with 19 degrees of freedom
+    np.testing.assert_allclose(found["GEL-MCBoost"]["p"], 2 * stats.t.sf(abs(t), 19))
+
+
+def test_table_5_has_its_other_columns_there_only():
+    from benchmarks.replicate.stagewise import COMPARED, made, trials
+
+    nus = {"multiboost": {}, "gradboost": {"wine": 0.5}}
+    found = list(trials("V", 3, ["wine", "letter"], list(COMPARED), nus))
+    assert [(trial.data, trial.method) for trial in found if trial.data == "wine"] == [("wine", m) for m in COMPARED]
+    assert "gradboost" not in [trial.method for trial in found if trial.data == "letter"]  # nothing chosen
+    assert not list(trials("IV", 3, ["letter"], list(COMPARED), nus))
+    assert next(made(trial) for trial in found if trial.method == "gradboost").nu == 0.5
+    assert next(made(trial) for trial in found if trial.method == "mh").response == "sign"

@@ -4,12 +4,15 @@ Trees are the paper's: fitted to a tenth of the rows drawn by weight, nodes of m
 are those of Table 2. The paper prunes and does not say how, nor how it codes words (here: codes in sorted order).
 ``--others`` runs the columns of GentleBoost, AdaBoost.MH and SAMME, ``--costs`` compares training with a cost matrix
 and without, ``--speed`` times rounds on isolet by processor seconds of one thread and measures their memory. What is
-in the results is not run again. ``--readings`` tries other sizes of trees on the sets that differ most.
+in the results is not run again. ``--readings`` tries other sizes of trees on the sets that differ most. ``--curves``
+is Figure 3, test errors against weak learners, of the first ``--folds`` folds, and draws Figure 4, Nemenyi's diagrams.
+`FEWER` says where the rounds or folds are not the paper's, for time. Figure 5 is of Amazon, whose data are not at hand.
 """
 
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import math
 import subprocess
@@ -22,10 +25,11 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.common import ROOT, costs, is_quick, keep, kept, load, mean_cost, parser, save, show
+from benchmarks.common import ROOT, costs, is_quick, keep, kept, load, mean_cost, parser, results, save, show
 from benchmarks.memory import reset_peak, resident
 from minrisk import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
 from minrisk.comparison.statistics import friedman_test, nemenyi_test, signed_rank
+from minrisk.inspection import CriticalDifferenceDisplay
 
 ROUNDS = {  # of PIBoost(1) and PIBoost(2), Table 2
     "vehicle": (70, 40), "waveform": (40, 40), "vowel": (120, 20), "segment": (80, 20), "car": (70, 40),
@@ -60,6 +64,12 @@ TABLE_4 = (("PIBoost(2)", "GentleBoost"), ("PIBoost(2)", "AdaBoost.MH"), ("PIBoo
            ("PIBoost(2)", "PIBoost(1)"), ("PIBoost(1)", "GentleBoost"), ("PIBoost(1)", "AdaBoost.MH"),
            ("PIBoost(1)", "SAMME"))  # fmt: skip
 FOLDS = 5
+FEWER = {  # rounds at most, where Table 2's take an hour and more in one thread
+    ("mfeat", "AdaBoost.MH"): 300, ("mfeat", "SAMME"): 300, ("isolet", "AdaBoost.MH"): 300, ("isolet", "SAMME"): 300,
+    ("isolet", "GentleBoost"): 40,
+}  # fmt: skip
+FEWER_FOLDS = {("isolet", method): 1 for method in OTHERS}
+CURVES, MARKS = "piboost_curves", 24  # points of a curve, evenly on a logarithmic scale
 COST_SETS = ("vehicle", "segment", "satimage", "vowel", "waveform", "page_blocks")
 COST_KINDS = ("symmetric", "normal", "ordinal", "lognormal")
 MEMORY_ROUNDS = 3
@@ -76,9 +86,9 @@ READ_SETS = ("chess", "pendigits")
 def other(name: str, method: str, seed: int) -> Any:
     """One of `OTHERS` or `VARIANTS`, on all rows: the paper's trees have about 2 K leaves, those of GentleBoost 4 K."""
     K, quick = load(name).n_classes, is_quick()
-    depth, n_rounds = math.ceil(math.log2(2 * K)), 2 if quick else LEARNERS[name]
+    depth, n_rounds = math.ceil(math.log2(2 * K)), 2 if quick else FEWER.get((name, method), LEARNERS[name])
     if method == "GentleBoost":  # K trees a round, as many rounds as PIBoost(1)
-        n_rounds = 2 if quick else ROUNDS[name][0]
+        n_rounds = 2 if quick else FEWER.get((name, method), ROUNDS[name][0])
         return GentleBoostClassifier(variant="margin", n_estimators=n_rounds, max_depth=depth + 1, random_state=seed)
     if method == "PIBoost(2), all rows":
         return PIBoostClassifier(n_estimators=2 if quick else ROUNDS[name][1], random_state=seed)
@@ -93,20 +103,47 @@ def piboost(name: str, method: str, seed: int) -> PIBoostClassifier:
     return PIBoostClassifier(separators=method, n_estimators=n_rounds, draw=0.1, random_state=seed)
 
 
-def fold_errors(name: str, method: str, n_jobs: int) -> tuple[list[float], list[int]]:
-    """Errors in percent and rounds made, of each fold."""
-    data, found, rounds = load(name), [], []
-    for seed, (fit, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(data.X, data.y)):
-        model = (piboost if method in METHODS else other)(name, method, seed).set_params(n_jobs=n_jobs)
-        model.fit(data.X[fit], data.y[fit])
-        found.append(100.0 * float(np.mean(model.predict(data.X[test]) != data.y[test])))
-        rounds.append(int(model.n_iter_))
-    return found, rounds
+def fold_curve(name: str, method: str, fold: int, n_jobs: int) -> dict[str, str]:
+    """Test errors of a fold in percent, after about `MARKS` numbers of rounds and the last; kept as soon as made."""
+    names = {"data": name, "method": method, "fold": str(fold)}
+    for row in kept(CURVES):
+        if all(row[key] == value for key, value in names.items()):
+            return row
+    data, begun = load(name), time.process_time()
+    fit, test = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(data.X, data.y))[fold]
+    model = (piboost if method in METHODS else other)(name, method, fold).set_params(n_jobs=n_jobs)
+    model.fit(data.X[fit], data.y[fit])
+    stages = [100.0 * float(np.mean(decided != data.y[test])) for decided in model.staged_predict(data.X[test])]
+    stages = stages or [100.0 * float(np.mean(model.predict(data.X[test]) != data.y[test]))]
+    at = np.unique(np.geomspace(1, len(stages), MARKS).round().astype(int))
+    a_round = getattr(model, "separators_", None)
+    keep(CURVES, {**names, "rounds": len(stages),
+                  "learners_a_round": len(a_round) if a_round is not None
+                  else data.n_classes if method == "GentleBoost" else 1,
+                  "marks": ";".join(map(str, at)), "errors": ";".join(f"{stages[t - 1]:.6g}" for t in at),
+                  "seconds": time.process_time() - begun})  # fmt: skip
+    return kept(CURVES)[-1]
+
+
+def numbers(text: str) -> np.ndarray:
+    return np.array([float(part) for part in text.split(";")])
+
+
+def fold_errors(name: str, method: str, n_jobs: int) -> tuple[np.ndarray, list[int], float]:
+    """Errors in percent and rounds made, of each fold, and the processor seconds of all."""
+    rows = [fold_curve(name, method, fold, n_jobs) for fold in range(FEWER_FOLDS.get((name, method), FOLDS))]
+    return (np.array([numbers(row["errors"])[-1] for row in rows]), [int(row["rounds"]) for row in rows],
+            sum(float(row["seconds"]) for row in rows))  # fmt: skip
+
+
+def deviation(found: np.ndarray) -> float:
+    """Over the folds; 0 of one fold, which the paper's alone then stands for."""
+    return float(found.std(ddof=1)) if len(found) > 1 else 0.0
 
 
 def verdict(found: np.ndarray, mean: float, std: float) -> str:
     """Whether the paper's mean is within two joint deviations."""
-    apart = abs(found.mean() - mean) / np.hypot(found.std(ddof=1), std)
+    apart = abs(found.mean() - mean) / np.hypot(deviation(found), std)
     return "agrees" if apart <= 2 else "better" if found.mean() < mean else "worse"
 
 
@@ -117,12 +154,12 @@ def table_3(names: Sequence[str], n_jobs: int) -> None:
         for number, method in enumerate(METHODS):
             if (name, method) in done:
                 continue
-            begun, found = time.process_time(), np.array(fold_errors(name, method, n_jobs)[0])
+            found, _, seconds = fold_errors(name, method, n_jobs)
             mean, std = PAPER[name][3 + number]
             keep("piboost_uci", {
                 "data": name, "separators": method, "rounds": ROUNDS[name][number], "error": float(found.mean()),
-                "std": float(found.std(ddof=1)), "paper_error": mean, "paper_std": std,
-                "verdict": verdict(found, mean, std), "processor_seconds": time.process_time() - begun,
+                "std": deviation(found), "paper_error": mean, "paper_std": std,
+                "verdict": verdict(found, mean, std), "processor_seconds": seconds,
             })  # fmt: skip
 
 
@@ -133,21 +170,22 @@ def columns_of_others(names: Sequence[str], methods: Sequence[str], n_jobs: int)
         for method in methods:
             if (name, method) in done:
                 continue
-            begun, (errors, rounds) = time.process_time(), fold_errors(name, method, n_jobs)
-            found, (mean, std) = np.array(errors), PAPER[name][COLUMNS.index(VARIANTS.get(method, method))]
+            found, rounds, seconds = fold_errors(name, method, n_jobs)
+            mean, std = PAPER[name][COLUMNS.index(VARIANTS.get(method, method))]
             keep("piboost_others", {
-                "data": name, "method": method, "rounds": max(rounds), "least_rounds": min(rounds),
+                "data": name, "method": method, "folds": len(found), "rounds": max(rounds), "least_rounds": min(rounds),
                 "max_depth": other(name, method, 0).max_depth or "", "error": float(found.mean()),
-                "std": float(found.std(ddof=1)), "paper_error": mean, "paper_std": std,
-                "verdict": verdict(found, mean, std), "processor_seconds": time.process_time() - begun,
+                "std": deviation(found), "paper_error": mean, "paper_std": std,
+                "verdict": verdict(found, mean, std), "processor_seconds": seconds,
             })  # fmt: skip
 
 
 def ours() -> dict[tuple[str, str], float]:
-    """Errors of what has been run, by set and column of Table 3."""
+    """Errors of what has been run on all folds, by set and column of Table 3."""
     named = dict(zip(METHODS, COLUMNS[3:], strict=True))
     found = {(line["data"], named[line["separators"]]): float(line["error"]) for line in kept("piboost_uci")}
-    return found | {(line["data"], line["method"]): float(line["error"]) for line in kept("piboost_others")}
+    others = [line for line in kept("piboost_others") if int(line["folds"]) == FOLDS]
+    return found | {(line["data"], line["method"]): float(line["error"]) for line in others}
 
 
 def tests() -> list[dict[str, Any]]:
@@ -189,6 +227,66 @@ def of_ranks(table: list[list[float]]) -> dict[str, float]:
         **levels,
         **{f"Nemenyi p, PIBoost(2) vs {column}": float(p_values[i]) for i, column in enumerate(COLUMNS[:-1])},
     }
+
+
+def curves(names: Sequence[str], n_folds: int, n_jobs: int) -> None:
+    """Figure 3's fits, folds outermost; isolet's with `OTHERS` have one fold."""
+    for fold in range(n_folds):
+        for name in names:
+            for method in (*OTHERS, *METHODS):
+                if fold < FEWER_FOLDS.get((name, method), FOLDS):
+                    fold_curve(name, method, fold, n_jobs)
+
+
+def draw_curves() -> None:
+    """Figure 3: mean test error of the folds that there are, against weak learners."""
+    import matplotlib.pyplot as plt
+
+    rows = [row for row in kept(CURVES) if row["method"] in (*OTHERS, *METHODS)]
+    names = [name for name in ROUNDS if any(row["data"] == name for row in rows)]
+    across = min(5, len(names))
+    down = math.ceil(len(names) / across)
+    figure, axes = plt.subplots(down, across, figsize=(2.6 * across, 2.3 * down), layout="constrained", squeeze=False)
+    for axis, name in itertools.zip_longest(axes.flat, names):
+        if name is None:
+            axis.axis("off")
+            continue
+        folds = set()
+        for number, (method, called) in enumerate(zip((*OTHERS, *METHODS), COLUMNS, strict=True)):
+            mine = [row for row in rows if (row["data"], row["method"]) == (name, method)]
+            if mine:  # folds may end after different rounds: each is drawn as flat after its end
+                marks = max((numbers(row["marks"]) for row in mine), key=lambda marks: float(marks[-1]))
+                errors = [np.interp(marks, numbers(row["marks"]), numbers(row["errors"])) for row in mine]
+                axis.semilogx(marks * int(mine[0]["learners_a_round"]), np.mean(errors, axis=0), color=f"C{number}",
+                              lw=1.4, label=called)
+                folds.add(len(mine))
+        axis.set_title(f"{name} (folds: {' or '.join(map(str, sorted(folds)))})", fontsize=9)
+        axis.grid(alpha=0.3)
+        axis.set_ylim(bottom=0)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("test error, %")
+    handles = {name: line for axis in axes.flat for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(COLUMNS), frameon=False)
+    figure.suptitle("Test error against weak learners", fontsize=11)
+    figure.savefig(results() / "piboost_learners.png", dpi=110)
+    plt.close(figure)
+
+
+def draw_ranks() -> None:
+    """Figure 4: Nemenyi's diagrams of the printed errors and of ours, on the sets that have all five columns."""
+    import matplotlib.pyplot as plt
+
+    found = ours()
+    whole = [name for name in PAPER if all((name, column) in found for column in COLUMNS)]
+    tables = {"ours": [[found[name, column] for column in COLUMNS] for name in whole],
+              "printed": [[cell[0] for cell in row] for row in PAPER.values()]}  # fmt: skip
+    for kind, table in tables.items():
+        if len(table) > 1:
+            test = nemenyi_test(table, 0.05)
+            title = f"PIBoost's Table 3, {kind}: mean ranks on {len(table)} sets"
+            shown = CriticalDifferenceDisplay(test.mean_ranks, test.critical_difference, COLUMNS, 0.05, title).plot()
+            shown.figure_.savefig(results() / f"piboost_ranks_{kind}.png", dpi=110, bbox_inches="tight")
+            plt.close(shown.figure_)
 
 
 def of_costs(quick: bool) -> None:
@@ -305,10 +403,13 @@ def main() -> None:
     options.add_argument("--costs", action="store_true", help="compare training with costs and without")
     options.add_argument("--speed", action="store_true", help="time rounds and measure memory")
     options.add_argument("--readings", action="store_true", help="try other sizes of trees")
+    options.add_argument("--curves", action="store_true", help="run and draw Figure 3, draw Figure 4")
+    options.add_argument("--folds", type=int, default=1, choices=range(FOLDS + 1), help="of the curves; 0: only draw")
     options.add_argument("--memory-of", choices=("stump", "tree"), help="of one learner, in this process, as JSON")
     arguments = options.parse_args()
     quick, sets = arguments.quick, arguments.sets[: 2 if arguments.quick else None]
-    asked = arguments.costs or arguments.speed or arguments.readings or arguments.others is not None
+    asked = (arguments.costs or arguments.speed or arguments.readings or arguments.curves
+             or arguments.others is not None)  # fmt: skip
     if arguments.memory_of:
         print(json.dumps(peak(arguments.memory_of)))
         return
@@ -323,6 +424,8 @@ def main() -> None:
         show(kept("piboost_readings"), ("data", "trees", "rounds", "error_of_first_fold", "paper_error"))
     if arguments.others is not None or (quick and not asked):
         columns_of_others(sets, arguments.others or OTHERS, arguments.jobs)
+    if arguments.curves or (quick and not asked):
+        curves(sets, arguments.folds, arguments.jobs)
     if not asked:
         table_3(sets, arguments.jobs)
     if arguments.others is not None or not asked:
@@ -331,6 +434,9 @@ def main() -> None:
         lines = tests()
         save("piboost_tests", lines, quick=quick)
         show(lines)
+    if arguments.curves or (quick and not asked):
+        draw_curves()
+        draw_ranks()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@ per set, as in the paper: five folds of repeat 0's training rows (Table IV's whe
 rounds, kept in ``stagewise_nu.csv``; for sector one of the folds, for time. ``--choose`` does it; without it there are
 no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere. Fixed seeds: repeat r
 draws the same rows for all methods.
+
+Table V's other columns: SAMME is scikit-learn's AdaBoostClassifier; AdaBoost.MH has one rate and a sign for each class
+(``mh``), as Table VI has its evaluation, or free numbers (``mh_real``); AdaBoost.ECC draws random halves; GradBoost's
+nu is chosen as MultiBoost's is, from `MIXED_NUS` with three folds, kept in ``stagewise_gradboost_nu.csv``.
 """
 
 from __future__ import annotations
@@ -29,19 +33,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import load_npz, spmatrix
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.common import DATA, is_quick, keep, kept, load, parser, results, save, show
-from minrisk import MultiBoostClassifier, StagewiseMCBoostClassifier
+from minrisk import (
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    GradBoostClassifier,
+    MultiBoostClassifier,
+    StagewiseMCBoostClassifier,
+)
 
-TRIALS, CHOICES = "stagewise_trials", "stagewise_nu"
+TRIALS, CHOICES = "stagewise_trials", {"multiboost": "stagewise_nu", "gradboost": "stagewise_gradboost_nu"}
 NUS, ETAS = (0.0, 1e-9, 1e-4, 1e-2, 1e-1), (1.0, 0.5, 0.2, 0.1)
 CORRECTIVE_NUS = (5e-3, 1e-3, 5e-4, 1e-4, 1e-5)  # of the paper's grid for MultiBoost
+MIXED_NUS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # of the paper's grid for GradBoost
+GRIDS = {"multiboost": CORRECTIVE_NUS, "gradboost": MIXED_NUS}
 TEXTS = {"news": "news20/counts.npz", "sector": "sector/tfidf.npz"}
 SMALL = ("iris", "glass", "usps", "pendigits", "news")
 QUICK_SETS, QUICK_CLASSES, QUICK_ROUNDS, QUICK_NU = ["iris", "wine", "letter"], (4,), 10, 1e-3
 SLOW = ("sector",)  # only when asked for
+ONE_FOLD = (("news", "gradboost"), ("isolet", "gradboost"))  # to choose nu by, for time
 ROWS = {"usps": 100, "pendigits": 100, "isolet": 100, "news": 50, "letter": 50}  # per class in Table V; of others all
 UCI = ("dna", "svmguide2", "wine", "vehicle", "glass", "satimage", "svmguide4", "segment", "usps", "pendigits", "vowel",
        "news", "letter", "isolet")
@@ -51,11 +66,15 @@ PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter
 PAPER_NAMES = {"pendigits": "pen"}
 METHODS = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost",
            "multiboost_l2": "MultiBoost"}  # with |W|^2 / 2 in place of |W|_1; nu is the default
+COMPARED = {"samme": "SAMME", "ecc": "AdaBoost.ECC", "mh": "AdaBoost.MH", "mh_real": "AdaBoost.MH",
+            "gradboost": "GradBoost"}  # Table V's other columns; AdaBoost.MO has a line here once it is there
+METHODS |= COMPARED
+VARIANTS = {"_l2": ", l2", "_real": ", real"}
 
 
 def label(method: str) -> str:
     """The paper's name, or what it is a variant of."""
-    return METHODS[method] + (", l2" if method.endswith("_l2") else "")
+    return METHODS[method] + next((told for end, told in VARIANTS.items() if method.endswith(end)), "")
 
 
 class Trial(NamedTuple):
@@ -106,6 +125,22 @@ class TimedStagewise(_TimedSteps, StagewiseMCBoostClassifier):
 
 class TimedMultiBoost(_TimedSteps, MultiBoostClassifier):
     __init__ = MultiBoostClassifier.__init__
+
+
+def made(trial: Trial) -> Any:
+    """The estimator of a trial."""
+    n, seed = trial.rounds, trial.repeat
+    if trial.method == "samme":
+        return AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=n, random_state=seed)
+    if trial.method == "ecc":
+        return AdaBoostECCClassifier(n_estimators=n, random_state=seed)
+    if trial.method in ("mh", "mh_real"):
+        return AdaBoostMHClassifier(response="sign" if trial.method == "mh" else "real", n_estimators=n)
+    if trial.method == "gradboost":
+        return GradBoostClassifier(nu=trial.nu, n_estimators=n)
+    if trial.method.startswith("multiboost"):
+        return TimedMultiBoost(nu=trial.nu, penalty="l2" if trial.method == "multiboost_l2" else "l1", n_estimators=n)
+    return TimedStagewise(loss=trial.method, nu=trial.nu, learning_rate=trial.eta, n_estimators=n)
 
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -160,49 +195,52 @@ def components(X: spmatrix, share: float) -> np.ndarray:
 def run(trial: Trial) -> dict[str, Any]:
     """Test error after the checkpoints and at the end, and the seconds (of this thread) the coefficients took."""
     X, X_test, y, y_test = split(trial)
-    start = time.process_time()
+    start, model = time.process_time(), made(trial)
     marks = [c for c in CHECKPOINTS if c < trial.rounds] if trial.rounds == 1000 else []
-    if trial.method.startswith("multiboost"):
-        model: Any = TimedMultiBoost(nu=trial.nu, penalty="l2" if trial.method == "multiboost_l2" else "l1")
-        seconds, curve = 0.0, []
+    seconds = math.nan if trial.method in COMPARED else 0.0  # of the coefficients, which Tables III and IV tell of
+    if trial.method.startswith(("multiboost", "gradboost")):
+        curve = []
         for mark in [*marks, trial.rounds]:  # warm start: the model of these rounds, not the last model's first ones
             model.set_params(n_estimators=mark, warm_start=True).fit(X, y)
-            seconds += model.timed.seconds
+            if trial.method not in COMPARED:
+                seconds += model.timed.seconds
             curve.append(100 * float(np.mean(model.predict(X_test) != y_test)))
     else:
-        model = TimedStagewise(loss=trial.method, nu=trial.nu, learning_rate=trial.eta, n_estimators=trial.rounds)
         model.fit(X, y)
-        seconds = model.timed.seconds
+        if trial.method not in COMPARED:
+            seconds = model.timed.seconds
         stages = [100 * float(np.mean(decided != y_test)) for decided in model.staged_predict(X_test)]
         stages = stages or [100 * float(np.mean(model.predict(X_test) != y_test))]
         curve = [stages[min(mark, len(stages)) - 1] for mark in [*marks, trial.rounds]]
+    done = len(model.estimators_) if trial.method == "samme" else model.n_iter_
     return {**trial._asdict(), "error": curve[-1], "seconds_w": seconds, "seconds_fit": time.process_time() - start,
-            "rounds_done": model.n_iter_, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
+            "rounds_done": done, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
 
 
-def choose(name: str) -> None:
-    """Keep the cross-validated error of every `CORRECTIVE_NUS`."""
-    per_class = 50 if name in names_of("IV", [name]) else ROWS.get(name, 0)
+def choose(name: str, method: str) -> None:
+    """Keep the cross-validated error of every nu of MultiBoost or GradBoost."""
+    per_class = 50 if method == "multiboost" and name in names_of("IV", [name]) else ROWS.get(name, 0)
     X, _, y, _ = drawn(name, per_class, 0, 0)
-    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
-    for nu in CORRECTIVE_NUS:
+    n_folds = 5 if method == "multiboost" else 3
+    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y))
+    for nu in GRIDS[method]:
         start, errors = time.process_time(), []
-        for fit, left in folds[: 1 if name in SLOW else 5]:
-            model = MultiBoostClassifier(nu=nu, n_estimators=500).fit(X[fit], y[fit])
+        for fit, left in folds[: 1 if name in SLOW or (name, method) in ONE_FOLD else n_folds]:
+            model = made(Trial(name, method, nu)).fit(X[fit], y[fit])
             errors.append(100 * float(np.mean(model.predict(X[left]) != y[left])))
-        keep(CHOICES, {"data": name, "per_class": per_class, "nu": nu, "error": float(np.mean(errors)),
-                       "seconds": time.process_time() - start, "rounds_done": model.n_iter_})
-        print(name, per_class, nu, f"{np.mean(errors):.2f} %", flush=True)
+        keep(CHOICES[method], {"data": name, "per_class": per_class, "nu": nu, "error": float(np.mean(errors)),
+                               "seconds": time.process_time() - start, "rounds_done": model.n_iter_})
+        print(name, method, per_class, nu, f"{np.mean(errors):.2f} %", flush=True)
 
 
-def chosen() -> dict[str, float]:
+def chosen(method: str = "multiboost") -> dict[str, float]:
     """By set the nu of least error, of equals the largest, where all are kept; of a quick run one for all."""
     if is_quick():
         return dict.fromkeys((*UCI, *SMALL, *SLOW), QUICK_NU)
     errors: dict[str, dict[float, float]] = {}
-    for row in kept(CHOICES):
+    for row in kept(CHOICES[method]):
         errors.setdefault(row["data"], {})[float(row["nu"])] = float(row["error"])
-    whole = {name: of for name, of in errors.items() if len(of) == len(CORRECTIVE_NUS)}
+    whole = {name: of for name, of in errors.items() if len(of) == len(GRIDS[method])}
     return {name: min(of, key=lambda nu: (of[nu], -nu)) for name, of in whole.items()}
 
 
@@ -213,9 +251,9 @@ def names_of(table: str, sets: list[str] | None) -> list[str]:
 
 
 def trials(
-    table: str, repeat: int, sets: list[str] | None, methods: list[str], nus: dict[str, float]
+    table: str, repeat: int, sets: list[str] | None, methods: list[str], nus: dict[str, dict[str, float]]
 ) -> Iterator[Trial]:
-    """The fits of a table's repeat, given MultiBoost's nu by set; of a quick run with few rounds."""
+    """The fits of a table's repeat, given MultiBoost's and GradBoost's nu by set; of a quick run with few rounds."""
     for trial in _trials(table, repeat, sets, methods, nus):
         if not is_quick():
             yield trial
@@ -224,8 +262,9 @@ def trials(
 
 
 def _trials(
-    table: str, repeat: int, sets: list[str] | None, methods: list[str], nus: dict[str, float]
+    table: str, repeat: int, sets: list[str] | None, methods: list[str], nus: dict[str, dict[str, float]]
 ) -> Iterator[Trial]:
+    methods = [m for m in methods if table == "V" or m not in COMPARED]
     stagewise = [m for m in methods if not m.startswith("multiboost")]
     for name in names_of(table, sets):
         for method in stagewise:
@@ -234,7 +273,8 @@ def _trials(
             elif table == "II":
                 yield from (Trial(name, method, eta=eta, repeat=repeat) for eta in ETAS)
         for method in methods:
-            nu = {"multiboost": nus.get(name), "multiboost_l2": 1e-3}.get(method, 1e-9)
+            given = {of: found.get(name) for of, found in nus.items()} | {"multiboost_l2": 1e-3}
+            nu = given.get(method, 0.0 if method in COMPARED else 1e-9)
             if nu is None:
                 continue
             if table == "III":
@@ -245,7 +285,8 @@ def _trials(
             elif table == "IV":
                 yield Trial(name, method, nu, repeat=repeat)
             elif table == "V":
-                yield Trial(name, method, nu, rounds=1000, per_class=ROWS.get(name, 0), repeat=repeat)
+                eta = 1.0 if method in COMPARED else 0.5
+                yield Trial(name, method, nu, eta, rounds=1000, per_class=ROWS.get(name, 0), repeat=repeat)
 
 
 # -- beside the paper --------------------------------------------------------------------------------------------------
@@ -270,7 +311,7 @@ def paper_values(table: str) -> dict[tuple[str, str, str], tuple[float, float]]:
 def summary() -> list[dict[str, Any]]:
     """Mean, deviation and repeats of each cell, beside the paper's mean, and how many joint standard errors apart."""
     done = {tuple(row[field] for field in Trial._fields): row for row in kept(TRIALS)}
-    nus, table_rows = chosen(), []
+    nus, table_rows = {method: chosen(method) for method in CHOICES}, []
     for table in PAPER:
         paper = paper_values(table)
         cells: dict[Trial, list[dict[str, str]]] = {}
@@ -317,25 +358,25 @@ def draw() -> None:
     sets = [name for name in UCI if any(row["data"] == name for row in lines)]
     if not sets:
         return
-    across = min(5, len(sets))
+    across, colours = min(5, len(sets)), list(dict.fromkeys(METHODS.values()))
     down = math.ceil(len(sets) / across)
     figure, axes = plt.subplots(down, across, figsize=(2.6 * across, 2.3 * down), layout="constrained", squeeze=False)
     for axis, name in itertools.zip_longest(axes.flat, sets):
         if name is None:
             axis.axis("off")
             continue
-        for number, method in enumerate(METHODS):
+        for method, called in METHODS.items():
             curves = [list(map(float, row["curve"].split(";"))) for row in lines
                       if (row["data"], row["method"]) == (name, method)]
-            if curves:
-                axis.semilogx(CHECKPOINTS, np.mean(curves, axis=0), color=f"C{number}", lw=1.4,
-                              label=label(method))
+            if curves:  # a variant has the colour of what it is a variant of
+                axis.semilogx(CHECKPOINTS, np.mean(curves, axis=0), color=f"C{colours.index(called)}", lw=1.3,
+                              ls=(0, (2, 1)) if method.endswith(tuple(VARIANTS)) else "-", label=label(method))
         axis.set_title(name, fontsize=10)
         axis.grid(alpha=0.3)
     for axis in axes[:, 0]:
         axis.set_ylabel("test error, %")
     handles = {name: line for axis in axes.flat for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(METHODS), frameon=False)
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=5, frameon=False)
     figure.suptitle("Test error against rounds (stumps)", fontsize=11)
     figure.savefig(results() / "stagewise_rounds.png", dpi=110)
     plt.close(figure)
@@ -345,21 +386,25 @@ def main() -> None:
     options = parser(__doc__, "10 rounds of every table on iris, wine and some letters, one nu for MultiBoost")
     options.add_argument("--tables", nargs="+", choices=tuple(PAPER), default=list(PAPER))
     options.add_argument("--sets", nargs="+")
-    options.add_argument("--methods", nargs="+", default=list(METHODS)[:3])
+    options.add_argument("--methods", nargs="+", choices=tuple(METHODS), default=list(METHODS)[:3])
     options.add_argument("--repeats", type=int, nargs="+", default=[0, 20], help="how many, or from and to")
-    options.add_argument("--choose", action="store_true", help="only cross-validate MultiBoost's nu of these sets")
+    options.add_argument("--choose", action="store_true",
+                         help="only cross-validate MultiBoost's nu of these sets, or GradBoost's if --methods has it")
     options.add_argument("--summary", action="store_true", help="only put what is there beside the paper")
     arguments = options.parse_args()
     first, last = [0, *arguments.repeats][-2:]
     if arguments.quick:
         arguments.sets, last = arguments.sets or QUICK_SETS, first + 1
+        arguments.methods = [*arguments.methods, *(method for method in COMPARED if method not in arguments.methods)]
     if arguments.choose:
-        known = chosen()
+        method = "gradboost" if "gradboost" in arguments.methods else "multiboost"
+        known = chosen(method)
         for name in dict.fromkeys(name for table in arguments.tables for name in names_of(table, arguments.sets)):
             if name not in known:
-                choose(name)
+                choose(name, method)
         return
-    nus, done = chosen(), {tuple(row[field] for field in Trial._fields) for row in kept(TRIALS)}
+    nus = {method: chosen(method) for method in CHOICES}
+    done = {tuple(row[field] for field in Trial._fields) for row in kept(TRIALS)}
     for repeat in range(first, first if arguments.summary else last):
         for table in arguments.tables:
             for trial in trials(table, repeat, arguments.sets, arguments.methods, nus):
@@ -367,7 +412,7 @@ def main() -> None:
                     done.add(trial.key())
                     row = run(trial)
                     keep(TRIALS, row)
-                    print(*trial, f"{row['error']:.2f} %, W {row['seconds_w']:.2f} s", flush=True)
+                    print(*trial, f"{row['error']:.2f} %, {row['seconds_fit']:.2f} s", flush=True)
     table = summary()
     if not table:
         sys.exit("There are no fits to put beside the paper yet.")

@@ -1,0 +1,205 @@
+"""The boosters that REBEL's Figure 4 and the similarities paper's Figure 8 compare with, by `minrisk.compare`.
+
+Both figures have the same bars. Stumps, five random splits into 50 % training, 25 % validation and 25 % test, the same
+as `rebel_uci`'s; at most 200 weak learners, their number chosen on the validation part (the first of the least error);
+raw features. CW-Boost is Shen and Hao's, `MultiBoostClassifier`, with its default nu. The papers do not state whether
+1-vs-all has 200 learners for each class, AOSO-LogitBoost's shrinkage (0.1 is its own paper's), nor which AdaBoost.MH it
+is: each reading has a line. MNIST has one split, for time. Finished fits are kept in ``build/baselines``: a run goes
+on where another stopped. ``baselines.csv`` puts means beside the papers', with mean ranks over the sets, which
+``baselines_ranks*.png`` draw.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import train_test_split
+from sklearn.multiclass import OneVsRestClassifier
+
+from benchmarks.common import ROOT, is_quick, kept, load, parser, results, save, settings, show
+from minrisk import (
+    AdaBoostECCClassifier,
+    AdaBoostMHClassifier,
+    AOSOLogitBoostClassifier,
+    MultiBoostClassifier,
+    REBELClassifier,
+    compare,
+)
+from minrisk.comparison import Comparison, nemenyi_test
+from minrisk.inspection import CriticalDifferenceDisplay
+
+ROUNDS, QUICK_ROUNDS = 200, 10
+SPLITS, FEWER_SPLITS = 5, {"mnist": 1}
+BARS = ("1-vs-all", "AdaBoost.MH", "AdaBoost.ECC", "CW-Boost", "AOSO-LogitBoost", "REBEL")  # StructBoost's: below
+PAPER = {  # mean and standard deviation of the error in percent, in the order of BARS
+    "glass": ((31.7, 3.8), (32.3, 5.0), (32.7, 4.9), (35.4, 6.0), (34.2, 5.5), (30.4, 5.4)),
+    "vowel": ((21.1, 2.0), (18.8, 2.1), (20.6, 1.5), (22.4, 2.0), (20.6, 1.6), (17.4, 2.0)),
+    "segment": ((7.7, 0.3), (3.7, 0.7), (2.9, 0.8), (2.5, 0.5), (5.6, 0.4), (4.6, 0.8)),
+    "satimage": ((15.1, 1.0), (12.7, 0.9), (12.8, 0.7), (11.1, 1.0), (15.4, 0.8), (10.7, 0.9)),
+    "pendigits": ((7.1, 0.6), (7.4, 0.5), (8.4, 0.7), (2.5, 0.2), (12.8, 0.3), (3.2, 0.4)),
+    "mnist": ((11.0, 0.4), (13.4, 0.4), (15.8, 0.3), (9.3, 0.2), (12.5, 0.4), (10.5, 0.5)),
+}
+VARIANT_OF = {"1-vs-all, in all": "1-vs-all", "AdaBoost.MH, real": "AdaBoost.MH", "CW-Boost, squares": "CW-Boost",
+              "AOSO-LogitBoost, whole steps": "AOSO-LogitBoost"}
+SHOWN = ("data", "method", "splits", "rounds_at_most", "error", "std", "paper_error", "paper_std", "verdict")
+
+
+class Halves:
+    """Splits in 50 % training and 25 % validation rows, in this order, and 25 % test rows."""
+
+    def __init__(self, n_splits: int) -> None:
+        self.n_splits = n_splits
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for seed in range(self.n_splits):
+            fit, rest = train_test_split(np.arange(len(y)), train_size=0.5, random_state=seed)
+            chosen, test = train_test_split(rest, train_size=0.5, random_state=seed)
+            yield np.concatenate([fit, chosen]), test
+
+
+def n_fitted(n: int) -> int:
+    """How many of n rows of `Halves` come before the validation part."""
+    return 2 * (n // 3) + (n % 3 > 0)
+
+
+class ChosenRounds(ClassifierMixin, BaseEstimator):
+    """A booster cut off after the first of the rounds of least error on the last rows, which it was not trained on."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> ChosenRounds:
+        n = n_fitted(len(y))
+        self.estimator_ = clone(self.estimator).fit(X[:n], y[:n])
+        self.classes_ = self.estimator_.classes_
+        errors = [float(np.mean(decided != y[n:])) for decided in stages(self.estimator_, X[n:])]
+        self.rounds_ = int(np.argmin(errors)) + 1
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return next(itertools.islice(stages(self.estimator_, X), self.rounds_ - 1, None))
+
+
+def stages(model: Any, X: np.ndarray) -> Iterator[np.ndarray]:
+    """Decisions after each round; of 1-vs-all after as many rounds of each class, the last where one has ended."""
+    if not isinstance(model, OneVsRestClassifier):
+        yield from model.staged_predict(X)
+        return
+    last = np.zeros((len(model.classes_), len(X)))
+    for scores in itertools.zip_longest(*(each.staged_decision_function(X) for each in model.estimators_)):
+        for k, of_class in enumerate(scores):
+            if of_class is not None:
+                last[k] = of_class
+        yield model.classes_[last.argmax(axis=0)]
+
+
+def n_rounds() -> int:
+    return QUICK_ROUNDS if is_quick() else ROUNDS
+
+
+def methods(n_classes: int) -> dict[str, Any]:
+    """Estimators by name. StructBoost has a line here, in BARS and in PAPER once it is there."""
+    one: dict[str, Any] = {"n_estimators": n_rounds()}
+    binary = AdaBoostMHClassifier(response="sign", **one)  # of two classes it is AdaBoost
+    part = clone(binary).set_params(n_estimators=max(1, n_rounds() // n_classes))
+    made = {
+        "1-vs-all": OneVsRestClassifier(binary),
+        "1-vs-all, in all": OneVsRestClassifier(part),
+        "AdaBoost.MH": AdaBoostMHClassifier(response="sign", **one),
+        "AdaBoost.MH, real": AdaBoostMHClassifier(**one),
+        "AdaBoost.ECC": AdaBoostECCClassifier(**one),
+        "CW-Boost": MultiBoostClassifier(keep_stages=True, **one),
+        "CW-Boost, squares": MultiBoostClassifier(penalty="l2", keep_stages=True, **one),
+        "AOSO-LogitBoost": AOSOLogitBoostClassifier(max_depth=1, **one),
+        "AOSO-LogitBoost, whole steps": AOSOLogitBoostClassifier(max_depth=1, learning_rate=1.0, **one),
+        "REBEL": REBELClassifier(weak_learner="stump", fit_intercept="each round", **one),
+    }
+    return {name: ChosenRounds(estimator) for name, estimator in made.items()}
+
+
+def trials(name: str, jobs: int) -> list[dict[str, Any]]:
+    """Every split of a set, by every method."""
+    data = load(name)
+    n_splits = 1 if is_quick() else FEWER_SPLITS.get(name, SPLITS)
+    folder = (results() if is_quick() else ROOT / "build") / "baselines"
+    found = compare({name: (data.X, data.y)}, methods=methods(data.n_classes), cv=Halves(n_splits), n_jobs=jobs,
+                    folder=folder)
+    return [{"data": name, "method": row["method"], "split": row["fold"], "error": 100 * row["error"],
+             "fit_seconds": row["fit_seconds"], **settings()} for row in found.records]
+
+
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means beside the papers', agreeing within two joint deviations; mean ranks over the sets."""
+    table: list[dict[str, Any]] = []
+    names = [name for name in PAPER if any(row["data"] == name for row in rows)]
+    called = list(dict.fromkeys(row["method"] for row in rows))
+    for name, method in itertools.product(names, called):
+        errors = np.array([float(row["error"]) for row in rows if (row["data"], row["method"]) == (name, method)])
+        mean, std = PAPER[name][BARS.index(VARIANT_OF.get(method, method))]
+        spread = float(errors.std(ddof=1)) if len(errors) > 1 else 0.0
+        apart = (float(errors.mean()) - mean) / float(np.hypot(spread, std))
+        table.append({
+            "data": name, "method": method, "splits": len(errors), "rounds_at_most": n_rounds(),
+            "error": float(errors.mean()), "std": spread, "paper_error": mean, "paper_std": std,
+            "verdict": "agrees" if abs(apart) <= 2 else "better" if apart < 0 else "worse",
+        })  # fmt: skip
+    ours = of_bars(rows).mean_ranks("error") if len(names) > 1 else {}
+    printed = rankdata([[cell[0] for cell in PAPER[name]] for name in names], axis=1).mean(axis=0)
+    for method, rank in ours.items():
+        line = {"data": "mean rank", "method": method, "splits": len(names), "error": rank,
+                "paper_error": float(printed[BARS.index(method)])}
+        table.append({key: line.get(key, "") for key in table[0]})
+    return table
+
+
+def of_bars(rows: list[dict[str, Any]]) -> Comparison:
+    """The papers' bars as `compare` has them, over all sets that there are."""
+    records = [{"data_set": row["data"], "method": row["method"], "fold": int(row["split"]),
+                "error": float(row["error"]) / 100} for row in rows if row["method"] in BARS]
+    sizes = {name: len({row["fold"] for row in records if row["data_set"] == name})
+             for name in PAPER if any(row["data_set"] == name for row in records)}
+    return Comparison(records, BARS, sizes)
+
+
+def draw(rows: list[dict[str, Any]]) -> None:
+    """Mean ranks with Nemenyi's critical difference, ours and the papers' on the same sets."""
+    import matplotlib.pyplot as plt
+
+    found = of_bars(rows)
+    shown = found.plot("error")
+    shown.figure_.savefig(results() / "baselines_ranks.png", dpi=110, bbox_inches="tight")
+    test = nemenyi_test([[cell[0] for cell in PAPER[name]] for name in found.data_sets])
+    title = f"Mean rank by error, {len(found.data_sets)} data sets, printed"
+    printed = CriticalDifferenceDisplay(test.mean_ranks, test.critical_difference, BARS, title=title).plot()
+    printed.figure_.savefig(results() / "baselines_ranks_printed.png", dpi=110, bbox_inches="tight")
+    plt.close("all")
+
+
+def main() -> None:
+    options = parser(__doc__, "10 stumps on one split of some rows of two sets")
+    options.add_argument("--sets", nargs="*", choices=tuple(PAPER), default=list(PAPER))
+    arguments = options.parse_args()
+    rows: list[dict[str, Any]] = kept("baselines_trials")
+    for name in arguments.sets[: 2 if arguments.quick else None]:
+        rows = [row for row in rows if row["data"] != name] + trials(name, arguments.jobs)
+        save("baselines_trials", rows)
+        show(summary([row for row in rows if row["data"] == name]), SHOWN)
+    table = summary(rows)
+    save("baselines", table)
+    show(table, SHOWN)
+    if len({row["data"] for row in rows}) > 1:
+        draw(rows)
+
+
+if __name__ == "__main__":
+    from benchmarks.replicate import baselines  # worker processes and kept fits find the classes by its module's name
+
+    baselines.main()
