@@ -15,7 +15,8 @@ no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu =
 draws the same rows for all methods.
 
 Table V's other columns: SAMME is scikit-learn's AdaBoostClassifier; AdaBoost.MH has one rate and a sign for each class
-(``mh``), as Table VI has its evaluation, or free numbers (``mh_real``); AdaBoost.ECC draws random halves; GradBoost's
+(``mh``), as Table VI has its evaluation, or free numbers (``mh_real``), and so has
+AdaBoost.MO for each bit of its code (``mo``, ``mo_real``); AdaBoost.ECC draws random halves; GradBoost's
 nu is chosen as MultiBoost's is, from `MIXED_NUS` with three folds, kept in ``stagewise_gradboost_nu.csv``.
 """
 
@@ -42,6 +43,7 @@ from benchmarks.common import DATA, is_quick, keep, kept, load, parser, results,
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AdaBoostMOClassifier,
     GradBoostClassifier,
     MultiBoostClassifier,
     StagewiseMCBoostClassifier,
@@ -67,7 +69,7 @@ PAPER_NAMES = {"pendigits": "pen"}
 METHODS = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost",
            "multiboost_l2": "MultiBoost"}  # with |W|^2 / 2 in place of |W|_1; nu is the default
 COMPARED = {"samme": "SAMME", "ecc": "AdaBoost.ECC", "mh": "AdaBoost.MH", "mh_real": "AdaBoost.MH",
-            "gradboost": "GradBoost"}  # Table V's other columns; AdaBoost.MO has a line here once it is there
+            "gradboost": "GradBoost", "mo": "AdaBoost.MO", "mo_real": "AdaBoost.MO"}  # Table V's other columns
 METHODS |= COMPARED
 VARIANTS = {"_l2": ", l2", "_real": ", real"}
 
@@ -136,6 +138,9 @@ def made(trial: Trial) -> Any:
         return AdaBoostECCClassifier(n_estimators=n, random_state=seed)
     if trial.method in ("mh", "mh_real"):
         return AdaBoostMHClassifier(response="sign" if trial.method == "mh" else "real", n_estimators=n)
+    if trial.method in ("mo", "mo_real"):
+        response = "sign" if trial.method == "mo" else "real"
+        return AdaBoostMOClassifier(response=response, n_estimators=n, random_state=seed)
     if trial.method == "gradboost":
         return GradBoostClassifier(nu=trial.nu, n_estimators=n)
     if trial.method.startswith("multiboost"):
