@@ -342,4 +342,5 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

@@ -16,6 +16,7 @@ from minrisk.data.categories import Categories
 from minrisk.data.frames import Frame
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
+from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import (
     Choice,
     Features,
@@ -147,9 +148,8 @@ class Inputs:
             if fits and not self._categories.columns and not np.isinf(X).any():
                 return X
         check_is_fitted(self, "model_")
-        return self._categories.numbers(
-            np.asarray(self._check_columns(self._arranged(X), self._categories, reset=False))
-        )
+        checked = self._check_columns(self._arranged(X), self._categories, reset=False)
+        return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
 
 
 def check_the_same(name: str, before: Any, now: Any) -> None:

@@ -12,6 +12,7 @@ from minrisk._kernels.projection import project_rows
 from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.data.sparse_rows import SparseRows
 
 BLOCK_VALUES = 1 << 17  # values of X that are converted at a time: their float64 copy stays within the cache
 
@@ -56,6 +57,10 @@ class Projection:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "_read"}
+
+    def beside(self, X: np.ndarray | SparseRows) -> Any:
+        """`extend`; of sparse rows these, with the columns stored beside them."""
+        return X.with_columns(self.columns(X)) if isinstance(X, SparseRows) else self.extend(X)
 
     def extend(self, X: np.ndarray) -> FloatArray:
         """X and the columns beside it, (n, d + m) float64."""
