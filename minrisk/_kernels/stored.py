@@ -35,6 +35,44 @@ class Stored(NamedTuple):
     bins: np.ndarray  # uint8
 
 
+class Packed(NamedTuple):
+    """The entries of a round's F features, row after row; a row's features ascend."""
+
+    offsets: np.ndarray  # (n + 1,) int64: where the entries of each row begin
+    feature: np.ndarray  # int32: a number among the F
+    slot: np.ndarray  # int32: of the feature's bin in `sums`
+    first: np.ndarray  # (F + 1,) int64: slots of each feature begin here
+    sums: np.ndarray  # (S, C) int64, zero
+    stamp: np.ndarray  # (F,) int64: the node in which the feature was seen last
+
+
+@kernel
+def count_entries(stored, features, member, offsets):
+    """offsets[i + 1] = entries in these features of rows up to i, of rows whose member is 0."""
+    offsets[:] = 0
+    for f in range(features.shape[0]):
+        for p in range(stored.offsets[features[f]], stored.offsets[features[f] + 1]):
+            if member[stored.rows[p]] == 0:
+                offsets[stored.rows[p] + 1] += 1
+    for i in range(1, offsets.shape[0]):
+        offsets[i] += offsets[i - 1]
+
+
+@kernel
+def pack_entries(stored, features, member, offsets, first, feature, slot):
+    """Fill `feature` and `slot`; `offsets` of each row end where the row before ended."""
+    for f in range(features.shape[0]):
+        for p in range(stored.offsets[features[f]], stored.offsets[features[f] + 1]):
+            i = stored.rows[p]
+            if member[i] == 0:
+                q = offsets[i]
+                feature[q], slot[q] = f, first[f] + stored.bins[p]
+                offsets[i] = q + 1
+    for i in range(offsets.shape[0] - 1, 0, -1):
+        offsets[i] = offsets[i - 1]
+    offsets[0] = 0
+
+
 @kernel
 def bin_entries(values, offsets, thresholds, first, out, default):
     """out[p] = number of thresholds of its feature below values[p], default[j] = number of those below 0.
@@ -160,6 +198,53 @@ def evaluate_entries(
 
 
 @kernel
+def evaluate_packed(
+    stored, packed, features, columns, order, start, end, total, factor, ridge, gain, min_leaf, tick, left, right, words
+):
+    """Best split of a node over all of a round's features: merit, feature, bin. `packed.sums` stay zero."""
+    n_columns, sums, stamp, first = columns.shape[1], packed.sums, packed.stamp, packed.first
+    for i in range(start, end):
+        row = order[i]
+        if n_columns == 3:
+            a, b, c = columns[row, 0], columns[row, 1], columns[row, 2]
+            for p in range(packed.offsets[row], packed.offsets[row + 1]):
+                s = packed.slot[p]
+                stamp[packed.feature[p]] = tick
+                sums[s, 0] += a
+                sums[s, 1] += b
+                sums[s, 2] += c
+        else:
+            for p in range(packed.offsets[row], packed.offsets[row + 1]):
+                s = packed.slot[p]
+                stamp[packed.feature[p]] = tick
+                for k in range(n_columns):
+                    sums[s, k] += columns[row, k]
+    best, where, which = merit(total, factor, ridge, gain), -1, -1
+    for f in range(features.shape[0]):
+        if stamp[f] != tick:  # all rows are in one bin
+            continue
+        base, stop = first[f], first[f + 1]
+        most = base + stored.default[features[f]]
+        for k in range(n_columns):
+            rest = total[k]
+            for s in range(base, stop):
+                rest -= sums[s, k]
+            sums[most, k] = rest
+        for w in range(4):
+            words[w] = np.uint64(0)
+        for s in range(stop - base):
+            words[s >> 6] |= np.uint64(1) << np.uint64(s & 63)
+        value, threshold = best_threshold(
+            sums[base:stop], words, total, factor, ridge, gain, min_leaf, best, True, left, right
+        )
+        for k in range(n_columns):  # without rows in it, it was passed over
+            sums[most, k] = 0
+        if threshold >= 0:
+            best, where, which = value, threshold, features[f]
+    return best, which, where
+
+
+@kernel
 def divide_entries(stored, j, b, order, start, end, spare, side):
     """Rows of a node with bins of feature j up to b first, in their old order; returns where the others begin.
 
@@ -187,12 +272,12 @@ def divide_entries(stored, j, b, order, start, end, spare, side):
 
 @stored_kernel
 def grow_stored(
-    tree, stored, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, min_split, max_depth, member, order,
+    tree, stored, packed, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, min_split, max_depth, member, order,
     spare, side,
 ):  # fmt: skip
     """`minrisk._kernels.grow.grow` on stored entries, to the end; the same choices from the same sums.
 
-    `member` (n,) is 0 for the rows of `order` and -1 for others. A row may stand for several, by its columns.
+    Where a node looks at all features they are `packed`. `member` (n,) is 0 for the rows of `order` and -1 for others. A row may stand for several, by its columns.
     """
     start, end, depth, total, drop, node, sizes = (
         tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
@@ -217,11 +302,17 @@ def grow_stored(
     while True:
         for leaf in (split, sizes[0] - 1):
             if status[leaf] == PENDING:
-                draw_features(features, n_drawn, seed, node[leaf], drawn)
-                value, j, b = evaluate_entries(
-                    stored, drawn[:n_drawn], columns, total[leaf], factor, ridge, gain, min_leaf, member, leaf,
-                    histogram, left, right, words,
-                )  # fmt: skip
+                if n_drawn == features.shape[0]:
+                    value, j, b = evaluate_packed(
+                        stored, packed, features, columns, order, start[leaf], end[leaf], total[leaf], factor, ridge,
+                        gain, min_leaf, node[leaf], left, right, words,
+                    )  # fmt: skip
+                else:
+                    draw_features(features, n_drawn, seed, node[leaf], drawn)
+                    value, j, b = evaluate_entries(
+                        stored, drawn[:n_drawn], columns, total[leaf], factor, ridge, gain, min_leaf, member, leaf,
+                        histogram, left, right, words,
+                    )  # fmt: skip
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
         split = -1
