@@ -141,7 +141,7 @@ class Inputs:
         frame = Frame.of(X)
         return X if frame is None or self._column_names is None else frame.arranged(self._column_names)
 
-    def _check_X(self, X: Any) -> np.ndarray:
+    def _check_X(self, X: Any) -> Any:
         if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32):
             known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
             fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known

@@ -26,7 +26,7 @@ from minrisk._kernels.grow import (
 stored_kernel = kernel(uses=(grow_kernels, node_kernels))
 
 
-class Stored(NamedTuple):
+class Entries(NamedTuple):
     """The entries of d features."""
 
     default: np.ndarray  # (d,) uint8
@@ -35,7 +35,7 @@ class Stored(NamedTuple):
     bins: np.ndarray  # uint8
 
 
-class Packed(NamedTuple):
+class RowEntries(NamedTuple):
     """The entries of a round's F features, row after row; a row's features ascend."""
 
     offsets: np.ndarray  # (n + 1,) int64: where the entries of each row begin
@@ -272,12 +272,13 @@ def divide_entries(stored, j, b, order, start, end, spare, side):
 
 @stored_kernel
 def grow_stored(
-    tree, stored, packed, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, min_split, max_depth, member, order,
-    spare, side,
+    tree, stored, packed, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, min_split, max_depth, member,
+    order, spare, side,
 ):  # fmt: skip
     """`minrisk._kernels.grow.grow` on stored entries, to the end; the same choices from the same sums.
 
-    Where a node looks at all features they are `packed`. `member` (n,) is 0 for the rows of `order` and -1 for others. A row may stand for several, by its columns.
+    Where a node looks at all features they are `packed`. `member` (n,) is 0 for the rows of `order` and -1 for others.
+    A row may stand for several, by its columns.
     """
     start, end, depth, total, drop, node, sizes = (
         tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes

@@ -22,7 +22,7 @@ from minrisk.data.stored import SparseBins, binned, runs_of
 QUANTILE_ROWS = 200_000  # rows that quantiles are computed from, as many as scikit-learn's histogram boosting takes
 COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this size
 HALF_RANGE = np.finfo(np.float64).max / 2  # half a range beyond which its width is no float64
-EXACT_SUM = 2.0**53  # sums of whole numbers up to here are exact in any order
+EXACT_WEIGHT = 2.0**53  # sums of whole numbers up to here are exact in any order
 UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
 
 
@@ -185,7 +185,7 @@ def _stored_thresholds(
     Weights are added up in another order: those that are not whole, whose sums are rounded, take a feature with more
     values than bins along all rows.
     """
-    whole = weight is None or bool(np.all(weight == np.rint(weight)) and weight.sum() < EXACT_SUM)
+    whole = weight is None or bool(np.all(weight == np.rint(weight)) and weight.sum() < EXACT_WEIGHT)
     runs, missing = runs_of(X, weight if whole else None)
     first = np.searchsorted(runs.feature, np.arange(X.shape[1] + 1))
     inner = runs.feature[1:] == runs.feature[:-1] if len(runs.feature) else np.zeros(0, dtype=np.bool_)

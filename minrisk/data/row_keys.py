@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from minrisk._typing import Keys
 
-
 MIXER = np.uint64(0xBF58476D1CE4E5B9)  # splitmix64's first factor
 
 

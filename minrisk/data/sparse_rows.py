@@ -10,7 +10,7 @@ from minrisk._cached import cached_property
 from minrisk._typing import IntArray, Keys
 from minrisk.data.row_keys import mixed
 
-BLOCK_VALUES = 1 << 22  # of rows that become a dense block: 32 MB at most
+DENSE_VALUES = 1 << 22  # of rows that become a dense block: 32 MB at most
 NOT_DENSE = "{rows} rows of {columns} sparse features at once are more than the {most} numbers that a block may have."
 
 
@@ -31,7 +31,8 @@ class SparseRows:
     @property
     def dtype(self) -> np.dtype:
         """Of the values."""
-        return np.dtype(self.matrix.dtype)
+        kind: np.dtype = self.matrix.dtype
+        return kind
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -45,15 +46,31 @@ class SparseRows:
         return SparseRows(self.matrix[part])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if self.shape[0] * self.shape[1] > BLOCK_VALUES:
-            raise MemoryError(NOT_DENSE.format(rows=self.shape[0], columns=self.shape[1], most=BLOCK_VALUES))
+        if self.shape[0] * self.shape[1] > DENSE_VALUES:
+            raise MemoryError(NOT_DENSE.format(rows=self.shape[0], columns=self.shape[1], most=DENSE_VALUES))
         dense = self.matrix.toarray()
         return np.asarray(dense if dtype is None else dense.astype(dtype))
+
+    def dense(self, who: str) -> np.ndarray:
+        """All of them as an array, where they are few.
+
+        Raises
+        ------
+        ValueError
+            If they are more than a block; it names `who` looks at all values of a row.
+        """
+        if self.shape[0] * self.shape[1] > DENSE_VALUES:
+            raise ValueError(
+                f"{who} look at all values of a row, zeros as well: {self.shape[0]} x {self.shape[1]} sparse ones are "
+                f"too many, more than {DENSE_VALUES}. Use learners that are trees, or fewer features, for example by "
+                "sklearn.decomposition.TruncatedSVD."
+            )
+        return np.asarray(self)
 
     @property
     def height(self) -> int:
         """Rows of a dense block."""
-        return max(1, BLOCK_VALUES // (16 * max(1, self.shape[1])))
+        return max(1, DENSE_VALUES // (16 * max(1, self.shape[1])))
 
     @cached_property
     def by_column(self) -> Any:
@@ -83,6 +100,10 @@ class SparseRows:
         from scipy.sparse import csr_matrix, hstack
 
         return SparseRows(hstack([self.matrix.astype(np.float64), csr_matrix(columns.astype(np.float64))], "csr"))
+
+    def copy(self) -> SparseRows:
+        """In memory of their own."""
+        return SparseRows(self.matrix.copy())
 
     def only(self, features: IntArray) -> SparseRows:
         """Some features."""

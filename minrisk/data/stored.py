@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import BIN
-from minrisk._kernels.stored import Stored, bin_entries, fill_columns
+from minrisk._kernels.stored import Entries, bin_entries, fill_columns
 from minrisk._memory import read_only
 from minrisk._typing import Binned, FloatArray, IntArray, Keys
 from minrisk.data.row_keys import mixed
@@ -33,7 +33,7 @@ class SparseBins:
     dtype = np.dtype(BIN)
 
     def __init__(self, n_rows: int, default: np.ndarray, offsets: IntArray, rows: np.ndarray, bins: np.ndarray) -> None:
-        self.stored = Stored(*map(read_only, (default, offsets, rows, bins)))
+        self.stored = Entries(*map(read_only, (default, offsets, rows, bins)))
         self.shape = len(default), n_rows
 
     @property
@@ -47,6 +47,16 @@ class SparseBins:
     def __iter__(self) -> Iterator[np.ndarray]:
         for j in range(len(self)):
             yield self.some(np.array([j]))[0]
+
+    def __getitem__(self, part: tuple[slice, slice]) -> SparseBins:
+        """All features of consecutive rows."""
+        features, rows = part
+        assert features == slice(None)
+        return self.take(len(self), np.arange(self.shape[1])[rows])
+
+    def copy(self) -> SparseBins:
+        """In memory of its own."""
+        return SparseBins(self.shape[1], *(part.copy() for part in self.stored))
 
     @property
     def feature(self) -> IntArray:

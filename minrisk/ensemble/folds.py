@@ -19,8 +19,8 @@ NO_PAIRS = "cv must give pairs (train, test) of row numbers: {}."
 
 
 def folds_of(
-    cv: Any, X: np.ndarray | SparseRows, y: Labels, rows: IntArray, binned: Binned | SparseBins, codes: Codes, seed: int,
-    more: Sequence[np.ndarray] = (),
+    cv: Any, X: np.ndarray | SparseRows, y: Labels, rows: IntArray, binned: Binned | SparseBins, codes: Codes,
+    seed: int, more: Sequence[np.ndarray] = (),
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
@@ -84,7 +84,8 @@ def stated_folds(cv: Any, X: np.ndarray | SparseRows, y: Labels) -> IntArray:
 
 
 def fold_numbers(
-    X_binned: Binned | SparseBins, codes: Codes, n_folds: int, seed: int, apart: Callable[[IntArray], Keys] | None = None
+    X_binned: Binned | SparseBins, codes: Codes, n_folds: int, seed: int,
+    apart: Callable[[IntArray], Keys] | None = None,
 ) -> IntArray:
     """Fold of each row (n,): drawn at random, classes spread evenly, at least two rows in each.
 

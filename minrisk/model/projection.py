@@ -71,7 +71,9 @@ class Projection:
         wide[:, X.shape[1] :] = out
         return wide
 
-    def columns(self, X: np.ndarray, workers: Workers | None = None, part: slice = slice(None)) -> np.ndarray:
+    def columns(
+        self, X: np.ndarray | SparseRows, workers: Workers | None = None, part: slice = slice(None)
+    ) -> np.ndarray:
         """The columns alone, or some of them, (n, m) float32."""
         center, weights = read_only(self.center), read_only(np.ascontiguousarray(self.weights[:, part]))
         out = empty((len(X), weights.shape[1]), np.float32)

@@ -52,19 +52,19 @@ class Columns:
     def add(self, n_features: int, parts: Iterable[Columns]) -> None:
         """Put so many features of the same rows behind these; the parts may be made as they are asked for."""
         first, n_rows = self.binned.shape
-        n_bins, sparse, made = [self.n_bins], isinstance(self.binned, SparseBins), list[Binned]()
-        if not sparse:
+        n_bins, behind = [self.n_bins], list[Any]()
+        if not isinstance(self.binned, SparseBins):
             self.binned.resize((first + n_features, n_rows), refcheck=False)  # a copy would be the peak of memory
         for part in parts:
             n_bins.append(part.n_bins)
             self.thresholds += part.thresholds
-            if sparse:
-                made.append(part.binned)
-                continue
-            self.binned[first : first + len(part.binned)] = part.binned
-            first += len(part.binned)
+            if isinstance(self.binned, SparseBins):
+                behind.append(part.binned)
+            else:
+                self.binned[first : first + len(part.binned)] = np.asarray(part.binned)
+                first += len(part.binned)
         if isinstance(self.binned, SparseBins):
-            self.binned = self.binned.beside(made)
+            self.binned = self.binned.beside(behind)
         self.n_bins, self._index = np.concatenate(n_bins), None
 
     def some(self, n_features: int, rows: IntArray) -> Columns:

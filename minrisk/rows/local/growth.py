@@ -25,7 +25,7 @@ from minrisk._kernels.histogram import NUMBERED_ROWS
 from minrisk._kernels.node import gather, node_histograms
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
-from minrisk._kernels.stored import Packed, count_entries, grow_stored, pack_entries, stored_node_histograms
+from minrisk._kernels.stored import RowEntries, count_entries, grow_stored, pack_entries, stored_node_histograms
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
@@ -225,13 +225,14 @@ class Growth:
         assert rows.sparse is not None
         if len(self._side) < rows.n_samples:
             self._side = np.zeros(rows.n_samples, dtype=np.uint8)
+        entries = self._row_entries(rule, features)
         grow_stored(
-            tree, rows.sparse.stored, self._packed_entries(rule, features), self._columns, features, rule.n_drawn, seed, factor, target.ridge, target.gain,
-            rule.min_leaf, rule.splits_from, rule.max_depth, rows.leaf, order, self._spare, self._side,
+            tree, rows.sparse.stored, entries, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
+            target.gain, rule.min_leaf, rule.splits_from, rule.max_depth, rows.leaf, order, self._spare, self._side,
         )  # fmt: skip
         return self._as_grown(tree)
 
-    def _packed_entries(self, rule: GrowthRule, features: IntArray) -> Packed:
+    def _row_entries(self, rule: GrowthRule, features: IntArray) -> RowEntries:
         """The round's features row after row, where nodes look at all of them."""
         rows, stored, width = self.rows, self.rows.sparse.stored, self._columns.shape[1]  # type: ignore[union-attr]
         offsets, everything = np.zeros(rows.n_samples + 1, dtype=np.int64), rule.n_drawn == len(features)
@@ -242,7 +243,7 @@ class Growth:
         if everything:
             pack_entries(stored, features, rows.leaf, offsets, first, feature, slot)
         sums, stamp = np.zeros((first[-1], width), dtype=FIXED), np.full(len(first) - 1, -1)
-        return Packed(offsets, feature, slot, first, sums, stamp)
+        return RowEntries(offsets, feature, slot, first, sums, stamp)
 
     def _as_grown(self, tree: GrowthState) -> GrownTree:
         """A copy of what is in use of it; `start` and `end` are its leaves."""
