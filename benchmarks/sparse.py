@@ -4,8 +4,8 @@ Sets are news20 (word counts) and sector (TF-IDF), with their official splits. E
 thread. Seconds are processor seconds of `fit` and of `predict`, after a fit of few rows that loads what is loaded once.
 Memory is the most that the process held, the data and both libraries' code among it.
 
-Targets: at most a fifth of LightGBM's time to fit, at no higher error, within 2 GB. Where the data are not there, and in
-a quick run, a made set stands in their place.
+Targets: at most a fifth of LightGBM's time to fit, at no higher error, within 2 GB. Where the data are not there, and
+in a quick run, a made set stands in their place.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def made(n: int = 600, d: int = 3000, K: int = 4) -> tuple[Any, np.ndarray, np.n
     """Rows of a few words, which are more frequent in some classes; the last third is for tests."""
     rng = np.random.default_rng(0)
     y = np.arange(n) % K
-    words = np.where(rng.random((n, 20)) < 0.3, y[:, None] * 30 + rng.integers(0, 30, (n, 20)), rng.integers(0, d, (n, 20)))
+    own, any_word = y[:, None] * 30 + rng.integers(0, 30, (n, 20)), rng.integers(0, d, (n, 20))
+    words = np.where(rng.random((n, 20)) < 0.3, own, any_word)
     X = sp.csr_matrix((np.ones(words.size), (np.repeat(np.arange(n), 20), words.ravel())), shape=(n, d))
     return X, y, np.arange(n) < 2 * n // 3
 

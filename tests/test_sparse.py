@@ -245,6 +245,14 @@ def test_work_and_memory_follow_stored_values(new):
     assert peak < 150e6
 
 
+def test_costs_that_differ_by_row_on_many_features():
+    X, y = huge(n=1500)
+    cost = (1.0 - np.eye(3))[y] * (1.0 + X[:, :3].toarray().sum(axis=1))[:, None]
+    model = MinRiskClassifier(n_estimators=5, random_state=0).fit(X, y, cost=cost)
+    assert np.mean(model.predict(X) == y) > 0.6
+    assert len(model.predict(X, cost=1.0 - np.eye(3))) == 1500
+
+
 def test_blocks_are_small_and_the_whole_is_refused():
     X, y = huge(n=100)
     rows = SparseRows(X)

@@ -157,13 +157,12 @@ class AdditiveModel:
         """Some learners, for the features that they split, and the numbers of these; None where they look at all."""
         bounds, packed, used = self.packed.vector_offsets, self.packed[first:last], None
         if isinstance(packed, PackedTrees):
-            used, number = np.unique(np.append(packed.feature, 0), return_inverse=True)  # one at least
-            packed = replace(packed, feature=number[:-1].astype(packed.feature.dtype))
+            packed, used = packed.compact()
         model = replace(
             self, packed=packed, vectors=self.vectors[bounds[first] : bounds[last]], trees_per_round=1,
             n_features=self.n_features if used is None else len(used), projection=None, smooth=None, corrected=None,
         )  # fmt: skip
-        return model, None if used is None else used.astype(np.int64)
+        return model, used
 
     def _add_to_sparse(
         self, X: SparseRows, scores: FloatArray, first: int, last: int, workers: Workers | None
