@@ -60,7 +60,7 @@ class MinRiskClassifier(BoostedClassifier):
     max_leaf_nodes : int, optional
         Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8, with more
         features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers; at
-        most 32 with more than 2000 features and 1000 rows.
+        most 20 with more than 2000 features and 1000 rows.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1
