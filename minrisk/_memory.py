@@ -40,10 +40,10 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def points(X: np.ndarray) -> np.ndarray:
+def points(X: npt.ArrayLike) -> np.ndarray:
     """Rows of numbers as kernels take them, of one type whatever X is: float64, C-contiguous, aligned, `read_only`."""
-    X = np.asarray(X, dtype=np.float64, order="C")
-    return read_only(X if X.flags.aligned else X.copy())
+    rows: np.ndarray = np.asarray(X, dtype=np.float64, order="C")
+    return read_only(rows if rows.flags.aligned else rows.copy())
 
 
 def give_back() -> None:

@@ -45,7 +45,7 @@ def warmup() -> Path | None:
 
 def compile_all(backwards: bool = False) -> None:
     """All tiny fits, in this process."""
-    parts = (_vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines)
+    parts = (_vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines, _sparse)
     for part in reversed(parts) if backwards else parts:
         part()
 
@@ -176,6 +176,28 @@ def _baselines() -> None:
     AdaBoostSIPClassifier(n_estimators=2, max_depth=2).fit(X, y)
     model = StructBoostClassifier(n_estimators=2, solver_iterations=2).fit(X, y)
     model.set_params(weak_learner="tree").fit(X, y, cost=_each(y))
+
+
+def _sparse() -> None:
+    """Features of which only stored values are looked at."""
+    from scipy.sparse import csr_matrix
+
+    from minrisk.algorithms.mcboost import MCBoostClassifier
+    from minrisk.algorithms.min_risk import MinRiskClassifier
+    from minrisk.algorithms.rebel import REBELClassifier
+    from minrisk.algorithms.stagewise import MultiBoostClassifier
+
+    rng = np.random.default_rng(0)
+    for n in (60, EXACT_ROWS + 1):
+        X, y = csr_matrix(rng.integers(0, 3, (n, 5)) * (rng.random((n, 5)) < 0.3)), np.arange(n) % 3
+        for depth, loss in ((1, "logistic"), (2, "exponential")):
+            REBELClassifier(n_estimators=2, max_depth=depth, loss=loss).fit(X, y).predict(X)
+        MinRiskClassifier(n_estimators=2, cv=2).fit(X, y).predict(X)
+    few, y = X[:60], y[:60]
+    for share in (0.5, 1.0):
+        MinRiskClassifier(n_estimators=2, cv=1, max_features=share, search_rows=10).fit(few, y)
+    MCBoostClassifier(n_estimators=1).fit(few, y).predict(few)
+    MultiBoostClassifier(n_estimators=2, weak_learner="stump").fit(few, y)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

@@ -61,8 +61,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Numbers, or a DataFrame of pandas or polars or an Arrow table, whose other columns are of a type for
-            categories; NaN is missing, with the low values. Named columns are found by name afterwards, in any order.
+            Numbers, in an array or a sparse matrix of SciPy, or a DataFrame of pandas or polars or an Arrow table,
+            whose other columns are of a type for categories; NaN is missing, with the low values. Named columns are
+            found by name afterwards, in any order.
         y : array-like of shape (n,)
             Class labels: numbers, strings, or dates of dtype datetime64; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -342,4 +343,5 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

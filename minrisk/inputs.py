@@ -16,6 +16,7 @@ from minrisk.data.categories import Categories
 from minrisk.data.frames import Frame
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
+from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import (
     Choice,
     Features,
@@ -140,16 +141,15 @@ class Inputs:
         frame = Frame.of(X)
         return X if frame is None or self._column_names is None else frame.arranged(self._column_names)
 
-    def _check_X(self, X: Any) -> np.ndarray:
+    def _check_X(self, X: Any) -> Any:
         if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32):
             known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
             fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
             if fits and not self._categories.columns and not np.isinf(X).any():
                 return X
         check_is_fitted(self, "model_")
-        return self._categories.numbers(
-            np.asarray(self._check_columns(self._arranged(X), self._categories, reset=False))
-        )
+        checked = self._check_columns(self._arranged(X), self._categories, reset=False)
+        return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
 
 
 def check_the_same(name: str, before: Any, now: Any) -> None:

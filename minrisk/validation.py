@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
@@ -15,6 +16,7 @@ from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
 from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
+from minrisk.data.sparse_rows import SparseRows
 
 LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
@@ -262,6 +264,8 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     TypeError
         As scikit-learn's: of sparse matrices, for example.
     """
+    if issparse(X):
+        return _check_sparse(estimator, X, *y, reset=reset)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":  # to NumPy numbers, which depend on the array's unit
         what, instead = ("durations", MEASURED) if X.dtype.kind == "m" else ("dates", COUNTED)
         raise ValueError(f"X must hold numbers, got {what} in an array of {X.dtype}: {instead}.")
@@ -280,6 +284,26 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
             raise
     refuse_infinity(numbers)
     return validate_data(estimator, numbers, *y, ensure_all_finite="allow-nan", reset=reset)
+
+
+def _check_sparse(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
+    """scikit-learn's check of a sparse X, and of y if given: rows of its stored values, of which NaN are missing."""
+    settings = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False, "accept_large_sparse": True}
+    checked = validate_data(estimator, X, *y, reset=reset, **settings)
+    matrix = checked[0] if y else checked
+    if matrix.dtype.kind not in "biuf" or matrix.dtype.itemsize > 8 or matrix.dtype == np.float16:
+        matrix = matrix.astype(np.float64)
+    if matrix.dtype.kind == "f" and (wrong := np.flatnonzero(np.isinf(matrix.data))).size:
+        row = np.searchsorted(matrix.indptr, wrong[0], side="right") - 1
+        raise ValueError(
+            f"X must hold finite numbers, got {matrix.data[wrong[0]]} in column {matrix.indices[wrong[0]]}, row {row}: "
+            "infinity says nothing about its size; correct it, or make it NaN, which is missing."
+        )
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    rows = SparseRows(matrix)
+    return (rows, checked[1]) if y else rows
 
 
 def _of_64_bits(values: np.ndarray, X: Any) -> np.ndarray:

@@ -201,6 +201,14 @@ class PiecedHeldOut(Pieced):
         return self._like(self._of_each("forgotten"), PiecedHeldOut)
 
 
+class PiecedColumns(Columns):
+    """Bins that lie in pieces."""
+
+    def __init__(self, parts: list[Columns]) -> None:
+        self.parts = parts
+        super().__init__(None, parts[0].n_bins, parts[0].thresholds)
+
+
 class PiecedFoldedRows(Pieced):
     """Follows the protocol of rows in folds.
 
@@ -227,10 +235,10 @@ class PiecedFoldedRows(Pieced):
         return self._like(self._of_each("blind", n_classes), PiecedFoldedRows, cuts=self.cuts, made=self.made)
 
     def _parts_of(self, columns: Columns) -> list[Columns]:
-        return [
-            Columns(columns.binned[:, a:b].copy(), columns.n_bins.copy(), columns.thresholds)
-            for a, b in itertools.pairwise(self.cuts)
-        ]
+        if isinstance(columns, PiecedColumns):
+            return columns.parts
+        parts = [columns.some(len(columns.n_bins), np.arange(a, b)) for a, b in itertools.pairwise(self.cuts)]
+        return [Columns(part.binned, part.n_bins.copy(), part.thresholds) for part in parts]
 
     def without(self, fold: int | None, columns: Columns, workers: Any) -> PiecedRows:
         pieces = self._of_each("without", fold, OfPieces(self._parts_of(columns)), workers)
@@ -241,13 +249,9 @@ class PiecedFoldedRows(Pieced):
         found = self._of_each("of_class", label, OfPieces(self._parts_of(columns)), n_features)
         if found[0] is None:
             return None
-        binned = np.concatenate([part.binned for _, part in found], axis=1)
         cuts = [0, *np.cumsum([part.binned.shape[1] for _, part in found]).tolist()]
-        pieces = [rows for rows, _ in found]
-        return (
-            self._like(pieces, PiecedFoldedRows, cuts=cuts, made=self.made),
-            Columns(binned, found[0][1].n_bins, found[0][1].thresholds),
-        )
+        rows = self._like([rows for rows, _ in found], PiecedFoldedRows, cuts=cuts, made=self.made)
+        return rows, PiecedColumns([part for _, part in found])
 
     def held_out(self, parts: Any) -> Any:
         return self._like(self._of_each("held_out", parts), PiecedHeldOut)

@@ -34,6 +34,7 @@ COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": "the validation part is drawn from rows, repeated ones too",
+    "check_sample_weight_equivalence_on_sparse_data": "the validation part is drawn from rows, repeated ones too",
 }
 
 

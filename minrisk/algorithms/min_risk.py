@@ -59,13 +59,15 @@ class MinRiskClassifier(BoostedClassifier):
         Factor on every leaf vector.
     max_leaf_nodes : int, optional
         Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8, with more
-        features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers.
+        features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers; at
+        most 20 with more than 2000 features and 1000 rows.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1
         Rows in a leaf.
     smoothing : float, default=0.001
-        Weight of phantom rows in every leaf, as a share of what can still be lost in all rows.
+        Weight of phantom rows in every leaf, as a share of what can still be lost in all rows. A tenth of it is taken
+        with more than 2000 features and 1000 rows, as of texts: a rare word says much about few rows.
     sketch : int, optional, default=2
         Splits are chosen on this many random combinations of the classes, so that a round costs hardly more with many
         classes; None, or more than twice as many as there are classes, takes all of them into account, at a multiple of

@@ -43,7 +43,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.base import RecipeClassifier, TrainingData
+from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
@@ -252,6 +253,9 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
         self.verbose = verbose
 
     # -- training ------------------------------------------------------------------------------------------------
+    def _prepare(self, X: Any, *data: Any) -> TrainingData:
+        return super()._prepare(X.dense("distances") if isinstance(X, SparseRows) else X, *data)
+
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         from minrisk.data.binning import Binner
 

@@ -16,10 +16,13 @@ from minrisk._kernels.binning import bin_column
 from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.stored import SparseBins, binned, runs_of
 
 QUANTILE_ROWS = 200_000  # rows that quantiles are computed from, as many as scikit-learn's histogram boosting takes
 COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this size
 HALF_RANGE = np.finfo(np.float64).max / 2  # half a range beyond which its width is no float64
+EXACT_WEIGHT = 2.0**53  # sums of whole numbers up to here are exact in any order
 UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
 
 
@@ -42,23 +45,25 @@ class Binner:
         return np.array([len(t) + 1 for t in self.thresholds], dtype=np.int64)
 
     def transform(
-        self, X: npt.NDArray[np.generic], rows: IntArray | None = None, workers: Workers | None = None
-    ) -> Binned:
-        """Bins of X (n, d), or of some of its rows, as (d, n) uint8 with contiguous features."""
+        self, X: npt.NDArray[np.generic] | SparseRows, rows: IntArray | None = None, workers: Workers | None = None
+    ) -> Binned | SparseBins:
+        """Bins of X (n, d), or of some of its rows, as (d, n) uint8 with contiguous features; sparse as X is."""
+        if isinstance(X, SparseRows):
+            return binned(X, self.thresholds, rows)
         n_samples, n_features = len(X) if rows is None else len(rows), X.shape[1]
-        binned = np.empty((n_features, n_samples), dtype=BIN)
+        bins = np.empty((n_features, n_samples), dtype=BIN)
 
         def columns(group: tuple[int, int]) -> None:
             block = _columns(X, rows, *group)
             for c, j in enumerate(range(*group)):
-                bin_column(read_only(block[c]), read_only(self.thresholds[j]), binned[j])
+                bin_column(read_only(block[c]), read_only(self.thresholds[j]), bins[j])
 
         (workers or Workers()).map(columns, _groups(n_samples, n_features))
-        return binned
+        return bins
 
 
 def fit_binner(
-    X: npt.NDArray[np.generic],
+    X: npt.NDArray[np.generic] | SparseRows,
     strategy: str = "quantile",
     max_bins: int | None = None,
     rows: IntArray | None = None,
@@ -69,7 +74,7 @@ def fit_binner(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or SparseRows of shape (n, d)
         Real values; NaN means missing.
     strategy : {"quantile", "uniform"}
         "quantile": midpoints between neighbouring distinct values where they fit, else values that divide the rows
@@ -95,6 +100,8 @@ def fit_binner(
         spaced = np.linspace(0, n_samples - 1, QUANTILE_ROWS).astype(np.int64)
         rows = spaced if rows is None else rows[spaced]
     of_rows = weight if weight is None or rows is None else weight[rows]
+    if isinstance(X, SparseRows):
+        return Binner(_stored_thresholds(X if rows is None else X[rows], of_rows, strategy, limit))
 
     def columns(group: tuple[int, int]) -> list[FloatArray]:
         return [_thresholds(values, of_rows, strategy, limit) for values in _columns(X, rows, *group)]
@@ -131,29 +138,75 @@ def _thresholds(values: FloatArray, weight: FloatArray | None, strategy: str, ma
     if len(ordered) == 0:
         return np.empty(0)
     if strategy == "uniform":
-        low, high = ordered[0], ordered[-1]
-        wide = 1.0 if high / 2.0 - low / 2.0 < HALF_RANGE else 2.0
-        found = wide * np.linspace(low / wide, high / wide, room + 2)[1:-1] if low < high else np.empty(0)
-        found = np.unique(found[(found >= low) & (found < high)])
+        found = _even_thresholds(ordered[0], ordered[-1], room)
     else:
         found = _quantile_thresholds(ordered, None if weight is None else weight[: len(ordered)], room)
     return np.concatenate([[-np.inf], found]) if missing else found
+
+
+def _even_thresholds(low: float, high: float, room: int) -> FloatArray:
+    """At most `room` thresholds evenly over a range, its end points left out."""
+    wide = 1.0 if high / 2.0 - low / 2.0 < HALF_RANGE else 2.0
+    found = wide * np.linspace(low / wide, high / wide, room + 2)[1:-1] if low < high else np.empty(0)
+    return np.unique(found[(found >= low) & (found < high)])
 
 
 def _quantile_thresholds(ordered: FloatArray, weight: FloatArray | None, room: int) -> FloatArray:
     """At most `room` midpoints between neighbouring distinct values of sorted data."""
     starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1  # first row of every distinct value but the lowest
     if len(starts) > room:
-        # the boundary nearest to each of `room` even divisions of the rows
         below = starts if weight is None else np.cumsum(weight)[starts - 1]  # (weight of) the rows below a boundary
-        total = len(ordered) if weight is None else weight.sum()
-        targets = np.arange(1, room + 1) * (total / (room + 1))
-        after = np.minimum(np.searchsorted(below, targets), len(starts) - 1)
-        before = np.maximum(after - 1, 0)
-        nearer = targets - below[before] < below[after] - targets
-        starts = starts[np.unique(np.where(nearer, before, after))]
-    low, high = ordered[starts - 1], ordered[starts]
+        starts = starts[_evenly(below, len(ordered) if weight is None else weight.sum(), room)]
+    return _midpoints(ordered[starts - 1], ordered[starts])
+
+
+def _evenly(below: np.ndarray, total: float, room: int) -> IntArray:
+    """The boundaries nearest to each of `room` even divisions of the rows."""
+    targets = np.arange(1, room + 1) * (total / (room + 1))
+    after = np.minimum(np.searchsorted(below, targets), len(below) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = targets - below[before] < below[after] - targets
+    return np.unique(np.where(nearer, before, after))
+
+
+def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Thresholds that part neighbouring values."""
     with np.errstate(over="ignore"):
         middle = low + (high - low) / 2
     middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)  # of values on either side of a range that wide
     return np.where((middle < high) & np.isfinite(middle), middle, low)  # rounding must not move it up to `high`
+
+
+def _stored_thresholds(
+    X: SparseRows, weight: FloatArray | None, strategy: str, max_bins: int
+) -> tuple[FloatArray, ...]:
+    """`_thresholds` of each sparse feature, from its stored values and how many rows are 0.
+
+    Weights are added up in another order: those that are not whole, whose sums are rounded, take a feature with more
+    values than bins along all rows.
+    """
+    whole = weight is None or bool(np.all(weight == np.rint(weight)) and weight.sum() < EXACT_WEIGHT)
+    runs, missing = runs_of(X, weight if whole else None)
+    first = np.searchsorted(runs.feature, np.arange(X.shape[1] + 1))
+    inner = runs.feature[1:] == runs.feature[:-1] if len(runs.feature) else np.zeros(0, dtype=np.bool_)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(inner, _midpoints(runs.value[:-1], runs.value[1:]), 0.0)
+    total = len(X) if weight is None else weight.sum()
+    gone, found = np.array([-np.inf]), []
+    for j, (a, b, lacks) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), missing.tolist(), strict=True)):
+        room = max_bins - 1 - lacks
+        if b == a:
+            found.append(np.empty(0))
+            continue
+        if strategy == "uniform":
+            own = _even_thresholds(runs.value[a], runs.value[b - 1], room)
+        elif b - 1 - a <= room:
+            own = middle[a : b - 1]
+        elif whole:
+            known = total if not lacks else runs.weight[a:b].sum()
+            own = middle[a : b - 1][_evenly(np.cumsum(runs.weight[a : b - 1]), known, room)]
+        else:
+            own = _thresholds(X.column(j).astype(np.float64), weight, strategy, max_bins)
+            lacks = False
+        found.append(np.concatenate([gone, own]) if lacks else own)
+    return tuple(found)

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from minrisk._typing import Keys
 
+MIXER = np.uint64(0xBF58476D1CE4E5B9)  # splitmix64's first factor
+
 
 def odd_numbers(rng: np.random.Generator, n: int) -> Keys:
     """Random ones, for `row_keys`."""
@@ -30,6 +32,22 @@ def row_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
         for column, odd in zip(columns, odds, strict=False):
             key = key + (_whole(column) + np.uint64(1)) * odd
             key ^= key >> np.uint64(29)
+    return key
+
+
+def mixed(column: np.ndarray, odd: np.ndarray) -> Keys:
+    """Random numbers that depend on a cell and an odd number of its column."""
+    with np.errstate(over="ignore"):
+        key: Keys = (_whole(column) + np.uint64(1)) * odd
+        return np.asarray((key ^ (key >> np.uint64(29))) * MIXER)
+
+
+def summed_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
+    """As `row_keys`, by sums, to which columns of zeros add what can be known before: for many columns."""
+    key = np.zeros(1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column, odd in zip(columns, odds, strict=False):
+            key = key + mixed(column, odd)
     return key
 
 

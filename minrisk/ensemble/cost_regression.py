@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
+from minrisk.data.sparse_rows import SparseRows
 from minrisk.ensemble import defaults
 from minrisk.ensemble.cross_fitting import checkpoints, pooled
 from minrisk.ensemble.kind import Settings, Table
@@ -74,11 +75,16 @@ class CostRegression:
             self.packed.add_scores(X, self.vectors, first, last, 0, len(X), costs)
         return np.asarray(np.maximum(costs, 0.0, out=costs))
 
-    def expected(self, X: np.ndarray, p: FloatArray) -> FloatArray:
+    def expected(self, X: np.ndarray | SparseRows, p: FloatArray) -> FloatArray:
         """Expected cost of each decision, (n, D), with class probabilities p (n, K)."""
-        expected = np.zeros((len(X), self.means.shape[1]))
-        for first in range(0, len(X), PREDICTED_ROWS):
-            part = slice(first, first + PREDICTED_ROWS)
+        expected, height = np.zeros((len(X), self.means.shape[1])), PREDICTED_ROWS
+        if isinstance(X, SparseRows):
+            packed, used = self.packed.compact()
+            if len(used) < X.shape[1]:
+                return replace(self, packed=packed).expected(X.only(used), p)
+            height = min(height, X.height)
+        for first in range(0, len(X), height):
+            part = slice(first, first + height)
             numbers = np.ascontiguousarray(X[part], dtype=np.float64)
             for j in range(len(self.means)):
                 expected[part] += p[part, j, None] * self.of_class(numbers, j)

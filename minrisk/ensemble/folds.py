@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
-from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
+from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys, summed_keys
+from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.stored import SparseBins
 from minrisk.ensemble import defaults
 
+SUMMED_FROM = 2000  # features from which keys of rows are sums, in which those that are 0 count together
 NO_PAIRS = "cv must give pairs (train, test) of row numbers: {}."
 
 
 def folds_of(
-    cv: Any, X: np.ndarray, y: Labels, rows: IntArray, binned: Binned, codes: Codes, seed: int,
-    more: Sequence[np.ndarray] = (),
+    cv: Any, X: np.ndarray | SparseRows, y: Labels, rows: IntArray, binned: Binned | SparseBins, codes: Codes,
+    seed: int, more: Sequence[np.ndarray] = (),
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
@@ -26,8 +29,13 @@ def folds_of(
     """
 
     def apart(tied: IntArray) -> Keys:
-        columns = [*X[rows[tied]].T, *(column[tied] for column in more)]
-        return row_keys(columns, odd_numbers(np.random.default_rng([seed, 3]), len(columns)))
+        some, others = X[rows[tied]], [column[tied] for column in more]
+        odds, d = odd_numbers(np.random.default_rng([seed, 3]), X.shape[1] + len(others)), X.shape[1]
+        if isinstance(some, SparseRows) and d > SUMMED_FROM:
+            with np.errstate(over="ignore"):
+                return np.asarray(some.keys(odds) + summed_keys(others, odds[d:]))
+        features = map(some.column, range(d)) if isinstance(some, SparseRows) else some.T
+        return (row_keys if d <= SUMMED_FROM else summed_keys)([*features, *others], odds)
 
     if cv is None or isinstance(cv, Integral):
         folds = fold_numbers(binned, codes, defaults.FOLDS if cv is None else int(cv), seed, apart)
@@ -37,7 +45,7 @@ def folds_of(
     return folds if spread else np.zeros_like(folds)
 
 
-def stated_folds(cv: Any, X: np.ndarray, y: Labels) -> IntArray:
+def stated_folds(cv: Any, X: np.ndarray | SparseRows, y: Labels) -> IntArray:
     """Fold of each row of a splitter or of pairs (train, test).
 
     Raises
@@ -49,7 +57,8 @@ def stated_folds(cv: Any, X: np.ndarray, y: Labels) -> IntArray:
 
     folds, number = np.full(len(y), -1), -1
     try:
-        splits = list(check_cv(cv, y, classifier=True).split(X, y))
+        given = X.matrix if isinstance(X, SparseRows) else X
+        splits = list(check_cv(cv, y, classifier=True).split(given, y))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, ValueError) and hasattr(cv, "split"):  # what a splitter says of these rows
             raise
@@ -75,7 +84,8 @@ def stated_folds(cv: Any, X: np.ndarray, y: Labels) -> IntArray:
 
 
 def fold_numbers(
-    X_binned: Binned, codes: Codes, n_folds: int, seed: int, apart: Callable[[IntArray], Keys] | None = None
+    X_binned: Binned | SparseBins, codes: Codes, n_folds: int, seed: int,
+    apart: Callable[[IntArray], Keys] | None = None,
 ) -> IntArray:
     """Fold of each row (n,): drawn at random, classes spread evenly, at least two rows in each.
 
@@ -86,7 +96,10 @@ def fold_numbers(
     rng = np.random.default_rng([seed, 1])
     n = X_binned.shape[1]
     odds = odd_numbers(rng, len(X_binned) + 1)
-    key = row_keys(X_binned, odds)
+    if len(X_binned) <= SUMMED_FROM:
+        key = row_keys(X_binned, odds)
+    else:
+        key = X_binned.keys(odds) if isinstance(X_binned, SparseBins) else summed_keys(X_binned, odds)
     order = np.lexsort((key, codes))  # by class, then by a random number
     first = first_of_equals(codes[order], key[order])
     if not first.all():

@@ -40,7 +40,7 @@ from minrisk.ensemble.cross_fitting import cross_fit, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
 from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
-from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
+from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO, is_wide
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
 from minrisk.rows.costs import RowCosts
@@ -134,7 +134,7 @@ def bin_table(
         return Table(X, rows, columns, columns, None), folded_rows(costs, folds), None
     finer, projection, linear = None, None, None
     if plan.pool:
-        if fine != usual:
+        if fine != usual and not is_wide(costs.n_rows, X.shape[1]):
             finer = bin_columns(X, rows, weight, plan.binning, workers, fine)
         columns, projection, linear = linear_columns(
             X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers

@@ -10,8 +10,9 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._memory import points, read_only
-from minrisk._typing import FloatArray
+from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.codes import Decoder
 from minrisk.model.links import Link, probabilities
@@ -95,27 +96,30 @@ class AdditiveModel:
         """The learners one by one, for reading."""
         return tuple(self.packed.tree(t) for t in range(self.n_trees))
 
-    def scores(self, X: np.ndarray, workers: Workers | None = None) -> FloatArray:
+    def scores(self, X: np.ndarray | SparseRows, workers: Workers | None = None) -> FloatArray:
         """Scores H(x), (n, D); with a decoder what it makes of them, (n, K).
 
         Parameters
         ----------
-        X : ndarray of shape (n, n_features)
+        X : ndarray or SparseRows of shape (n, n_features)
             Any real dtype; NaN goes with the low values.
         workers : Workers, optional
             Threads over rows.
         """
+        if isinstance(X, SparseRows) and self.projection is not None and len(X) > CONVERT_ROWS:
+            parts = [self.scores(X[a : a + CONVERT_ROWS], workers) for a in range(0, len(X), CONVERT_ROWS)]
+            return np.concatenate(parts)
         scores = self._start(X, workers)
         self._add(X, self.projection, scores, 0, self.n_trees, workers)
         return scores if self.decoder is None else self.decoder.decoded(scores, workers)
 
-    def staged_scores(self, X: np.ndarray, workers: Workers | None = None) -> Iterator[FloatArray]:
+    def staged_scores(self, X: np.ndarray | SparseRows, workers: Workers | None = None) -> Iterator[FloatArray]:
         """`scores` after each round; a fresh array every time."""
         if self.corrected is not None:
             yield from (self[: t + 1].scores(X, workers) for t in range(len(self)))
             return
         scores = self._start(X, workers)
-        wide = X if self.projection is None else self.projection.extend(X)  # once, not in every round
+        wide = X if self.projection is None else self.projection.beside(X)  # once, not in every round
         for first in range(0, self.n_trees, self.trees_per_round):
             self._add(wide, None, scores, first, first + self.trees_per_round, workers)
             yield scores.copy() if self.decoder is None else self.decoder.decoded(scores, workers)
@@ -132,7 +136,7 @@ class AdditiveModel:
             raise ValueError("This model's loss has no link from scores to probabilities.")
         return probabilities(self.link, scores, self.temperature)
 
-    def _start(self, X: np.ndarray, workers: Workers | None) -> FloatArray:
+    def _start(self, X: np.ndarray | SparseRows, workers: Workers | None) -> FloatArray:
         """Scores before the first round, (n, D)."""
         scores = np.empty((len(X), len(self.intercept)))
         scores[:] = self.intercept
@@ -149,18 +153,50 @@ class AdditiveModel:
         return steps or CodedTrees.of(self.packed, self.vectors)
 
     @cached_property
+    def _compact(self) -> tuple[AdditiveModel, IntArray | None]:
+        """All learners, for the features that they look at, and the numbers of these; see `_some`."""
+        return self._some(0, self.n_trees)
+
+    def _some(self, first: int, last: int) -> tuple[AdditiveModel, IntArray | None]:
+        """Some learners, for the features that they split, and the numbers of these; None where they look at all."""
+        bounds, packed, used = self.packed.vector_offsets, self.packed[first:last], None
+        if isinstance(packed, PackedTrees):
+            packed, used = packed.compact()
+        model = replace(
+            self, packed=packed, vectors=self.vectors[bounds[first] : bounds[last]], trees_per_round=1,
+            n_features=self.n_features if used is None else len(used), projection=None, smooth=None, corrected=None,
+        )  # fmt: skip
+        return model, used
+
+    def _add_to_sparse(
+        self, X: SparseRows, scores: FloatArray, first: int, last: int, workers: Workers | None
+    ) -> None:
+        """`_add` in dense blocks of few rows, of the features that are looked at."""
+        model, used = self._compact if last - first == self.n_trees else self._some(first, last)
+        X = X if used is None else X.only(used)
+
+        def add(low: int) -> None:
+            high = min(low + X.height, len(X))
+            model._add(points(X[low:high]), None, scores[low:high], 0, model.n_trees, None)
+
+        (workers or Workers()).map(add, range(0, len(X), X.height))
+
+    @cached_property
     def _values(self) -> FloatArray:
         """The vectors as float64."""
         return np.asarray(self.vectors)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name not in ("_whole", "_values")}
+        return {name: part for name, part in self.__dict__.items() if name not in ("_whole", "_values", "_compact")}
 
     def _add(
-        self, X: np.ndarray, linear: Projection | None, scores: FloatArray, first: int, last: int,
+        self, X: np.ndarray | SparseRows, linear: Projection | None, scores: FloatArray, first: int, last: int,
         workers: Workers | None,
     ) -> None:
         """scores += the answers of trees first..last to X with the linear features, if there are any, beside it."""
+        if isinstance(X, SparseRows):
+            self._add_to_sparse(X if linear is None else linear.beside(X), scores, first, last, workers)
+            return
         n, whole = len(X), self._whole if last - first == self.n_trees else None  # made once, before threads ask for it
         values: Any = self._values if whole is None else None
         plain = linear is None and X.dtype == np.float64 and X.flags.c_contiguous

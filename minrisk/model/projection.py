@@ -12,6 +12,7 @@ from minrisk._kernels.projection import project_rows
 from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.data.sparse_rows import SparseRows
 
 BLOCK_VALUES = 1 << 17  # values of X that are converted at a time: their float64 copy stays within the cache
 
@@ -57,6 +58,10 @@ class Projection:
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "_read"}
 
+    def beside(self, X: np.ndarray | SparseRows) -> Any:
+        """`extend`; of sparse rows these, with the columns stored beside them."""
+        return X.with_columns(self.columns(X)) if isinstance(X, SparseRows) else self.extend(X)
+
     def extend(self, X: np.ndarray) -> FloatArray:
         """X and the columns beside it, (n, d + m) float64."""
         wide = np.empty((len(X), X.shape[1] + self.n_columns))
@@ -66,7 +71,9 @@ class Projection:
         wide[:, X.shape[1] :] = out
         return wide
 
-    def columns(self, X: np.ndarray, workers: Workers | None = None, part: slice = slice(None)) -> np.ndarray:
+    def columns(
+        self, X: np.ndarray | SparseRows, workers: Workers | None = None, part: slice = slice(None)
+    ) -> np.ndarray:
         """The columns alone, or some of them, (n, m) float32."""
         center, weights = read_only(self.center), read_only(np.ascontiguousarray(self.weights[:, part]))
         out = empty((len(X), weights.shape[1]), np.float32)

@@ -12,6 +12,7 @@ from minrisk._kernels.smooth import add_smooth, kernel_matrix
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
+from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.projection import BLOCK_VALUES
 
 
@@ -49,7 +50,7 @@ class SmoothScores:
         kernel_matrix(points(X), *map(read_only, (self.center, self.scale, self.landmarks)), self.width, out)
         return out
 
-    def add_scores(self, X: np.ndarray, scores: FloatArray, workers: Workers | None = None) -> None:
+    def add_scores(self, X: np.ndarray | SparseRows, scores: FloatArray, workers: Workers | None = None) -> None:
         """scores (n, D) += those of these rows."""
         height = max(1, BLOCK_VALUES // X.shape[1])
         center, scale, landmarks, vectors = self._read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,6 +157,11 @@ class PackedTrees:
     def __getstate__(self) -> dict[str, Any]:
         made = ("is_leaf", "_named_before", "_walks", "_linear_walks")
         return {name: part for name, part in self.__dict__.items() if name not in made}
+
+    def compact(self) -> tuple[PackedTrees, IntArray]:
+        """The same trees for the features that they look at only, one at least, and the numbers of these."""
+        used, number = np.unique(np.append(self.feature, 0), return_inverse=True)
+        return replace(self, feature=number[:-1].astype(self.feature.dtype)), used.astype(np.int64)
 
     def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Tree:
         """Tree number t; its bins need the binner's thresholds (without them they are all 0)."""

@@ -36,7 +36,13 @@ def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
     of_classes = min(defaults.LEAVES_OF_CLASS * n_outputs, defaults.MOST_LEAF_NUMBERS // n_outputs)
     least = defaults.FEWEST_WITH_MANY_FEATURES if n_features > n_rows else defaults.FEWEST_ON_FEW_ROWS
     fewest = min(defaults.FEWEST_LEAVES, max(least, n_rows // defaults.ROWS_OF_FEW_LEAVES))
-    return max(fewest, min(max(defaults.MOST_LEAVES, of_classes), n_rows // defaults.ROWS_OF_LEAF))
+    leaves = max(fewest, min(max(defaults.MOST_LEAVES, of_classes), n_rows // defaults.ROWS_OF_LEAF))
+    return min(leaves, defaults.WIDE_LEAVES) if is_wide(n_rows, n_features) else leaves
+
+
+def is_wide(n_rows: int, n_features: int) -> bool:
+    """Whether features are as many as of texts by their words."""
+    return n_features > defaults.WIDE_FEATURES and n_rows > defaults.WIDE_ROWS
 
 
 def usual_share(n_features: int) -> float:
@@ -63,11 +69,14 @@ def usual_trees(
 def recipe_of(settings: Settings, loss: Loss, costs: RowCosts, trees: VectorTrees, seen: IntArray) -> Recipe:
     """Boosting of these trees on the columns `seen`."""
     exponential = EXPONENTIAL in loss.traits
+    smoothing = settings.smoothing
+    if is_wide(costs.n_rows, len(seen)):
+        smoothing *= defaults.WIDE_SMOOTHING
     return Recipe(
         loss=loss,
         family=trees,
-        solver=LeafClosedForm() if exponential else LeafNewton(defaults.NEWTON_SMOOTHING * settings.smoothing),
-        smoothing=settings.smoothing,
+        solver=LeafClosedForm() if exponential else LeafNewton(defaults.NEWTON_SMOOTHING * smoothing),
+        smoothing=smoothing,
         learning_rate=settings.learning_rate,
         fit_intercept=exponential,
         start=loss.start(costs) if isinstance(loss, GuessAverseLoss) else None,

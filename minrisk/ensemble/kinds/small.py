@@ -7,7 +7,7 @@ from typing import Self
 
 from minrisk.ensemble import defaults
 from minrisk.ensemble.kind import Task
-from minrisk.ensemble.kinds.plain import Plain
+from minrisk.ensemble.kinds.plain import Plain, is_wide
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.rows.columns import Columns
 
@@ -17,6 +17,11 @@ class Small(Plain):
 
     name = "small"
     place = "small"
+
+    @classmethod
+    def of(cls, task: Task) -> Self | None:
+        """Where features are not so many that plain trees are small themselves."""
+        return None if is_wide(task.costs.n_rows, task.table.n_features) else cls(task)
 
     @property
     def columns(self) -> Columns:

@@ -14,6 +14,7 @@ from minrisk._kernels import _dtypes as dtypes
 from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.data.stored import SparseBins
 from minrisk.model.codes import Decoder
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Alone, Place, everything
@@ -32,7 +33,7 @@ class LocalColumns:
 
     Parameters
     ----------
-    X_binned : ndarray of shape (d, n), uint8
+    X_binned : ndarray of uint8 or SparseBins, of shape (d, n)
     n_bins : ndarray of shape (d,)
     costs : RowCosts
     workers : Workers
@@ -68,7 +69,7 @@ class LocalColumns:
 
     def __init__(
         self,
-        X_binned: Binned,
+        X_binned: Binned | SparseBins,
         n_bins: IntArray,
         costs: RowCosts,
         workers: Workers,
@@ -84,7 +85,9 @@ class LocalColumns:
         (self.n_features, self.n_samples), self.decoder = X_binned.shape, decoder
         self.n_scores = costs.table.shape[1] if decoder is None else decoder.n_bits
         self.n_outputs = n_outputs or self.n_scores
-        self.X_binned = read_only(np.ascontiguousarray(X_binned))  # kernels run along features
+        self.sparse = X_binned if isinstance(X_binned, SparseBins) else None
+        dense = np.empty((0, 0), dtype=dtypes.BIN) if isinstance(X_binned, SparseBins) else X_binned
+        self.X_binned = read_only(np.ascontiguousarray(dense))  # kernels run along features; no bins of sparse ones
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)
         self.exchange = self.place.exchange
@@ -117,7 +120,15 @@ class LocalColumns:
 
     @cached_property
     def index(self) -> SparseIndex:
+        if self.sparse is not None:
+            return SparseIndex.stored(self.n_features)
         return self._shared() if self._shared else SparseIndex.build(self.X_binned, self.n_bins, self.workers)
+
+    def split_bins(self, feature: np.ndarray) -> tuple[Binned, np.ndarray]:
+        """Bins that hold these features, and the number of each among them: of sparse ones no others."""
+        if self.sparse is None:
+            return self.X_binned, feature
+        return self.sparse.of_trees(feature)
 
     def fixed_factor(self, top: FloatArray, spare: int = 0) -> FloatArray:
         """Factors that make sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""

@@ -23,6 +23,8 @@ from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
+from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.stored import SparseBins
 from minrisk.model.codes import Decoder
 from minrisk.rows.base import DIRECTED_ROWS, GrownTree, GrowthRule, Line, Target, TreeLike
 from minrisk.rows.costs import RowCosts
@@ -101,7 +103,7 @@ class LocalDirectedRows(LocalRows):
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or SparseRows of shape (n, d)
         Raw values.
     X_binned, n_bins, costs, workers, blocks, trainable, place, n_outputs
         As for `LocalRows`.
@@ -110,14 +112,14 @@ class LocalDirectedRows(LocalRows):
     traits = frozenset({DIRECTED_ROWS})
 
     def __init__(
-        self, X: FloatArray, X_binned: Binned, n_bins: IntArray, costs: RowCosts, workers: Workers,
-        blocks: Sequence[int] | None = None, trainable: bool = True, place: Place | None = None,
+        self, X: FloatArray | SparseRows, X_binned: Binned | SparseBins, n_bins: IntArray, costs: RowCosts,
+        workers: Workers, blocks: Sequence[int] | None = None, trainable: bool = True, place: Place | None = None,
         n_outputs: int | None = None, decoder: Decoder | None = None,
     ) -> None:
         super().__init__(
             X_binned, n_bins, costs, workers, blocks, trainable, place=place, n_outputs=n_outputs, decoder=decoder
         )
-        self.X = np.asarray(X, dtype=np.float64)
+        self._given = X if isinstance(X, SparseRows) else np.asarray(X, dtype=np.float64)
         n = self.n_samples
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
         self._ones = np.ones(n)
@@ -131,6 +133,12 @@ class LocalDirectedRows(LocalRows):
         self._base = 0.0
         self._drawn: Int32Array | None = None  # rows that the target is of, those drawn several times so often
         self._terms = np.empty((0, 0))
+
+    @cached_property
+    def X(self) -> FloatArray:
+        """Raw values, (n, d)."""
+        dense = self._given.dense("lines and regressors") if isinstance(self._given, SparseRows) else self._given
+        return np.asarray(dense, dtype=np.float64)
 
     @cached_property
     def _centered(self) -> CenteredFeatures:
@@ -247,7 +255,7 @@ class LocalDirectedRows(LocalRows):
         if slope is None:
             super().respond(tree)
             return
-        x, origin, value = points(self.X[:, tree.feature[0]]), tree.origin[0], tree.value[0]  # type: ignore[attr-defined]
+        x, origin, value = points(self._given[:, tree.feature[0]]), tree.origin[0], tree.value[0]  # type: ignore[attr-defined]
         self.over_blocks(lambda a, b: line_response(x, slope[0], origin, value, a, b, self.response))
         self.leaf[:] = tree.vector[0]
 

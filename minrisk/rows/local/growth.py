@@ -25,6 +25,7 @@ from minrisk._kernels.histogram import NUMBERED_ROWS
 from minrisk._kernels.node import gather, node_histograms
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
+from minrisk._kernels.stored import RowEntries, count_entries, grow_stored, pack_entries, stored_node_histograms
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
@@ -54,6 +55,7 @@ class Growth:
         self._sketch = np.empty((0, 0))
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
         self._lists = self._no_lists = no_lists(rows.n_features)
+        self._side = np.zeros(0, dtype=np.uint8)
         self._kept: dict[int, np.ndarray] = {}
         self._tree: GrowthState | None = None
         self.start, self.end = np.array([0]), np.array([len(self._all)])
@@ -86,7 +88,7 @@ class Growth:
         packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n_all
         unlisted = packed or are_drawn or rows.n_samples > NUMBERED_ROWS  # lists: all rows, once, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
-        if len(self._lists[2]):
+        if len(self._lists[2]) or rows.sparse is not None:
             rows.leaf[:] = -1
             rows.leaf[in_bag] = 0
         if target.directions is None:
@@ -100,13 +102,13 @@ class Growth:
             assert rule.n_rows is not None
             most, offset = max(int(n_all * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
             m, top = self._draw(in_bag, rule.n_rows, most, offset)
-            self._pack(features, self._spare[:m])
-            return fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns), m
+            unit: FloatArray = fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns)
+            return unit, self._pack(features, self._spare[:m])
         top, bits = rows.largest(tops), rows.sum_bits
         if are_drawn:
             self._sketch[:n] = self._sketch[in_bag]
-            self._pack(features, in_bag)
-            return fix_sketch(self._sketch, top, bits, COUNT_BITS, 0, n, self._columns), n
+            unit = fix_sketch(self._sketch, top, bits, COUNT_BITS, 0, n, self._columns)
+            return unit, self._pack(features, in_bag)
         units: list[FloatArray] = rows.over_blocks(
             lambda a, b: fix_sketch(self._sketch, top, bits, COUNT_BITS, a, b, self._columns)
         )
@@ -131,15 +133,28 @@ class Growth:
         self._sketch[: len(here)], self._spare[: len(here)] = sketch[here], in_bag[drawn[here] - before]
         return len(here), top
 
-    def _pack(self, features: IntArray, drawn: Int32Array) -> None:
-        """These rows side by side, numbered from 0: nodes of few rows read few lines of memory."""
+    def _pack(self, features: IntArray, drawn: Int32Array) -> int:
+        """These rows side by side, numbered from 0: nodes of few rows read few lines of memory. Returns how many.
+
+        Of sparse features their columns go where the rows are, those of a row that was drawn several times together.
+        """
         d, m, X_binned = self.rows.n_features, len(drawn), self.rows.X_binned
+        if self.rows.sparse is not None:
+            first = np.flatnonzero(np.diff(drawn, prepend=-1))
+            rows = drawn[first].copy()
+            sums = np.add.reduceat(self._columns[:m], first) if m else self._columns[:0].copy()
+            self._columns[rows] = sums
+            self.rows.leaf[:] = -1
+            self.rows.leaf[rows] = 0
+            self.order[: len(rows)] = rows
+            return len(rows)
         if len(self._packed) < d * m:
             self._packed = empty((d * m,), X_binned.dtype)
         bins = self._packed[: d * m].reshape(d, m)
         self._over_features(len(features), bins.size, lambda a, b: pack_rows(X_binned, features[a:b], drawn, bins))
         self._bins = read_only(bins)
         self.order[:m] = np.arange(m)
+        return m
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
         """Values of the bag in fixed point into the columns from `first` on; returns their factors."""
@@ -179,6 +194,8 @@ class Growth:
         tree = self._tree
         tree.sizes[0] = 0
         self._kept.clear()
+        if rows.sparse is not None:
+            return self._grow_stored(tree, target, rule, features, seed, factor, order)
         large = self._large(rule, features, len(order))
         while True:
             split = grow(
@@ -196,8 +213,41 @@ class Growth:
                 tree.drop[leaf] = best - merit(tree.total[leaf], factor, target.ridge, target.gain)
                 tree.best_feature[leaf], tree.best_bin[leaf] = which, where
                 tree.status[leaf] = EVALUATED if which >= 0 else CLOSED
-        n_leaves, n_nodes, deepest = tree.sizes.tolist()
         self._kept.clear()
+        return self._as_grown(tree)
+
+    def _grow_stored(
+        self, tree: GrowthState, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray,
+        order: Int32Array,
+    ) -> GrownTree:  # fmt: skip
+        """On the stored entries of sparse features."""
+        rows = self.rows
+        assert rows.sparse is not None
+        if len(self._side) < rows.n_samples:
+            self._side = np.zeros(rows.n_samples, dtype=np.uint8)
+        entries = self._row_entries(rule, features)
+        grow_stored(
+            tree, rows.sparse.stored, entries, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
+            target.gain, rule.min_leaf, rule.splits_from, rule.max_depth, rows.leaf, order, self._spare, self._side,
+        )  # fmt: skip
+        return self._as_grown(tree)
+
+    def _row_entries(self, rule: GrowthRule, features: IntArray) -> RowEntries:
+        """The round's features row after row, where nodes look at all of them."""
+        rows, stored, width = self.rows, self.rows.sparse.stored, self._columns.shape[1]  # type: ignore[union-attr]
+        offsets, everything = np.zeros(rows.n_samples + 1, dtype=np.int64), rule.n_drawn == len(features)
+        if everything:
+            count_entries(stored, features, rows.leaf, offsets)
+        first = np.concatenate([[0], np.cumsum(rows.n_bins[features] if everything else features[:0])])
+        feature, slot = np.empty((2, offsets[-1]), dtype=np.int32)
+        if everything:
+            pack_entries(stored, features, rows.leaf, offsets, first, feature, slot)
+        sums, stamp = np.zeros((first[-1], width), dtype=FIXED), np.full(len(first) - 1, -1)
+        return RowEntries(offsets, feature, slot, first, sums, stamp)
+
+    def _as_grown(self, tree: GrowthState) -> GrownTree:
+        """A copy of what is in use of it; `start` and `end` are its leaves."""
+        n_leaves, n_nodes, deepest = tree.sizes.tolist()
         self.start, self.end, node = tree.start[:n_leaves], tree.end[:n_leaves], tree.node[:n_leaves].copy()
         feature, bins, left, gain = (
             column[:n_nodes].copy() for column in (tree.feature, tree.bin, tree.left, tree.gain)
@@ -265,7 +315,9 @@ class Growth:
 
     def _divide(self, order: Int32Array, first: int, last: int, leaf: Leaf) -> int:
         """Put the rows of a leaf that are below its threshold first, in their old order; where the others begin."""
-        above = self._bins[leaf.feature, order[first:last]] > leaf.bin
+        sparse = self.rows.sparse
+        bins = self._bins[leaf.feature] if sparse is None else sparse.some(np.array([leaf.feature]))[0]
+        above = bins[order[first:last]] > leaf.bin
         order[first:last] = order[first:last][np.argsort(above, kind="stable")]
         return last - int(above.sum())
 
@@ -280,6 +332,17 @@ class Growth:
         gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
         gather(self._columns, self.order, start, end, gathered)
         out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
+        sparse = self.rows.sparse
+        if sparse is not None:
+            member = np.full(self.rows.n_samples, -1, dtype=np.int32)
+            member[self.order[start:end]] = leaf
+            self._over_features(
+                len(features), len(features) * self.rows.n_samples,
+                lambda a, b: stored_node_histograms(
+                    sparse.stored, features[a:b], self._columns, total, member, leaf, out[a:b]
+                ),
+            )  # fmt: skip
+            return out
         self._over_features(
             len(features), gathered.size * len(features),
             lambda a, b: node_histograms(
@@ -333,9 +396,10 @@ class Growth:
             return
         number, one = np.zeros(len(tree.feature), dtype=np.int32), np.ones(len(tree.feature))
         number[tree.leaf_node] = np.arange(len(tree.leaf_node))
+        X_binned, feature = rows.split_bins(tree.feature)
         rows.over_blocks(
             lambda a, b: tree_response(
-                rows.X_binned, tree.feature, tree.bin, tree.left, one, number, a, b, rows.response, rows.leaf
+                X_binned, feature, tree.bin, tree.left, one, number, a, b, rows.response, rows.leaf
             )
         )
 

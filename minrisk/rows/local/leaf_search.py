@@ -6,6 +6,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FIXED, MAX_BINS
 from minrisk._kernels.histogram import leaf_histogram, leaf_histogram_sparse, leaf_sums
+from minrisk._kernels.stored import stored_leaf_histogram
+from minrisk._memory import read_only
 from minrisk._typing import IntArray
 from minrisk.rows.base import LeafSplits
 from minrisk.rows.local.columns import LocalColumns
@@ -25,7 +27,11 @@ def leaf_totals(rows: LocalColumns, n_leaves: int) -> IntArray:
 def add_contrasts(rows: LocalColumns, features: IntArray, first: int, total: IntArray, sums: np.ndarray) -> None:
     """Add the contrast by bin to sums (f, leaves from `first` on, MAX_BINS); all features are indexed, or none."""
     index = rows.index
-    if index.indexed[features[0]]:
+    if rows.sparse is not None:
+        stored_leaf_histogram(
+            rows.sparse.stored, read_only(features), rows.leaf, first, rows.fixed_contrast, total, sums
+        )
+    elif index.indexed[features[0]]:
         leaf_histogram_sparse(
             rows.X_binned, features, rows.leaf, first, rows.fixed_contrast, index.offsets, index.rows, total,
             index.frequent, rows.n_bins, sums,

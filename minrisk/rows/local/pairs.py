@@ -12,6 +12,7 @@ from minrisk._kernels.fixed import response_sums, unfixed
 from minrisk._kernels.pairwise import class_sums, edges_along, fill_odds, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import bar_between, side_bounds
+from minrisk._kernels.stored import stored_side_bounds
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS
 from minrisk.rows.fixed_point import added, divide, fixed_factor
@@ -132,8 +133,14 @@ class LocalCorrectiveRows(LocalPairRows):
         self._vectors[self.n_kept] = vectors[0]
         self._kept.append(self.response)
         if len(self.barred):
-            bounds = side_bounds(self.X_binned, self.response)
+            bounds = self._side_bounds()
             bar_between(self.exchange.largest(bounds), self.barred)
+
+    def _side_bounds(self) -> IntArray:
+        """Of each feature the bins on either side of the response; see `side_bounds`."""
+        if self.sparse is None:
+            return np.asarray(side_bounds(self.X_binned, self.response))
+        return np.asarray(stored_side_bounds(self.sparse.stored, self.response))
 
     def correct(self, changes: FloatArray) -> None:
         """Add changes to the vectors so far; see `CorrectiveRows.correct`."""

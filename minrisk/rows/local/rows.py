@@ -54,6 +54,7 @@ from minrisk.rows.row_losses import (
     is_separable,
 )
 
+SPARSE_TREES = 32  # of which the bins of split features are made at once: a byte a row for each
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
 
 
@@ -134,11 +135,16 @@ class LocalRows(LocalColumns):
         """scores[first:last] += what the trees say times their vectors: the sums and the order of `advance`."""
         if first == last or not trees:
             return
-        columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in trees), strict=True)
-        add_binned_trees(
-            self.X_binned, *map(np.concatenate, columns), np.array([len(tree.feature) for tree in trees]),
-            np.concatenate(vectors), np.array([len(v) for v in vectors]), first, last, scores,
-        )  # fmt: skip
+        width = len(trees) if self.sparse is None else SPARSE_TREES
+        for t in range(0, len(trees), width):
+            some, own = trees[t : t + width], vectors[t : t + width]
+            columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in some), strict=True)
+            feature, *others = map(np.concatenate, columns)
+            X_binned, feature = self.split_bins(feature)
+            add_binned_trees(
+                X_binned, feature, *others, np.array([len(tree.feature) for tree in some]), np.concatenate(own),
+                np.array([len(v) for v in own]), first, last, scores,
+            )  # fmt: skip
 
     def _start_one_by_one(
         self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray
@@ -302,9 +308,10 @@ class LocalRows(LocalColumns):
 
     def respond(self, tree: TreeLike) -> None:
         """Fill response and leaf with the tree's values and vectors; see `Rows.respond`."""
+        X_binned, feature = self.split_bins(tree.feature)
         self.over_blocks(
             lambda a, b: tree_response(
-                self.X_binned, tree.feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response,
+                X_binned, feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response,
                 self.leaf,
             )
         )
@@ -344,7 +351,7 @@ class LocalRows(LocalColumns):
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
         """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`."""
-        if self.traits or not self.is_alone or self.n_trained > self.limits.large_leaf:
+        if self.traits or self.sparse is not None or not self.is_alone or self.n_trained > self.limits.large_leaf:
             return None
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
 
@@ -367,8 +374,12 @@ class LocalRows(LocalColumns):
 
     def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
         """Move rows to the children of their leaves; see `Rows.split_leaves`."""
+        X_binned, feature = self.X_binned, splits.feature
+        if self.sparse is not None:
+            X_binned, number = self.split_bins(np.maximum(feature, 0))
+            feature = np.where(feature >= 0, number, feature)
         self.over_blocks(
             lambda a, b: split_leaves(
-                self.X_binned, splits.feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response
+                X_binned, feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response
             )
         )

@@ -69,6 +69,12 @@ class SparseIndex:
         workers.map(write, np.flatnonzero(indexed).tolist())
         return cls(indexed, frequent, offsets, rows)
 
+    @classmethod
+    def stored(cls, n_features: int) -> SparseIndex:
+        """Of sparse features, which are stored so."""
+        nothing = np.zeros(n_features, dtype=np.uint8)
+        return cls(nothing == 0, nothing, np.zeros((n_features, 2), dtype=np.int64), np.empty(0, dtype=ROW))
+
     @cached_property
     def lists(self) -> Lists:
         """For growing trees, of up to 65 536 rows."""

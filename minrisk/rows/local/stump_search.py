@@ -8,6 +8,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import MAX_BINS
 from minrisk._kernels.histogram import edge_histogram, edge_histogram_sparse
+from minrisk._kernels.stored import stored_edge_histogram
+from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import Split, StumpBounds
 from minrisk.rows.fixed_point import divide, fixed_factor
@@ -28,7 +30,9 @@ def add_columns(
 ) -> None:
     """The same of other columns of whole numbers, (n, columns), whose sums over these rows are known."""
     index = rows.index
-    if index.indexed[features[0]]:
+    if rows.sparse is not None:
+        stored_edge_histogram(rows.sparse.stored, read_only(features), fixed, total_here, sums)
+    elif index.indexed[features[0]]:
         edge_histogram_sparse(
             rows.X_binned, features, fixed, index.offsets, index.rows, total_here, index.frequent, rows.n_bins, sums
         )
@@ -83,10 +87,11 @@ def stump_slopes(
 ) -> FloatArray:
     """Value, slope and curvature along stumps; see `Rows.stump_slopes`."""
     feature, bin_, output = (np.ascontiguousarray(column) for column in (feature, bin_, output))  # of one type to Numba
+    X_binned, feature = rows.split_bins(feature)
     factors = fixed_factor(loss.entry_bounds(rows.top_value[output], step, rows.top_cost), rows.sum_bits)
     parts = rows.over_blocks(
         lambda a, b: loss.stump_sums(
-            rows.costs, rows.scores, rows.X_binned, rows.in_bag, feature, bin_, output, step, factors, a, b
+            rows.costs, rows.scores, X_binned, rows.in_bag, feature, bin_, output, step, factors, a, b
         )
     )
     return divide(rows.added(parts), factors)

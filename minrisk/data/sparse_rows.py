@@ -1,0 +1,110 @@
+"""Sparse rows of numbers: only stored values are looked at, all others are 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minrisk._cached import cached_property
+from minrisk._typing import IntArray, Keys
+from minrisk.data.row_keys import mixed
+
+DENSE_VALUES = 1 << 22  # of rows that become a dense block: 32 MB at most
+NOT_DENSE = "{rows} rows of {columns} sparse features at once are more than the {most} numbers that a block may have."
+
+
+class SparseRows:
+    """Rows of a SciPy matrix, used as an array of n rows: slices of few rows become arrays, the whole never does.
+
+    Parameters
+    ----------
+    matrix : csr_matrix or csr_array of shape (n, d)
+        Without duplicates.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self.shape: tuple[int, int] = matrix.shape
+        self.ndim = 2
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the values."""
+        kind: np.dtype = self.matrix.dtype
+        return kind
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: Any) -> Any:
+        """Some rows, by a slice, numbers or a mask; with a number for the column that of all rows, as an array."""
+        if isinstance(part, tuple):
+            rows, column = part
+            assert isinstance(rows, slice)
+            return self.column(int(column))[rows]
+        return SparseRows(self.matrix[part])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self.shape[0] * self.shape[1] > DENSE_VALUES:
+            raise MemoryError(NOT_DENSE.format(rows=self.shape[0], columns=self.shape[1], most=DENSE_VALUES))
+        dense = self.matrix.toarray()
+        return np.asarray(dense if dtype is None else dense.astype(dtype))
+
+    def dense(self, who: str) -> np.ndarray:
+        """All of them as an array, where they are few.
+
+        Raises
+        ------
+        ValueError
+            If they are more than a block; it names `who` looks at all values of a row.
+        """
+        if self.shape[0] * self.shape[1] > DENSE_VALUES:
+            raise ValueError(
+                f"{who} look at all values of a row, zeros as well: {self.shape[0]} x {self.shape[1]} sparse ones are "
+                f"too many, more than {DENSE_VALUES}. Use learners that are trees, or fewer features, for example by "
+                "sklearn.decomposition.TruncatedSVD."
+            )
+        return np.asarray(self)
+
+    @property
+    def height(self) -> int:
+        """Rows of a dense block."""
+        return max(1, DENSE_VALUES // (16 * max(1, self.shape[1])))
+
+    @cached_property
+    def by_column(self) -> Any:
+        """The same values, feature after feature, in ascending rows."""
+        return self.matrix.tocsc()
+
+    def column(self, j: int) -> np.ndarray:
+        """All values of a feature, (n,)."""
+        columns = self.by_column
+        first, last = columns.indptr[j : j + 2]
+        values = np.zeros(len(self), dtype=self.dtype)
+        values[columns.indices[first:last]] = columns.data[first:last]
+        return values
+
+    def keys(self, odds: Keys) -> Keys:
+        """What `minrisk.data.row_keys.summed_keys` gives for the columns, (n,)."""
+        numbers, columns = odds[: self.shape[1]], self.matrix.indices
+        with np.errstate(over="ignore"):
+            usual = mixed(np.zeros(1, dtype=self.dtype), numbers)
+            key = np.full(len(self), usual.sum(dtype=np.uint64), dtype=np.uint64)
+            of_entry = np.repeat(np.arange(len(self)), np.diff(self.matrix.indptr))
+            np.add.at(key, of_entry, mixed(self.matrix.data, numbers[columns]) - usual[columns])
+        return key
+
+    def with_columns(self, columns: np.ndarray) -> SparseRows:
+        """With dense columns (n, m) behind these, as float64."""
+        from scipy.sparse import csr_matrix, hstack
+
+        return SparseRows(hstack([self.matrix.astype(np.float64), csr_matrix(columns.astype(np.float64))], "csr"))
+
+    def copy(self) -> SparseRows:
+        """In memory of their own."""
+        return SparseRows(self.matrix.copy())
+
+    def only(self, features: IntArray) -> SparseRows:
+        """Some features."""
+        return SparseRows(self.matrix[:, features])
