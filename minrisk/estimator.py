@@ -34,6 +34,10 @@ NO_LINK = (
     "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
     "sklearn.calibration.CalibratedClassifierCV."
 )
+NO_PROBABILITIES = (
+    "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
+    "the estimator in sklearn.calibration.CalibratedClassifierCV."
+)
 
 
 class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -259,6 +263,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     def _require_link(self) -> None:
         model = getattr(self, "model_", None)
         if (model is None and not self._gives_probabilities()) or (model is not None and model.link is None):
+            if self.cost is None and not self._gives_probabilities():
+                raise AttributeError(NO_PROBABILITIES.format(name=type(self).__name__))
             raise AttributeError(
                 NO_LINK.format(reason="scores trained on general costs estimate risks, not probabilities")
             )

@@ -424,8 +424,8 @@ def rare():
     (PIBoostClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
     (REBELClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
     (AdaBoostMHClassifier(n_estimators=3, early_stopping=True, random_state=1), noise(), "rows set apart"),
-    (REBELClassifier(n_estimators=1, max_depth=1, fit_intercept=False), rare(), "after 1 round its decisions"),
-    (REBELClassifier(n_estimators=2, max_depth=1, learning_rate=0.01, fit_intercept=False), rare(), "after 2 rounds its decisions"),
+    (REBELClassifier(n_estimators=1, max_depth=1, fit_intercept=False), rare(), "after 1 round, not kept, its decisions"),
+    (REBELClassifier(n_estimators=2, max_depth=1, learning_rate=0.01, fit_intercept=False), rare(), "after 2 rounds, not kept, its decisions"),
     (REBELClassifier(n_estimators=3, target_loss=9.0), noise(), "below its target"),
     (MCBoostClassifier(n_estimators=2, loss="gel", learning_rate=1e300), noise(), "beyond what a number holds"),
 ])  # fmt: skip

@@ -216,7 +216,8 @@ class RecipeClassifier(BoostedClassifier):
         elif n_made == 0:
             why = (
                 "no learner of the first round lowers the loss. Perhaps the features do not tell the classes apart, or "
-                "the learners are too weak for it: try deeper trees or another weak learner"
+                "the learners are too weak for it, or a penalty is too large: try deeper trees, another weak learner "
+                "or a smaller penalty"
             )
         elif not_validated:
             why = (
@@ -226,8 +227,8 @@ class RecipeClassifier(BoostedClassifier):
         else:
             rounds = f"{n_made} round" + "s" * (n_made > 1)
             why = (
-                f"after {rounds} its decisions about the training rows cost no less than one decision for all. Try "
-                "more rounds, deeper trees or another weak learner"
+                f"after {rounds}, not kept, its decisions about the training rows cost no less than one "
+                "decision for all. Try more rounds, deeper trees or another weak learner"
             )
         warnings.warn(
             f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=6

@@ -102,7 +102,7 @@ class PIBoostClassifier(RecipeClassifier):
     ----------
     cost : optional
         What each mistake costs: a K x K table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, `CostMatrix`, or "balanced", or an (n, K) array of costs per row given to `fit`. Default: every mistake
+        dicts or `CostMatrix`; `fit` also takes an (n, K) array of costs per row. Default: every mistake
         costs 1, which is the paper's method. A row weighs in the chain of S what it costs in the mean to take it for
         a class on the other side. Decisions that are no class are refused: no separator knows them.
     separators : {"pairs", "singles"} or list of sets of labels, default="pairs"

@@ -235,7 +235,7 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     if not os.path.isfile(path):  # of a name that is too long for any file `Path` would raise
         raise FileNotFoundError(
             f"cost given as a string must be the path of a CSV file, got {short(str(path), 100)!r}, which is no file: "
-            f"correct the path, or pass a table of numbers."
+            f"correct the path, or pass a table of numbers, such as minrisk.costs.balanced(y)."
         )
     try:
         with path.open(

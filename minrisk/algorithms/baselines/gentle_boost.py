@@ -57,8 +57,9 @@ class GentleBoostClassifier(BaselineClassifier):
     Parameters
     ----------
     cost : optional
-        As in `REBELClassifier`. Default: every mistake costs 1, the papers' case. With "margin" only what decisions are
-        judged by.
+        As in `REBELClassifier`. Default: every mistake costs 1, the papers' case. With "margin"
+        they change no learner: decisions are judged by them, and where these cost more than the cheapest decision for
+        all rows, that decision is the model.
     variant : {"labels", "margin"}, default="labels"
         The loss of every label and one tree a round, or that of the true class's margin and a tree for each class.
     n_estimators : int, default=200

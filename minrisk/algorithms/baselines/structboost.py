@@ -40,10 +40,11 @@ class StructBoostClassifier(RecipeClassifier):
 
     H(x) = sum_t h_t(x) w_t with h_t(x) in {-1, +1} and w_t >= 0; the decision is the largest entry. The rounds solve
 
-        min over W >= 0 of  nu |W|_1 + 1 / N sum_i w_i xi_i,     H_y(x_i) - H_k(x_i) >= c_ik - xi_i for all k != y,
+        min over W, xi >= 0 of  nu |W|_1 + 1 / N sum_i s_i xi_i,     H_y(x_i) - H_k(x_i) >= c_ik - xi_i for all k != y,
 
-    N the sum of the weights w_i, c_ik what deciding k costs row i (1 in the paper's plain multi-class case, the
-    distance in a hierarchy in its structured one). The slack xi_i is no less than what the decision costs. Each
+    W all vectors w_t, s_i the rows' sample weights and N their sum, c_ik what deciding k costs row i (1 in the paper's
+    plain multi-class case, the distance in a hierarchy in its structured one), in units in which a factor on all costs
+    changes nothing. The slack xi_i is no less than what the decision costs. Each
     round takes the learner and the class whose dual constraint is violated most, and solves for all of W anew.
 
     In plain words: what counts is the worst rival of each row, by a margin that is the price of the mistake. Rows whose

@@ -239,8 +239,8 @@ class LocalDirectedRows(LocalRows):
             return regressor.fit(X, target)
         if not has_fit_parameter(regressor, "sample_weight"):
             raise ValueError(
-                f"{type(regressor).__name__} does not take sample_weight: use weighting='uniform' without sample "
-                "weights, or another estimator."
+                f"{type(regressor).__name__} does not take sample_weight, which rows that count differently need: use "
+                "another estimator (or in MCBoostClassifier weighting='uniform', without sample weights)."
             )
         return regressor.fit(X, target, sample_weight=weight / weight.mean())
 
