@@ -43,7 +43,7 @@ NO_PROBABILITIES = (
 class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Checks, labels, costs, prediction and judging; a subclass has the parameters and trains `model_`."""
 
-    n_estimators: int
+    n_estimators: Any  # a whole number, or None where it follows the data
     cost: Any
     n_jobs: int | None
     random_state: Any

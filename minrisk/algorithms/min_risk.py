@@ -53,21 +53,23 @@ class MinRiskClassifier(BoostedClassifier):
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
         costs: they know no others, and no probabilities. "auto" tries "softmax" and, within `time_budget`,
         "exponential", and keeps the one of least validated cost.
-    n_estimators : int, default=200
-        Largest number of rounds, those on all rows included.
-    learning_rate : float, default=0.5
-        Factor on every leaf vector.
+    n_estimators : int, optional
+        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 400.
+    learning_rate : float, optional
+        Factor on every leaf vector. Default: 0.5, on 20 000 rows or more 0.3.
     max_leaf_nodes : int, optional
         Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8, with more
-        features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers; at
-        most 20 with more than 2000 features and 1000 rows.
+        features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers. On
+        20 000 rows or more a hundredth of them, at most 1023, while the vectors hold at most 32 768 numbers. At most 20
+        with more than 2000 features and 1000 rows.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1
         Rows in a leaf.
-    smoothing : float, default=0.001
-        Weight of phantom rows in every leaf, as a share of what can still be lost in all rows. A tenth of it is taken
-        with more than 2000 features and 1000 rows, as of texts: a rare word says much about few rows.
+    smoothing : float, optional
+        Weight of phantom rows in every leaf, as a share of what can still be lost in all rows. Default: 0.001; on
+        20 000 rows or more 5 rows' share; at most 0.0001 with more than 2000 features and 1000 rows, as of texts: a
+        rare word says much about few rows.
     sketch : int, optional, default=2
         Splits are chosen on this many random combinations of the classes, so that a round costs hardly more with many
         classes; None, or more than twice as many as there are classes, takes all of them into account, at a multiple of
@@ -86,7 +88,8 @@ class MinRiskClassifier(BoostedClassifier):
         2 to 256. Default: a 64th of the rows, of few features (512 bins in all) a 16th; 16 to 256; for small trees on
         1000 rows or more a quarter. If uniform, 201.
     cv : int, cross-validation splitter or iterable, optional
-        Folds, and so members. Default: 4, at random; for rows that belong together (of a patient; copies) better
+        Folds, and so members. Default: 4, at random; on 20 000 rows or more one member that leaves an eighth out, and
+        up to 3 more where it has few rounds. For rows that belong together (of a patient; copies) better
         ``list(GroupKFold().split(X, y, groups))``. 1: one on all rows, all rounds, uncalibrated.
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
@@ -141,14 +144,15 @@ class MinRiskClassifier(BoostedClassifier):
     _rules: ClassVar[Mapping[str, Rule]] = {
         **{
             name: BoostedClassifier._rules[name]
-            for name in ("n_estimators", "binning", "max_bins", "subsample", "n_jobs", "random_state", "verbose")
+            for name in ("binning", "max_bins", "subsample", "n_jobs", "random_state", "verbose")
         },
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
-        "learning_rate": Number(float, 0, open_low=True),
+        "n_estimators": Number(int, 1, optional=True),
+        "learning_rate": Number(float, 0, open_low=True, optional=True),
         "max_leaf_nodes": Number(int, 2, optional=True),
         "max_depth": Depth(optional=True),
         "min_samples_leaf": Number(int, 1),
-        "smoothing": Number(float, 0),
+        "smoothing": Number(float, 0, optional=True),
         "sketch": Number(int, 1, optional=True),
         "max_features": Features(optional=True),
         "search_rows": Number(int, 2, optional=True),
@@ -162,12 +166,12 @@ class MinRiskClassifier(BoostedClassifier):
         cost: Any = None,
         *,
         surrogate: str = "auto",
-        n_estimators: int = 200,
-        learning_rate: float = 0.5,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
         max_leaf_nodes: int | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
-        smoothing: float = 1e-3,
+        smoothing: float | None = None,
         sketch: int | None = 2,
         max_features: float | None = None,
         search_rows: int | None = 8192,
@@ -212,7 +216,7 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.ensemble.training import Plan, train
 
         rows, costs = self._counted(X, y, sample_weight, cost, False)
-        settings = Settings._make(getattr(self, name) for name in Settings._fields)
+        settings = Settings.of(vars(self), costs.n_rows, X.shape[1])
         surrogates = POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
         plan = Plan._make([surrogates, *(getattr(self, name) for name in Plan._fields[1:-1]), self._seed])
         matrix = None if self.cost_ is None else costs.table

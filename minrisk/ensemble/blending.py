@@ -149,11 +149,12 @@ def or_constant(pool: Pool, constants: list[Progress], matrix: FloatArray) -> Po
 
 def or_frequencies(pool: Pool, plain: CrossFit, constants: list[Progress], matrix: FloatArray) -> Pool:
     """The pool, or what plain members know without a tree where it has none or does not do better."""
-    held = plain.kind.task.folded.constant([_intercept(made) for made in constants])
+    n_folds = pool.held.n_folds
+    held = plain.kind.task.folded.constant([_intercept(made) for made in constants[:n_folds]])
     known = log_loss(STARTS_AT_ZERO, held, 1.0, caution=False)
     if not any(fit.n_rounds for fit in pool.boosted):  # smooth ones start there
         known *= 1.0 - max(fit.kind.least_gain for fit in pool.fits)
-    if any(fit.n_rounds for fit in pool.fits) and loss_of(pool, plain.n_folds) < known:
+    if any(fit.n_rounds for fit in pool.fits) and loss_of(pool, n_folds) < known:
         return pool
     others = [fit for fit in (*pool.dropped, *pool.fits) if fit.kind is not plain.kind]
     return pool_of(plain._replace(members=constants, n_rounds=0, temperature=1.0, held=held), matrix, others)

@@ -17,6 +17,15 @@ SLOW_START = 40  # rounds without any gain, after which the features say nothing
 LAST_ROUNDS = 5  # rounds without its fold, of a member, for which it has one on all rows
 LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
 
+# -- many rows ---------------------------------------------------------------------------------------------------------
+MANY_ROWS = 20_000  # from which on trees are large, steps short, and one fold tells how many rounds there are
+ROUNDS, MANY_ROWS_ROUNDS = 200, 400  # at most, unless `n_estimators` says otherwise
+LEARNING_RATE, MANY_ROWS_RATE = 0.5, 0.3
+SMOOTHING, SMOOTHED_ROWS = 1e-3, 5.0  # share of the loss, and rows whose share it is where there are many
+MANY_ROWS_FOLDS = 8  # an eighth of many rows tells as much as a quarter of fewer
+ROUNDS_TOGETHER = 240  # of a kind's members: where one has few, further ones (up to FOLDS) and other kinds bring more
+ROWS_OF_LARGE_LEAF, MOST_LARGE_LEAVES, LARGE_LEAF_NUMBERS = 100, 1023, 1 << 15  # as ROWS_OF_LEAF and so on below
+
 # -- temperature -------------------------------------------------------------------------------------------------------
 TEMPERATURE_STEP = 1.15  # ratio of one temperature that is tried to the next
 TEMPERATURES = (0.2, 20.0)  # the range that is searched
@@ -36,7 +45,7 @@ FEATURE_SHARE = 0.4  # of the features, that a node looks at
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 WIDE_FEATURES, WIDE_ROWS = 2000, 1000  # more of both are wide data, as texts by their words are, whose trees differ:
 WIDE_LEAVES = 20  # of a tree, at most: small trees look at other features each (news20: with 32 half as long again)
-WIDE_SMOOTHING = 0.1  # times `smoothing`: a rare word says much of few rows (news20: 24 % of errors become 22 %)
+WIDE_SMOOTHING = 1e-4  # at most: a rare word says much of few rows (news20: 24 % of errors become 22 %)
 NEWTON_SMOOTHING = 10.0  # times `smoothing`: a Newton step needs more of it than a closed form
 FEWEST_BINS, MOST_BINS = 16, 256  # of a feature
 ROWS_OF_BIN = 64  # of the training rows, for each bin

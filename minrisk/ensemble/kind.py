@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Protocol, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -34,6 +34,24 @@ class Settings(NamedTuple):
     subsample: float
 
 
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any], n_rows: int, n_features: int) -> Settings:
+        """Those among the parameters. What they leave open follows the rows: many have short steps."""
+        many = n_rows >= defaults.MANY_ROWS
+        smoothing = defaults.SMOOTHED_ROWS / n_rows if many else defaults.SMOOTHING
+        usual = {
+            "learning_rate": defaults.MANY_ROWS_RATE if many else defaults.LEARNING_RATE,
+            "smoothing": min(smoothing, defaults.WIDE_SMOOTHING) if is_wide(n_rows, n_features) else smoothing,
+        }
+        given = {name: parameters[name] for name in cls._fields}
+        return cls(**given | {name: value for name, value in usual.items() if given[name] is None})
+
+
+def is_wide(n_rows: int, n_features: int) -> bool:
+    """Whether features are as many as of texts by their words."""
+    return n_features > defaults.WIDE_FEATURES and n_rows > defaults.WIDE_ROWS
+
+
 class Table(NamedTuple):
     """What members may see of the training rows, which stand fold after fold."""
 
@@ -57,6 +75,7 @@ class Task(NamedTuple):
     surrogate: str
     link: Link | None  # from scores to probabilities
     settings: Settings
+    every_fold: bool  # whether each fold has a member that leaves it out
     seed: int
     workers: Workers
     watching: Sequence[Monitor] = ()

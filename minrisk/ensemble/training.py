@@ -23,6 +23,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.boosting.monitors import ProgressBar
+from minrisk.ensemble import defaults
 from minrisk.ensemble.average import report
 from minrisk.ensemble.blending import (
     Pool,
@@ -38,9 +39,9 @@ from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
 from minrisk.ensemble.cross_fitting import cross_fit, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
-from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task
+from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task, is_wide
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
-from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO, is_wide
+from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
 from minrisk.rows.costs import RowCosts
@@ -52,7 +53,7 @@ class Plan(NamedTuple):
     """What the caller of a fit has to say beside the rows and `Settings`."""
 
     surrogates: tuple[str, ...]  # the most promising first; the others within the time budget
-    n_estimators: int
+    n_estimators: int | None
     cv: Any
     pool: bool
     binning: str
@@ -97,6 +98,8 @@ def train(
     table, folded, projection = bin_table(X, y, rows, costs, matrix is None, plan, workers)
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
+    many = costs.n_rows >= defaults.MANY_ROWS
+    most = plan.n_estimators or (defaults.MANY_ROWS_ROUNDS if many else defaults.ROUNDS)
     best, least, tried = None, np.inf, list[dict[str, Any]]()
     for surrogate in plan.surrogates:
         if best and time.perf_counter() - begun + best.seconds > (plan.time_budget or 0.0):
@@ -105,10 +108,11 @@ def train(
         posterior = surrogate in POSTERIOR
         link = surrogate_loss(surrogate, blind.merged_costs).link(blind.merged_costs) if posterior else None
         trained_on = blind if posterior else folded
-        task = Task(table, trained_on, surrogate, link, settings, plan.seed, workers, bar.watching)
+        every_fold = plan.cv is not None or not many
+        task = Task(table, trained_on, surrogate, link, settings, every_fold, plan.seed, workers, bar.watching)
         challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
-        found = train_pool(Plain(task), kinds, plan.n_estimators, decides_by, plan.cv != 1, bar)
+        found = train_pool(Plain(task), kinds, most, decides_by, plan.cv != 1, bar)
         risk = validated_risk(found, decides_by)
         tried += report(found, risk, folded.stated_costs)
         if risk < least or best is None:
@@ -116,7 +120,7 @@ def train(
     assert best is not None
     regression = None
     if matrix is None and best.link is not None:
-        regression = fit_cost_regression(table, folded, decides_by, settings, plan.n_estimators, plan.seed, workers)
+        regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers)
     return TrainedPool(best, projection, tried, regression)
 
 
@@ -129,7 +133,9 @@ def bin_table(
     usual, fine = usual_bins(plan.binning, plan.max_bins, costs.n_rows, X.shape[1])
     columns = bin_columns(X, rows, weight, plan.binning, workers, usual)
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
-    folds = folds_of(plan.cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by)
+    many = costs.n_rows >= defaults.MANY_ROWS
+    cv = defaults.MANY_ROWS_FOLDS if plan.cv is None and many else plan.cv
+    folds = folds_of(cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by)
     if folds.max() == 0:
         return Table(X, rows, columns, columns, None), folded_rows(costs, folds), None
     finer, projection, linear = None, None, None
@@ -177,27 +183,32 @@ def train_pool(
         Costs by which probabilities decide.
     """
     bar, task, workers = bar or ProgressBar(False), plain.task, plain.workers
-    n_folds = task.folded.n_folds
-    if n_folds == 1:
+    if task.folded.n_folds == 1:
         bar.phase("one member", most, most=most)
         return pool_of(plain.unsure(most) if unsure else plain.alone(most), matrix)
     n_rounds = first_rounds(task.costs.n_rows, most)
-    groups = [list(group) for _, group in itertools.groupby(challengers, key=attrgetter("place"))]
-    phases = Phases(bar, task.costs.n_rows, [n_folds, *(n_folds * group[0].makes_rounds for group in groups)], most)
-    phases.begin("plain members", n_folds, 1)
-    members = [plain.member(fold) for fold in range(n_folds)]
-    pool = pool_of(cross_fit(plain, members, n_rounds, workers), matrix)
-    fit, constants = pool.fits[0], [member.constant() for member in members]
+    n, groups = task.folded.n_folds if task.every_fold else 1, grouped(challengers)
+    phases = Phases(bar, task.costs.n_rows, [n, *(n * group[0].makes_rounds for group in groups)], most)
+    phases.begin("plain members", n, 1)
+    members = [plain.member(fold) for fold in range(n)]
+    fit = cross_fit(plain, members, n_rounds, workers)
+    if not task.every_fold and (more := members_beside(fit.n_rounds)):
+        n += more
+        members += [plain.member(fold) for fold in range(1, n)]
+        fit = cross_fit(plain, members, n_rounds, workers)
+    elif not task.every_fold:  # its rounds take the time that others would
+        challengers, groups = (), []
+    pool, constants = pool_of(fit, matrix), [member.constant() for member in members]
     if pool.link is None:
         pool = or_constant(pool, constants, matrix)
     del members  # they hold memory
     phases.usual = fit.judged[-1][0]
     if workers.n > 1:
         phases.begin("challengers", len(groups), 1)
-    ahead = workers.map(lambda kind: trial(kind, n_rounds), challengers) if workers.n > 1 else []
+    ahead = workers.map(lambda kind: trial(kind, n, n_rounds), challengers) if workers.n > 1 else []
     for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
         phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
-        trials = [ahead.pop(0) if ahead else trial(kind, n_rounds) for kind in rivals]
+        trials = [ahead.pop(0) if ahead else trial(kind, n, n_rounds) for kind in rivals]
         pool = challenge(pool, trials, n_rounds, workers, matrix)
     if pool.link == STARTS_AT_ZERO:
         pool = or_frequencies(pool, fit, constants, matrix)
@@ -205,14 +216,27 @@ def train_pool(
     return pool._replace(fits=[fit.kind.finish(fit, most) for fit in pool.fits])
 
 
-def trial(kind: Kind, n_rounds: int) -> Trial:
+def grouped(kinds: Sequence[Kind]) -> list[list[Kind]]:
+    """Rivals together."""
+    return [list(group) for _, group in itertools.groupby(kinds, key=attrgetter("place"))]
+
+
+def members_beside(n_rounds: int) -> int:
+    """Further members of many rows, where the first one has few rounds: their average has less of each one's chance."""
+    return max(1, min(defaults.FOLDS, defaults.ROUNDS_TOGETHER // max(1, n_rounds))) - 1
+
+
+def trial(kind: Kind, n_members: int, n_rounds: int) -> Trial:
     """Train members of a kind for the first folds, as many as tell."""
-    members = kind.members(0, min(kind.tried_on, kind.task.folded.n_folds))
+    members = kind.members(0, min(kind.tried_on, n_members))
     return Trial(kind, members, cross_fit(kind, members, n_rounds, Workers()))
 
 
 def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, matrix: FloatArray) -> Pool:
-    """The pool with the best of these rivals in it, trained for all folds, if left-out rows give it a share."""
+    """The pool with the best of these rivals in it, with as many members, if left-out rows give it a share.
+
+    On many rows with no more members than its rounds allow; the pool is then judged by their folds alone.
+    """
     losses = [loss_of(join(pool, tried.fit, matrix), tried.fit.n_folds) for tried in trials]
     best = int(np.argmin(losses)) if np.isfinite(min(losses)) else -1
     for number, tried in enumerate(trials):
@@ -220,8 +244,9 @@ def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, 
             pool = drop(pool, tried.fit, matrix)
     if best < 0:
         return pool
-    kind, first, _ = trials[best]
-    members = [*first, *kind.members(len(first), kind.task.folded.n_folds)]
+    kind, first, fit = trials[best]
+    n = pool.held.n_folds if kind.task.every_fold else min(pool.held.n_folds, 1 + members_beside(fit.n_rounds))
+    members = [*first, *kind.members(len(first), n)]
     fit = cross_fit(kind, members, n_rounds, workers)
     return join(pool, fit, matrix) or drop(pool, fit, matrix)
 

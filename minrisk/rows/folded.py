@@ -28,6 +28,7 @@ class HeldOut(Protocol):
     """
 
     n_rows: int
+    n_folds: int  # the first ones, whose rows these are
     n_outputs: int
 
     @property
@@ -98,7 +99,7 @@ class FoldedRows(Protocol):
         """What the members of the first folds say of the rows of theirs."""
 
     def constant(self, scores: Sequence[FloatArray]) -> HeldOut:
-        """The same scores (D,) for all rows of a fold."""
+        """The same scores (D,) for all rows of a fold, for each of the first folds."""
 
     def gathered(self) -> FewRows:
         """All of them in one place."""

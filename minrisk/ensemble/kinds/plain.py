@@ -16,7 +16,7 @@ from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import class_rows, log_frequencies
 from minrisk.ensemble.cross_fitting import last_rounds
-from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task
+from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task, is_wide
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
@@ -37,12 +37,13 @@ def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
     least = defaults.FEWEST_WITH_MANY_FEATURES if n_features > n_rows else defaults.FEWEST_ON_FEW_ROWS
     fewest = min(defaults.FEWEST_LEAVES, max(least, n_rows // defaults.ROWS_OF_FEW_LEAVES))
     leaves = max(fewest, min(max(defaults.MOST_LEAVES, of_classes), n_rows // defaults.ROWS_OF_LEAF))
-    return min(leaves, defaults.WIDE_LEAVES) if is_wide(n_rows, n_features) else leaves
+    if is_wide(n_rows, n_features):
+        return min(leaves, defaults.WIDE_LEAVES)
+    if n_rows < defaults.MANY_ROWS - defaults.MANY_ROWS // defaults.MANY_ROWS_FOLDS:  # a member's
+        return leaves
+    most = min(defaults.MOST_LARGE_LEAVES, defaults.LARGE_LEAF_NUMBERS // n_outputs)
+    return max(leaves, min(most, n_rows // defaults.ROWS_OF_LARGE_LEAF))
 
-
-def is_wide(n_rows: int, n_features: int) -> bool:
-    """Whether features are as many as of texts by their words."""
-    return n_features > defaults.WIDE_FEATURES and n_rows > defaults.WIDE_ROWS
 
 
 def usual_share(n_features: int) -> float:
@@ -69,14 +70,11 @@ def usual_trees(
 def recipe_of(settings: Settings, loss: Loss, costs: RowCosts, trees: VectorTrees, seen: IntArray) -> Recipe:
     """Boosting of these trees on the columns `seen`."""
     exponential = EXPONENTIAL in loss.traits
-    smoothing = settings.smoothing
-    if is_wide(costs.n_rows, len(seen)):
-        smoothing *= defaults.WIDE_SMOOTHING
     return Recipe(
         loss=loss,
         family=trees,
-        solver=LeafClosedForm() if exponential else LeafNewton(defaults.NEWTON_SMOOTHING * smoothing),
-        smoothing=smoothing,
+        solver=LeafClosedForm() if exponential else LeafNewton(defaults.NEWTON_SMOOTHING * settings.smoothing),
+        smoothing=settings.smoothing,
         learning_rate=settings.learning_rate,
         fit_intercept=exponential,
         start=loss.start(costs) if isinstance(loss, GuessAverseLoss) else None,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Self
 
 from minrisk.ensemble import defaults
-from minrisk.ensemble.kind import Task
-from minrisk.ensemble.kinds.plain import Plain, is_wide
+from minrisk.ensemble.kind import Task, is_wide
+from minrisk.ensemble.kinds.plain import Plain
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.rows.columns import Columns
 

@@ -39,7 +39,7 @@ class LocalHeldOut:
     """
 
     def __init__(self, rows: LocalFoldedRows, scores: np.ndarray, n_folds: int) -> None:
-        self._rows, self._scores, self._n_folds = rows, scores, n_folds
+        self._rows, self._scores, self.n_folds = rows, scores, n_folds
         self.n_rows, self._n_here = rows.sizes(n_folds)
         self.n_outputs = scores.shape[1]
 
@@ -106,7 +106,7 @@ class LocalHeldOut:
 
     def divided(self, by: float) -> Self:
         """A fraction of the scores; see `HeldOut.divided`."""
-        return type(self)(self._rows, self._scores / by, self._n_folds)
+        return type(self)(self._rows, self._scores / by, self.n_folds)
 
     def mixed(self, other: Self, share: float, room: Self | None = None) -> Self:
         """A mean of two scores; see `HeldOut.mixed`."""
@@ -114,11 +114,11 @@ class LocalHeldOut:
         np.subtract(other._scores, self._scores, out=scores)
         scores *= share
         scores += self._scores
-        return type(self)(self._rows, scores, self._n_folds)
+        return type(self)(self._rows, scores, self.n_folds)
 
     def forgotten(self) -> Self:
         """Without scores; see `HeldOut.forgotten`."""
-        return type(self)(self._rows, self._scores[:0].copy(), self._n_folds)
+        return type(self)(self._rows, self._scores[:0].copy(), self.n_folds)
 
 
 class LocalFoldedRows:
@@ -215,8 +215,8 @@ class LocalFoldedRows:
 
     def constant(self, scores: Sequence[FloatArray]) -> LocalHeldOut:
         """See `FoldedRows.constant`."""
-        of_folds = np.array(scores).astype(np.float32)
-        return LocalHeldOut(self, of_folds[self.folds], self.n_folds)
+        of_folds, n_here = np.array(scores).astype(np.float32), self.sizes(len(scores))[1]
+        return LocalHeldOut(self, of_folds[self.folds[:n_here]], len(scores))
 
     def gathered(self) -> FewRows:
         """See `FoldedRows.gathered`."""
