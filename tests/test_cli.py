@@ -152,9 +152,9 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
     assert {option.name: option.default for option in fit.params}["n_jobs"] == -1  # all cores; no part of the model
     words = " ".join(run("fit", "--help").split()).replace("- ", "-")  # lines may end within "adaboost-mh"
-    for told in ("[default: minrisk] --n", "[default: minrisk 200, rebel 200, similarities 200, stagewise 500, multiboost 100, mcboost 100, piboost 100, badacost 200, adaboost-mh 200, gentleboost 200, adaboost-ecc 200, aoso-logitboost 200, gradboost 200, adaboost-mo 200, adaboost-sip 200, structboost 200; x>=1]",
+    for told in ("[default: minrisk] --n", "[default: minrisk none, rebel 200, similarities 200, stagewise 500, multiboost 100, mcboost 100, piboost 100, badacost 200, adaboost-mh 200, gentleboost 200, adaboost-ecc 200, aoso-logitboost 200, gradboost 200, adaboost-mo 200, adaboost-sip 200, structboost 200; x>=1]",
                  "[default: minrisk none, rebel 4, stagewise 3, multiboost 3, mcboost 3, piboost none, badacost 3, adaboost-mh 1, gentleboost 1, adaboost-ecc 1, aoso-logitboost 3, adaboost-mo 1, adaboost-sip 1, structboost 3; 1<=x<=64]",
-                 "[default: minrisk 0.5, rebel 1.0, similarities 1.0, stagewise 0.5, mcboost 1.0, piboost 1.0, badacost 1.0, adaboost-mh 1.0, gentleboost 1.0, adaboost-ecc 1.0, aoso-logitboost 0.1, adaboost-mo 1.0, adaboost-sip 1.0; x>0]", "Only with --method minrisk. [default: auto]",
+                 "[default: minrisk none, rebel 1.0, similarities 1.0, stagewise 0.5, mcboost 1.0, piboost 1.0, badacost 1.0, adaboost-mh 1.0, gentleboost 1.0, adaboost-ecc 1.0, aoso-logitboost 0.1, adaboost-mo 1.0, adaboost-sip 1.0; x>0]", "Only with --method minrisk. [default: auto]",
                  "Only with --method rebel or similarities or stagewise or multiboost or mcboost. [default: rebel exponential,"):
         assert told in words
 

@@ -754,7 +754,8 @@ def test_features_looked_at(stated, d, share):
 
 
 @pytest.mark.parametrize(
-    ("n", "K", "leaves"), [(50, 3, 8), (300, 3, 15), (480, 3, 24), (2000, 3, 50), (10**5, 3, 64), (10**5, 26, 208)]
+    ("n", "K", "leaves"), [(50, 3, 8), (300, 3, 15), (480, 3, 24), (2000, 3, 50), (17_499, 3, 64), (17_499, 26, 208),
+     (17_500, 3, 175), (10**5, 26, 1000), (10**6, 10, 1023), (10**6, 100, 327), (10**6, 10**4, 64)]
 )
 def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
     assert usual_leaves(n, K, 20) == leaves

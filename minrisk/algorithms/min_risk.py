@@ -54,7 +54,7 @@ class MinRiskClassifier(BoostedClassifier):
         costs: they know no others, and no probabilities. "auto" tries "softmax" and, within `time_budget`,
         "exponential", and keeps the one of least validated cost.
     n_estimators : int, optional
-        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 400.
+        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000.
     learning_rate : float, optional
         Factor on every leaf vector. Default: 0.5, on 20 000 rows or more 0.3.
     max_leaf_nodes : int, optional

@@ -69,7 +69,7 @@ METHOD_OPTIONS = (
                       "al., gradboost by Duchi and Singer, adaboost-mo, AdaBoost.MH on an output code, by Schapire and "
                       "Singer, adaboost-sip by Zhang et al., structboost by Shen et al."),
     click.option("--n-estimators", cls=MethodOption, type=click.IntRange(1),
-                 defaults={"minrisk": 200, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
+                 defaults={"minrisk": None, "rebel": 200, "similarities": 200, "stagewise": 500, "multiboost": 100,
                            "mcboost": 100, "piboost": 100, "badacost": 200, "adaboost-mh": 200, "gentleboost": 200,
                            "adaboost-ecc": 200, "aoso-logitboost": 200, "gradboost": 200, "adaboost-mo": 200,
                            "adaboost-sip": 200, "structboost": 200},
@@ -80,7 +80,7 @@ METHOD_OPTIONS = (
                            "aoso-logitboost": 3, "adaboost-mo": 1, "adaboost-sip": 1, "structboost": 3},
                  help="Largest depth of the trees."),
     click.option("--learning-rate", cls=MethodOption, type=click.FloatRange(0, min_open=True),
-                 defaults={"minrisk": 0.5, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0,
+                 defaults={"minrisk": None, "rebel": 1.0, "similarities": 1.0, "stagewise": 0.5, "mcboost": 1.0,
                            "piboost": 1.0, "badacost": 1.0, "adaboost-mh": 1.0, "gentleboost": 1.0, "adaboost-ecc": 1.0,
                            "aoso-logitboost": 0.1, "adaboost-mo": 1.0, "adaboost-sip": 1.0},
                  help="Factor on every step; smaller needs more rounds."),

@@ -18,15 +18,18 @@ from minrisk.rows.folded import FoldedRows, HeldOut
 def last_rounds(n_rows: int, n_rounds: int, most: int) -> int:
     """Rounds on all rows, for a member of so many without its fold: what that fold says would be lost otherwise.
 
-    At `most` rounds in all.
+    At `most` rounds in all. Members of many rounds on many rows have none: rows that are new then count for too much.
     """
     enough = n_rows >= defaults.LAST_ROUNDS_FROM
+    if n_rows >= defaults.MANY_ROWS and n_rounds > defaults.ROUNDS_TOGETHER:
+        return 0
     return min(n_rounds // defaults.LAST_ROUNDS, most - n_rounds) if enough else 0
 
 
 def first_rounds(n_rows: int, most: int) -> int:
     """Rounds without the fold, at most: those that leave room for the last ones."""
-    return most - (most // (defaults.LAST_ROUNDS + 1) if n_rows >= defaults.LAST_ROUNDS_FROM else 0)
+    has_last = n_rows >= defaults.LAST_ROUNDS_FROM and not (n_rows >= defaults.MANY_ROWS and most > defaults.ROUNDS_TOGETHER)
+    return most - (most // (defaults.LAST_ROUNDS + 1) if has_last else 0)
 
 
 def checkpoints(n_rounds: int) -> list[int]:
