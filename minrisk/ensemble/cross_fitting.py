@@ -20,16 +20,17 @@ def last_rounds(n_rows: int, n_rounds: int, most: int) -> int:
 
     At `most` rounds in all. Members of many rounds on many rows have none: rows that are new then count for too much.
     """
-    enough = n_rows >= defaults.LAST_ROUNDS_FROM
-    if n_rows >= defaults.MANY_ROWS and n_rounds > defaults.ROUNDS_TOGETHER:
-        return 0
-    return min(n_rounds // defaults.LAST_ROUNDS, most - n_rounds) if enough else 0
+    return min(n_rounds // defaults.LAST_ROUNDS, most - n_rounds) if _has_last_rounds(n_rows, n_rounds) else 0
 
 
 def first_rounds(n_rows: int, most: int) -> int:
     """Rounds without the fold, at most: those that leave room for the last ones."""
-    has_last = n_rows >= defaults.LAST_ROUNDS_FROM and not (n_rows >= defaults.MANY_ROWS and most > defaults.ROUNDS_TOGETHER)
-    return most - (most // (defaults.LAST_ROUNDS + 1) if has_last else 0)
+    return most - (most // (defaults.LAST_ROUNDS + 1) if _has_last_rounds(n_rows, most) else 0)
+
+
+def _has_last_rounds(n_rows: int, n_rounds: int) -> bool:
+    too_many = n_rows >= defaults.MANY_ROWS and n_rounds > defaults.ROUNDS_TOGETHER
+    return n_rows >= defaults.LAST_ROUNDS_FROM and not too_many
 
 
 def checkpoints(n_rounds: int) -> list[int]:
