@@ -433,6 +433,8 @@ def _fit(estimator: Any, as_parameter: bool, given: dict[str, Any]) -> None:
 
 def _new_rows(estimator: Any, X: np.ndarray, y: np.ndarray, new: Any, method: str) -> None:
     estimator.fit(X, y)
+    if not hasattr(estimator, method):  # no probabilities
+        method = "decision_function"
     if method == "score":
         assert np.isfinite(estimator.score(new, y))
     else:

@@ -18,13 +18,14 @@ def log_of(x, top, sigmoid):
 
 
 @kernel
-def log_loss(kind, scale, scores, label, weight, floor, caution, factor):
-    """Sum of -weight * (l(label) + caution * mean of l over the other classes), l = max(log p, floor), in fixed point.
+def log_loss(kind, scale, scores, label, weight, floor, caution, factor, rest_factor):
+    """Sum of -weight * (l(label) + caution * mean of l over the other classes), l = max(log p, floor).
 
+    In fixed point, times `factor`; what rounding has taken from the terms is summed beside it, times `rest_factor`.
     p_k is in proportion to sigmoid(scale h_k), or to exp(scale h_k).
     """
     K = scores.shape[1]
-    total = np.int64(0)
+    total, rest = np.int64(0), np.int64(0)
     for i in range(scores.shape[0]):
         if weight[i] == 0.0:
             continue
@@ -43,8 +44,11 @@ def log_loss(kind, scale, scores, label, weight, floor, caution, factor):
                 if k != label[i]:
                     others += max(log_of(scale * scores[i, k], scale * top, sigmoid) - log_sum, floor)
             loss += caution * others / max(1, K - 1)
-        total -= np.int64(np.rint(weight[i] * loss * factor))
-    return total
+        term = -weight[i] * loss * factor
+        whole = np.rint(term)
+        total += np.int64(whole)
+        rest += np.int64(np.rint((term - whole) * rest_factor))
+    return total, rest
 
 
 @kernel

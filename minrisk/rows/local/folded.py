@@ -73,8 +73,11 @@ class LocalHeldOut:
         most = min(-floor, scale * self._spread + np.log(self.n_outputs))  # which -log p cannot be above
         factor = float(fixed_factor(np.array(most * (1.0 + caution) * rows.top_weight), rows.sum_bits))
         label, judging = read_only(rows.stated.label[: self._n_here]), read_only(rows.judging[: self._n_here])
-        own = links.log_loss(kind, scale, read_only(self._scores), label, judging, floor, caution, factor)
-        return int(rows.exchange.added(np.array([own]))[0]) / (factor or 1.0)
+        own = links.log_loss(
+            kind, scale, read_only(self._scores), label, judging, floor, caution, factor, 2.0**rows.sum_bits
+        )
+        whole, rest = rows.exchange.added(np.array(own)).tolist()
+        return float((whole + rest * 2.0**-rows.sum_bits) / (factor or 1.0))  # losses may be far below their bound
 
     def risk(self, link: Link | None, temperature: float, matrix: FloatArray | None) -> float:
         """Mean avoidable cost of the decisions; see `HeldOut.risk`."""
