@@ -262,7 +262,7 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     ValueError
         As scikit-learn's, but of text and dates it says which column holds them.
     TypeError
-        As scikit-learn's: of sparse matrices, for example.
+        As scikit-learn's.
     """
     if issparse(X):
         return _check_sparse(estimator, X, *y, reset=reset)

@@ -325,7 +325,7 @@ def partition(column, b, order, start, end, spare):
 
 
 @part
-def plant(tree, columns, order, min_split, max_depth):
+def plant(tree, columns, order, gain, min_split, max_depth):
     """All rows of `order` in one leaf, the root."""
     n = order.shape[0]
     tree.start[0], tree.end[0], tree.depth[0], tree.node[0] = 0, n, 0, 0
@@ -336,8 +336,43 @@ def plant(tree, columns, order, min_split, max_depth):
     for i in range(n):
         for c in range(columns.shape[1]):
             tree.total[0, c] += columns[order[i], c]
-    grows = n >= min_split and max_depth > 0 and tree.start.shape[0] > 1
+    grows = count_of(tree.total[0], gain) >= min_split and max_depth > 0 and tree.start.shape[0] > 1
     tree.status[0] = PENDING if grows else CLOSED
+
+
+@part
+def next_split(tree):
+    """The leaf whose split gains most, the first of equals; -1 where none gains or the tree is full."""
+    split, status, drop = -1, tree.status, tree.drop
+    if tree.sizes[0] < tree.start.shape[0]:
+        for leaf in range(tree.sizes[0]):
+            if status[leaf] == EVALUATED and (split < 0 or drop[leaf] > drop[split] * (1.0 + GROWTH_TIE)):
+                split = leaf
+    return split
+
+
+@part
+def branch(tree, split, middle, columns, order):
+    """Split a leaf whose rows above its threshold begin at `middle`: they are the last leaf's, which is new."""
+    parent, first, new = tree.node[split], tree.sizes[1], tree.sizes[0]
+    tree.feature[parent], tree.bin[parent] = tree.best_feature[split], tree.best_bin[split]
+    tree.left[parent], tree.gain[parent] = first, tree.drop[split]
+    for child in range(first, first + 2):
+        tree.feature[child], tree.bin[child], tree.left[child], tree.gain[child] = 0, 255, child, 0.0
+    tree.sizes[0], tree.sizes[1] = new + 1, first + 2
+    tree.start[new], tree.end[new], tree.end[split] = middle, tree.end[split], middle
+    tree.node[split], tree.node[new] = first, first + 1
+    tree.depth[split] += 1
+    tree.depth[new] = tree.depth[split]
+    tree.sizes[2] = max(tree.sizes[2], tree.depth[split])
+    n_below, n_above = middle - tree.start[split], tree.end[new] - middle
+    smaller, larger = (split, new) if n_below <= n_above else (new, split)
+    for c in range(columns.shape[1]):
+        whole = tree.total[split, c]
+        some = 0
+        for i in range(tree.start[smaller], tree.end[smaller]):
+            some += columns[order[i], c]
+        tree.total[smaller, c], tree.total[larger, c] = some, whole - some
 
 
 @grow_kernel
@@ -361,7 +396,7 @@ def grow(
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
     gathered = np.empty((min(large, order.shape[0]), n_columns), dtype=np.int64)
     if sizes[0] == 0:
-        plant(tree, columns, order, min_split, max_depth)
+        plant(tree, columns, order, gain, min_split, max_depth)
     if sizes[0] == 1 and status[0] == PENDING and end[0] > large:
         return 0
     split = 0
@@ -375,33 +410,15 @@ def grow(
                 )
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
-        split = -1
-        for leaf in range(sizes[0]):
-            if status[leaf] == EVALUATED and (split < 0 or drop[leaf] > drop[split] * (1.0 + GROWTH_TIE)):
-                split = leaf
-        if split < 0 or sizes[0] == max_leaves:
+        split = next_split(tree)
+        if split < 0:
             return -1
-        j, b, parent, first, new = best_feature[split], best_bin[split], node[split], sizes[1], sizes[0]
-        middle = partition(X_binned[j], b, order, start[split], end[split], spare)
-        tree.feature[parent], tree.bin[parent], tree.left[parent], tree.gain[parent] = j, b, first, drop[split]
-        for child in range(first, first + 2):
-            tree.feature[child], tree.bin[child], tree.left[child], tree.gain[child] = 0, 255, child, 0.0
-        sizes[0], sizes[1] = new + 1, first + 2
-        start[new], end[new], end[split] = middle, end[split], middle
+        new, column = sizes[0], X_binned[best_feature[split]]
+        middle = partition(column, best_bin[split], order, start[split], end[split], spare)
+        branch(tree, split, middle, columns, order)
         if lists[2].shape[0] > 0:
             for i in range(start[new], end[new]):
                 member[order[i]] = new
-        node[split], node[new] = first, first + 1
-        depth[split] += 1
-        depth[new] = depth[split]
-        sizes[2] = max(sizes[2], depth[split])
-        smaller, larger = (split, new) if end[split] - start[split] <= end[new] - start[new] else (new, split)
-        for c in range(n_columns):
-            whole = total[split, c]
-            part = 0
-            for i in range(start[smaller], end[smaller]):
-                part += columns[order[i], c]
-            total[smaller, c], total[larger, c] = part, whole - part
         any_large = False
         for leaf in (split, new):
             rows = end[leaf] - start[leaf]

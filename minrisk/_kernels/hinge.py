@@ -21,6 +21,18 @@ def chosen(cost, scores, y):
     return choice, most
 
 
+@part
+def fill_plane(cost, scores, y, w, e, top):
+    """The row's edge, and its column maxima; returns the row's loss."""
+    choice, most = chosen(cost, scores, y)
+    for k in range(scores.shape[0]):
+        e[k] = 0.0
+    if choice != y:
+        e[y], e[choice] = w, -w
+        top[y], top[choice] = max(top[y], w), max(top[choice], w)
+    return w * most
+
+
 @kernel
 def hinge_edges(cost, index, label, weight, scores, start, stop, edge, value):
     """Edge, and value[i], the row's loss, of rows start..stop.
@@ -29,14 +41,8 @@ def hinge_edges(cost, index, label, weight, scores, start, stop, edge, value):
     """
     top = np.zeros((2, scores.shape[1]))
     for i in range(start, stop):
-        y, w, e = label[i], weight[i], edge[i]
-        choice, most = chosen(cost[index[i]], scores[i], y)
-        for k in range(scores.shape[1]):
-            e[k] = 0.0
-        if choice != y:
-            e[y], e[choice] = w, -w
-            top[0, y], top[0, choice] = max(top[0, y], w), max(top[0, choice], w)
-        value[i] = w * most
+        y = label[i]
+        value[i] = fill_plane(cost[index[i]], scores[i], y, weight[i], edge[i], top[0])
         top[1, y] = max(top[1, y], value[i])
     return top
 
@@ -46,14 +52,11 @@ def hinge_gradients(cost, index, label, weight, scores, start, stop, edge, mass)
     """The same with no value, and no mass, since there is no curvature; returns maxima with mass in between, (3, D)."""
     top = np.zeros((3, scores.shape[1]))
     for i in range(start, stop):
-        y, w, e = label[i], weight[i], edge[i]
-        choice, most = chosen(cost[index[i]], scores[i], y)
+        y = label[i]
         for k in range(scores.shape[1]):
-            e[k], mass[i, k] = 0.0, 0.0
-        if choice != y:
-            e[y], e[choice] = w, -w
-            top[0, y], top[0, choice] = max(top[0, y], w), max(top[0, choice], w)
-        top[2, y] = max(top[2, y], w * most)
+            mass[i, k] = 0.0
+        value = fill_plane(cost[index[i]], scores[i], y, weight[i], edge[i], top[0])
+        top[2, y] = max(top[2, y], value)
     return top
 
 

@@ -15,12 +15,14 @@ from minrisk._kernels._jit import kernel
 from minrisk._kernels.grow import (
     CLOSED,
     EVALUATED,
-    GROWTH_TIE,
     PENDING,
     best_threshold,
+    branch,
     count_of,
     draw_features,
     merit,
+    next_split,
+    plant,
 )
 
 stored_kernel = kernel(uses=(grow_kernels, node_kernels))
@@ -284,21 +286,12 @@ def grow_stored(
         tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
     )  # fmt: skip
     best_feature, best_bin, status = tree.best_feature, tree.best_bin, tree.status
-    max_leaves, n_columns, n = start.shape[0], columns.shape[1], order.shape[0]
+    max_leaves, n_columns = start.shape[0], columns.shape[1]
     drawn = np.empty(features.shape[0], dtype=np.int64)
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
     left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
     words = np.empty(4, dtype=np.uint64)
-    start[0], end[0], depth[0], node[0] = 0, n, 0, 0
-    tree.feature[0], tree.bin[0], tree.left[0], tree.gain[0] = 0, 255, 0, 0.0
-    sizes[0], sizes[1], sizes[2] = 1, 1, 0
-    for c in range(n_columns):
-        total[0, c] = 0
-    for i in range(n):
-        for c in range(n_columns):
-            total[0, c] += columns[order[i], c]
-    grows = count_of(total[0], gain) >= min_split and max_depth > 0 and max_leaves > 1
-    status[0] = PENDING if grows else CLOSED
+    plant(tree, columns, order, gain, min_split, max_depth)
     split = 0
     while True:
         for leaf in (split, sizes[0] - 1):
@@ -316,31 +309,14 @@ def grow_stored(
                     )  # fmt: skip
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
-        split = -1
-        for leaf in range(sizes[0]):
-            if status[leaf] == EVALUATED and (split < 0 or drop[leaf] > drop[split] * (1.0 + GROWTH_TIE)):
-                split = leaf
-        if split < 0 or sizes[0] == max_leaves:
+        split = next_split(tree)
+        if split < 0:
             return
-        j, b, parent, first, new = best_feature[split], best_bin[split], node[split], sizes[1], sizes[0]
+        new, j, b = sizes[0], best_feature[split], best_bin[split]
         middle = divide_entries(stored, j, b, order, start[split], end[split], spare, side)
-        tree.feature[parent], tree.bin[parent], tree.left[parent], tree.gain[parent] = j, b, first, drop[split]
-        for child in range(first, first + 2):
-            tree.feature[child], tree.bin[child], tree.left[child], tree.gain[child] = 0, 255, child, 0.0
-        sizes[0], sizes[1] = new + 1, first + 2
-        start[new], end[new], end[split] = middle, end[split], middle
+        branch(tree, split, middle, columns, order)
         for i in range(start[new], end[new]):
             member[order[i]] = new
-        node[split], node[new] = first, first + 1
-        depth[split] += 1
-        depth[new] = depth[split]
-        sizes[2] = max(sizes[2], depth[split])
-        for c in range(n_columns):
-            part = 0
-            for i in range(start[new], end[new]):
-                part += columns[order[i], c]
-            total[new, c] = part
-            total[split, c] -= part
         for leaf in (split, new):
             enough = count_of(total[leaf], gain) >= min_split
             grows = enough and depth[leaf] < max_depth and sizes[0] < max_leaves

@@ -51,6 +51,16 @@ _RULES: Mapping[str, Rule] = {
     "weak_learner": Choice(("stump", "tree")),
     "max_depth": Depth(),
 }
+CORRECTIVE_RULES: Mapping[str, Rule] = {  # where every round finds all vectors anew: rows are not drawn
+    **{
+        name: RecipeClassifier._rules[name]
+        for name in (
+            "n_estimators", "binning", "max_bins", "max_features", "early_stopping", "validation_fraction",
+            "n_iter_no_change", "warm_start", "n_jobs", "random_state", "verbose",
+        )
+    },
+    "keep_stages": Flag(),
+}
 
 
 class StagewiseMCBoostClassifier(RecipeClassifier):
@@ -318,17 +328,10 @@ class MultiBoostClassifier(RecipeClassifier):
     subsample = 1.0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **{
-            name: RecipeClassifier._rules[name]
-            for name in (
-                "n_estimators", "binning", "max_bins", "max_features", "early_stopping", "validation_fraction",
-                "n_iter_no_change", "warm_start", "n_jobs", "random_state", "verbose",
-            )
-        },
+        **CORRECTIVE_RULES,
         **_RULES,
         "penalty": Choice(("l1", "l2", "constraint")),
         "bound": Number(float, 0, open_low=True),
-        "keep_stages": Flag(),
     }
 
     def __init__(

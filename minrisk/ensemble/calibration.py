@@ -41,7 +41,7 @@ def fit_temperature(link: Link, held: HeldOut, start: float = 1.0, *, caution: b
     """
     half, (lowest, highest) = half_row(held) if caution else 0.0, defaults.TEMPERATURES
     if caution:
-        highest = max(highest, LINK_KERNELS[link][1] * held.spread())
+        highest = max(highest, LINK_KERNELS[link][1] * held.spread)
     best, least = _downhill(link, held, half, start, lowest, highest)
     if caution and held.log_loss(link, best, -np.inf, half) > least:
         unsure = start * defaults.TEMPERATURE_STEP ** int(np.log(highest / start) / np.log(defaults.TEMPERATURE_STEP))

@@ -8,7 +8,7 @@ from minrisk._kernels.split import STUMP_TIE
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.most_violated import MostViolatedTrees
 from minrisk.rows.base import PLANE_ROWS, have_planes
-from minrisk.steps.cutting_planes import CuttingPlaneStep
+from minrisk.steps.cutting_planes import CuttingPlaneStep, total_weight
 
 MOST_SEARCHES = 3  # of a round: where a learner that is there is the best, the shares are not those of the least value
 
@@ -27,9 +27,9 @@ class DualTrees(MostViolatedTrees):
         rows, problem, solver = round_.rows, round_.problem, round_.solver
         assert have_planes(rows) and isinstance(solver, CuttingPlaneStep)  # as the two require of each other
         bundle, n_learners = solver.start(problem), len(rows.start_vectors()) - 1
-        weight = rows.facts(problem.loss).weight
         if bundle is None:
             return None
+        weight = total_weight(problem)
         for search in range(1, MOST_SEARCHES + 1):
             done = solver.improve(problem, bundle, n_learners)
             rows.weigh_planes(bundle.shares[1:])

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FIXED, SUM_BITS
+from minrisk._kernels._dtypes import FIXED
 from minrisk._memory import read_only
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.rows.exchange import Alone, Exchange
-from minrisk.rows.fixed_point import divide, fixed_factor
+from minrisk.rows.fixed_point import fixed_factor, in_two_parts, of_two_parts, sum_bits
 
 SAME_RISK = 1e-9  # risks and means of costs that differ by a smaller share are equal
 
@@ -74,17 +74,15 @@ class RowCosts(NamedTuple):
         """
         exchange, n_rows = exchange or Alone(), len(self.row) if n_rows is None else n_rows
         n_lines, n_decisions = self.table.shape
-        bits = SUM_BITS - max(1, n_rows).bit_length()
+        bits = sum_bits(n_rows)
         factor = fixed_factor(exchange.largest(np.array([self.weight.max(initial=0.0)])), bits)
-        whole, label = np.zeros((2, n_lines), dtype=FIXED), np.full(n_lines, -1, dtype=np.int32)
-        scaled = self.weight * factor
-        np.add.at(whole[0], self.row, np.rint(scaled).astype(FIXED))
-        np.add.at(whole[1], self.row, np.rint((scaled - np.rint(scaled)) * 2.0**bits).astype(FIXED))
+        sums, label = np.zeros((2, n_lines), dtype=FIXED), np.full(n_lines, -1, dtype=np.int32)
+        for part, of_rows in zip(sums, in_two_parts(self.weight, factor, bits), strict=True):
+            np.add.at(part, self.row, of_rows)
         label[self.row] = self.label
         label, line = exchange.largest(label), np.arange(n_lines, dtype=np.int32)
         label = np.where(label < 0, np.where(line < n_decisions, line, 0), label).astype(np.int32)  # of none: any class
-        whole = exchange.added(whole)
-        return self._replace(row=line, weight=divide(whole[0] + whole[1] * 2.0**-bits, factor), label=label)
+        return self._replace(row=line, weight=of_two_parts(exchange.added(sums), factor, bits), label=label)
 
     def of_decisions(self) -> FloatArray:
         """Mean avoidable cost of each decision, taken for all rows (D,)."""

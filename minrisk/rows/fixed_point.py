@@ -7,10 +7,31 @@ from typing import TypeVar
 
 import numpy as np
 
+from minrisk._kernels._dtypes import FIXED, SUM_BITS
 from minrisk._kernels.fixed import fixed_factors
 from minrisk._typing import FloatArray, IntArray
 
 Sums = TypeVar("Sums", IntArray, FloatArray)
+
+
+def sum_bits(n_rows: int) -> int:
+    """Of values in fixed point, of which int64 holds the sum over so many rows."""
+    return SUM_BITS - max(1, n_rows).bit_length()
+
+
+def in_two_parts(values: FloatArray, factor: FloatArray | float, bits: int) -> IntArray:
+    """Values times a factor, below 2**bits, as whole numbers; beside them what rounding takes, times 2**bits: (2, ...).
+
+    Sums of both are exact, and together about as precise as the values.
+    """
+    scaled = values * factor
+    whole = np.rint(scaled)
+    return np.array([whole, np.rint((scaled - whole) * 2.0**bits)]).astype(FIXED)
+
+
+def of_two_parts(sums: IntArray, factor: FloatArray, bits: int) -> FloatArray:
+    """The sums of values from those of their two parts."""
+    return divide(sums[0] + sums[1] * 2.0**-bits, factor)
 
 
 def fixed_factor(top: FloatArray, bits: int) -> FloatArray:

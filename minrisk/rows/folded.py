@@ -39,6 +39,7 @@ class HeldOut(Protocol):
     def n_weighted(self) -> int:
         """How many these are."""
 
+    @property
     def spread(self) -> float:
         """The largest difference of two scores of a row that judges probabilities."""
 

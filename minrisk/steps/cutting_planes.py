@@ -208,7 +208,7 @@ class CuttingPlaneStep:
         rows, costs = _plane_rows(problem), problem.rows.merged_costs
         rows.forget_planes()
         start = rows.start_vectors()[:-1]
-        scale = float(weighted_sum(costs.weight, costs.table.max(axis=1))) / _weight(problem)
+        scale = float(weighted_sum(costs.weight, costs.table.max(axis=1))) / total_weight(problem)
         return Bundle(start, _cut(problem, start), self.nu, scale) if scale > 0.0 else None
 
     def improve(self, problem: StepProblem, bundle: Bundle, n_learners: int) -> bool:
@@ -221,11 +221,11 @@ class CuttingPlaneStep:
         rows, bundle = _plane_rows(problem), problem.bundle
         assert isinstance(bundle, Bundle)  # of `start`
         start = rows.start_vectors()
-        before = self.nu * float(start.sum()) + problem.value / _weight(problem)
-        bundle.widened(rows.plane_edges() / _weight(problem))
+        before = self.nu * float(start.sum()) + problem.value / total_weight(problem)
+        bundle.widened(rows.plane_edges() / total_weight(problem))
         self.improve(problem, bundle, len(start))
         vectors = bundle.best.reshape(start.shape)
-        value = problem.value + (bundle.value - before) * _weight(problem)
+        value = problem.value + (bundle.value - before) * total_weight(problem)
         return Step(vectors[-1:], value, vectors[:-1] - start[:-1])
 
 
@@ -234,7 +234,8 @@ def _plane_rows(problem: StepProblem) -> PlaneRows:
     return problem.rows
 
 
-def _weight(problem: StepProblem) -> float:
+def total_weight(problem: StepProblem) -> float:
+    """Of all rows: R, and the dual's edges, are means over them."""
     return problem.rows.facts(problem.loss).weight
 
 
@@ -246,6 +247,6 @@ def _cut(problem: StepProblem, vectors: FloatArray) -> Plane:
     all_vectors[: len(vectors)] = vectors
     value, slope = rows.total_slopes(problem.loss, all_vectors)  # type: ignore[arg-type]  # as required
     rows.keep_plane()
-    edges, point = -slope[: len(vectors)].ravel() / _weight(problem), vectors.ravel()
-    value /= _weight(problem)
+    edges, point = -slope[: len(vectors)].ravel() / total_weight(problem), vectors.ravel()
+    value /= total_weight(problem)
     return Plane(value, edges, value + float(edges @ point))

@@ -29,8 +29,8 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.algorithms.stagewise import check_decisions
-from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
+from minrisk.algorithms.stagewise import CORRECTIVE_RULES, check_decisions
+from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 
 MOST_CUTS = 10_000  # planes of half a round, at most: more than a step ever wants, and they are kept in memory
 
@@ -117,19 +117,12 @@ class StructBoostClassifier(RecipeClassifier):
     subsample = 1.0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **{
-            name: RecipeClassifier._rules[name]
-            for name in (
-                "n_estimators", "binning", "max_bins", "max_features", "early_stopping", "validation_fraction",
-                "n_iter_no_change", "warm_start", "n_jobs", "random_state", "verbose",
-            )
-        },
+        **CORRECTIVE_RULES,
         "nu": Number(float, 0),
         "tol": Number(float, 0),
         "solver_iterations": Number(int, 1, MOST_CUTS),
         "weak_learner": Choice(("stump", "tree")),
         "max_depth": Depth(),
-        "keep_stages": Flag(),
     }
 
     def __init__(

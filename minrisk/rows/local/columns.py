@@ -18,7 +18,7 @@ from minrisk.data.stored import SparseBins
 from minrisk.model.codes import Decoder
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Alone, Place, everything
-from minrisk.rows.fixed_point import Sums, added, fixed_factor, largest
+from minrisk.rows.fixed_point import Sums, added, fixed_factor, largest, sum_bits
 from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.sparse_index import SparseIndex
 
@@ -106,7 +106,7 @@ class LocalColumns:
         self.leaf = np.zeros(n, dtype=dtypes.LEAF)
         self.in_bag, self.whole = np.ones(n, dtype=np.bool_), True
         self.in_bag[first:last] = False
-        self.sum_bits = dtypes.SUM_BITS - max(1, self.place.n_rows).bit_length()
+        self.sum_bits = sum_bits(self.place.n_rows)
         self.top_weight = float(self.largest([np.array([costs.weight.max(initial=0.0)])])[0])
         self.top_cost = float(costs.table.max(initial=0.0)) * self.top_weight
         if trainable:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._cached import cached_property
-from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE, SUM_BITS
+from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.linear import CURVATURE, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
@@ -29,7 +29,7 @@ from minrisk.model.codes import Decoder
 from minrisk.rows.base import DIRECTED_ROWS, GrownTree, GrowthRule, Line, Target, TreeLike
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
-from minrisk.rows.fixed_point import divide, fixed_factor
+from minrisk.rows.fixed_point import divide, fixed_factor, sum_bits
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
 from minrisk.rows.row_losses import DirectedRowLoss, GroupedRowLoss, Groups
@@ -85,7 +85,7 @@ class CenteredFeatures(NamedTuple):
 
 def _means(X: FloatArray, near: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> FloatArray:
     """Weighted mean of what is known of each feature, times near^2 (d,); that is within -1 and 1 where rows weigh."""
-    exchange, bits = place.exchange, min(SUM_BITS - max(1, place.n_rows).bit_length(), MEAN_BITS)
+    exchange, bits = place.exchange, min(sum_bits(place.n_rows), MEAN_BITS)
     factor = float(fixed_factor(exchange.largest(np.array([weight.max(initial=0.0)])), bits)[0])
 
     def sums(j: int) -> tuple[int, int]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._kernels import links
-from minrisk._kernels._dtypes import FIXED, SUM_BITS
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
@@ -21,7 +20,7 @@ from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Exchange, Place, everything
-from minrisk.rows.fixed_point import divide, fixed_factor
+from minrisk.rows.fixed_point import fixed_factor, in_two_parts, of_two_parts, sum_bits
 from minrisk.rows.folded import FewRows
 
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
@@ -55,29 +54,25 @@ class LocalHeldOut:
         return int(self._rows.exchange.added(np.array([here]))[0])
 
     @cached_property
-    def _spread(self) -> float:
+    def spread(self) -> float:
+        """The largest difference of two scores; see `HeldOut.spread`."""
         judging = self._rows.judging[: self._n_here] > 0
         own = np.where(judging, np.ptp(self._scores, axis=1), 0.0).max(initial=0.0)
         return float(self._rows.exchange.largest(np.array([own], dtype=np.float64))[0])
-
-    def spread(self) -> float:
-        """The largest difference of two scores; see `HeldOut.spread`."""
-        return self._spread
 
     def log_loss(self, link: Link, temperature: float, floor: float, caution: float) -> float:
         """Sum of the log-losses; see `HeldOut.log_loss`."""
         rows, (kind, slope) = self._rows, LINK_KERNELS[link]
         scale = slope / temperature
-        if not np.isfinite(self._spread):
+        if not np.isfinite(self.spread):
             return np.nan  # scores beyond single precision
-        most = min(-floor, scale * self._spread + np.log(self.n_outputs))  # which -log p cannot be above
-        factor = float(fixed_factor(np.array(most * (1.0 + caution) * rows.top_weight), rows.sum_bits))
+        most = min(-floor, scale * self.spread + np.log(self.n_outputs))  # which -log p cannot be above
+        factor = fixed_factor(np.array(most * (1.0 + caution) * rows.top_weight), rows.sum_bits)
         label, judging = read_only(rows.stated.label[: self._n_here]), read_only(rows.judging[: self._n_here])
         own = links.log_loss(
-            kind, scale, read_only(self._scores), label, judging, floor, caution, factor, 2.0**rows.sum_bits
-        )
-        whole, rest = rows.exchange.added(np.array(own)).tolist()
-        return float((whole + rest * 2.0**-rows.sum_bits) / (factor or 1.0))  # losses may be far below their bound
+            kind, scale, read_only(self._scores), label, judging, floor, caution, float(factor), 2.0**rows.sum_bits
+        )  # in two parts, since losses may be far below their bound
+        return float(of_two_parts(rows.exchange.added(np.array(own)), factor, rows.sum_bits))
 
     def risk(self, link: Link | None, temperature: float, matrix: FloatArray | None) -> float:
         """Mean avoidable cost of the decisions; see `HeldOut.risk`."""
@@ -150,7 +145,7 @@ class LocalFoldedRows:
         self.place = place or everything(len(folds))
         self.exchange: Exchange = self.place.exchange
         self.n_rows = self.place.n_rows
-        self.sum_bits = SUM_BITS - max(1, self.n_rows).bit_length()
+        self.sum_bits = sum_bits(self.n_rows)
         tops = np.array([folds.max(initial=0), stated.label.max(initial=0), stated.weight.max(initial=0.0)])
         n_folds, n_labels, self.top_weight = self.exchange.largest(tops.astype(np.float64)).tolist()
         self.n_folds = int(n_folds) + 1
@@ -178,11 +173,8 @@ class LocalFoldedRows:
         values = values.reshape(len(values), math.prod(shape))
         top = self.exchange.largest(np.abs(values).max(axis=0, initial=0.0))
         factor = fixed_factor(top, self.sum_bits)
-        scaled = values * factor
-        whole = np.rint(scaled)
-        rest = np.rint((scaled - whole) * 2.0**self.sum_bits)
-        sums = self.exchange.added(np.array([whole.astype(FIXED).sum(axis=0), rest.astype(FIXED).sum(axis=0)]))
-        return divide(sums[0] + sums[1] * 2.0**-self.sum_bits, factor).reshape(shape)
+        sums = self.exchange.added(in_two_parts(values, factor, self.sum_bits).sum(axis=1))
+        return of_two_parts(sums, factor, self.sum_bits).reshape(shape)
 
     def sizes(self, n_folds: int) -> tuple[int, int]:
         """Rows of the first folds, in all pieces and here."""
