@@ -244,7 +244,8 @@ class Plain(Kind):
     def alone(self, n_rounds: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
         member, pace = self._member(0, None, self.threads), Pace(self.task.budget)
-        for stop in pace.within(checkpoints(n_rounds) if pace.budget.limited else [n_rounds]):
+        stops = checkpoints(n_rounds) if pace.budget.limited else [n_rounds]
+        for stop in pace.within(stops):
             member.train([stop])
         made = member.result(member.reached)
         if not made.trees and self.task.link == STARTS_AT_ZERO:
