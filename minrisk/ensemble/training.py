@@ -142,8 +142,9 @@ def bin_table(
     if plan.pool:
         if fine != usual and not is_wide(costs.n_rows, X.shape[1]):
             finer = bin_columns(X, rows, weight, plan.binning, workers, fine)
+        members = defaults.FOLDS if plan.cv is None and many else None
         columns, projection, linear = linear_columns(
-            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers
+            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers, members
         )
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others
     for part in (columns, finer):
