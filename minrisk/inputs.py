@@ -151,7 +151,9 @@ class Inputs:
         weighted = [weight is not None for weight in weights]
         if any(weighted) and (sample_weight is not None or not all(weighted)):
             other = "from fit" if sample_weight is not None else "in some chunks only"
-            raise ValueError(f"sample weights must come with all chunks or be given to fit, got them in chunks and {other}.")
+            raise ValueError(
+                f"sample weights must come with all chunks or be given to fit, got them in chunks and {other}."
+            )
         if any(weighted):
             sample_weight = np.concatenate(weights)
         if not goes_on:
@@ -170,12 +172,12 @@ class Inputs:
     def _chunk_numbers(self, X: Any, *y: Any, reset: bool = False) -> Any:
         """Checked numbers of a chunk, and y if given."""
         if issparse(X):
-            raise ValueError("chunks must be arrays or tables of numbers, got a sparse matrix: give sparse rows at once.")
+            raise ValueError("chunks must be arrays or tables of numbers, got a sparse matrix: give all rows at once.")
         named = [column.name for column in Categories.of(X).columns]
         if named:
             raise ValueError(
-                f"chunks must hold numbers, got categories in column {named[0]!r}: what one says depends on all rows. Make "
-                "numbers of it, or give all rows at once."
+                f"chunks must hold numbers, got categories in column {named[0]!r}: what one says depends on all rows. "
+                "Make numbers of it, or give all rows at once."
             )
         return self._check_columns(X if reset else self._arranged(X), Categories(), *y, reset=reset)
 

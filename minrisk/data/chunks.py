@@ -39,14 +39,15 @@ class Chunks:
     """Training data in chunks, for `fit` in the place of X: ``model.fit(minrisk.Chunks(...))``.
 
     A fit reads them several times and keeps one byte a value, which may lie in a file. The model is that of the same
-    rows in one array, to the byte. Iterating gives (X, y) of each chunk, or (X, y, sample_weight) where there are weights.
+    rows in one array, to the byte. Iterating gives (X, y) of each chunk, or (X, y, sample_weight) where there are
+    weights.
 
     Parameters
     ----------
     source : callable, path, list of paths, or pyarrow.dataset.Dataset
-        A callable without arguments that begins anew each time and gives an iterable of (X, y) or (X, y, sample_weight),
-        or of tables with the column `target`. Paths are Parquet files, or folders of them, read in the order given, in a folder
-        by name; they need pyarrow.
+        A callable without arguments that begins anew each time and gives an iterable of (X, y) or (X, y,
+        sample_weight), or of tables with the column `target`. Paths are Parquet files, or folders of them, read in the
+        order given, in a folder by name; they need pyarrow.
     target : str, optional
         Column of the class, of tables and files.
     weight : str, optional
@@ -118,8 +119,9 @@ class Chunks:
         if callable(source):
             return lambda: _of_callable(source)
         raise TypeError(
-            "Chunks takes a callable without arguments that gives (X, y) pairs anew each time, paths of Parquet files or "
-            f"a pyarrow dataset, got {type(source).__name__}: an iterator could be read once only, so give what makes it."
+            "Chunks takes a callable without arguments that gives (X, y) pairs anew each time, paths of Parquet files "
+            f"or a pyarrow dataset, got {type(source).__name__}: an iterator could be read once only, so give what "
+            "makes it."
         )
 
     def _require_target(self, what: str) -> None:
@@ -196,9 +198,7 @@ def _of_dataset(dataset: Any) -> Iterator[Any]:
     import pyarrow
 
     height = max(1, BATCH_VALUES // max(1, len(dataset.schema.names)))
-    for batch in dataset.to_batches(
-        batch_size=height, batch_readahead=1, fragment_readahead=1, use_threads=False
-    ):
+    for batch in dataset.to_batches(batch_size=height, batch_readahead=1, fragment_readahead=1, use_threads=False):
         if len(batch):
             yield pyarrow.Table.from_batches([batch])
 

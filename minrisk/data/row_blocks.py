@@ -20,8 +20,8 @@ CHANGED = (
     "begin anew each time, with the same seed if it draws."
 )
 NOT_AT_ONCE = (
-    "{who} look at all values of all rows at once: {rows} x {columns} in chunks are too many, more than {most}. Give an "
-    "array, or use learners that are trees."
+    "{who} look at all values of all rows at once: {rows} x {columns} in chunks are too many, more than {most}. Give "
+    "an array, or use learners that are trees."
 )
 
 

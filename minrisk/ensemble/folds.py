@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
-from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys, summed_keys
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.row_blocks import RowBlocks, blocks_of
+from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys, summed_keys
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.data.stored import SparseBins
 from minrisk.ensemble import defaults
@@ -21,8 +21,8 @@ NO_PAIRS = "cv must give pairs (train, test) of row numbers: {}."
 
 
 def folds_of(
-    cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels, rows: IntArray, binned: Binned | SparseBins, codes: Codes,
-    seed: int, more: Sequence[np.ndarray] = (),
+    cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels, rows: IntArray,
+    binned: Binned | SparseBins, codes: Codes, seed: int, more: Sequence[np.ndarray] = (),
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
@@ -42,8 +42,9 @@ def folds_of(
         folds = fold_numbers(binned, codes, defaults.FOLDS if cv is None else int(cv), seed, apart)
     else:
         folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
+    small = np.min_scalar_type(folds.max())  # a byte for each row, where folds are few
     spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))
-    return folds if spread else np.zeros_like(folds)
+    return (folds if spread else np.zeros_like(folds)).astype(small)
 
 
 def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Keys) -> Keys:

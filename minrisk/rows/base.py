@@ -287,6 +287,9 @@ class Rows(Protocol):
     def resting(self) -> bool:
         """Whether the scores are freed, until `start_at`."""
 
+    def weigh_by(self, weigh: Callable[[], FloatArray]) -> None:
+        """What makes the weights anew where a rest that frees the scores may free them as well."""
+
     def rest(self, scores: bool = False) -> None:
         """Free what `gradients` and `grow` fill anew, and the scores if so told: memory for others in the meantime."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from minrisk._kernels.scores import (
     split_leaves,
     tree_response,
 )
-from minrisk._memory import empty, give_back, zeros
+from minrisk._memory import empty, give_back, read_only, zeros
 from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk.rows.base import (
     GrownTree,
@@ -65,6 +65,7 @@ class LocalRows(LocalColumns):
     """
 
     traits: frozenset[str] = frozenset()
+    _weigh: Callable[[], FloatArray] | None = None
     _followed = 0  # learners that the scores of the rows left out have
 
     @cached_property
@@ -86,6 +87,10 @@ class LocalRows(LocalColumns):
         """Whether the scores are freed; see `Rows.resting`."""
         return bool(len(self.scores) < self.n_samples)
 
+    def weigh_by(self, weigh: Callable[[], FloatArray]) -> None:
+        """What makes the weights again after a rest, which frees them with the scores; see `Rows.weigh_by`."""
+        self._weigh = weigh
+
     def rest(self, scores: bool = False) -> None:
         """Free edge, mass and what trees are grown in, and perhaps the scores; see `Rows.rest`."""
         self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
@@ -93,6 +98,10 @@ class LocalRows(LocalColumns):
         self.__dict__.pop("_pair_growth", None)
         if scores:
             self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
+            self.response, self.leaf = self.response[:0].copy(), self.leaf[:0].copy()
+            if self._weigh is not None:
+                weight = self.merged_costs.weight[:0].copy()  # known before they are gone
+                self.costs = self.costs._replace(weight=read_only(weight))
             give_back()
 
     def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -172,6 +181,10 @@ class LocalRows(LocalColumns):
         """Fill edge and mass; see `Rows.gradients`."""
         if len(self.edge) < self.n_samples:  # after a rest
             self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
+            if len(self.leaf) < self.n_samples:
+                self._forget_leaves()
+            if self._weigh is not None and len(self.costs.weight) < self.n_samples:
+                self.costs = self.costs._replace(weight=read_only(self._weigh()))
         tops = self.over_blocks(
             lambda a, b: loss.gradients(  # type: ignore[union-attr]  # chains have rows of their own
                 self.costs, self.scores, log_scale, a, b, self.edge, self.mass
