@@ -137,7 +137,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
                 check_the_same(name, before[attribute], getattr(self, attribute))
         else:
             self._seed = self._draw_seed()
-        rows = np.flatnonzero(weight > 0.0).astype(np.int32 if len(weight) < 2**31 else np.int64)
+        rows: Any = np.flatnonzero(weight > 0.0).astype(np.int32 if len(weight) < 2**31 else np.int64)
         row = costs.row[rows]
         label = row if self.cost_ is not None else codes[rows].astype(np.int32)
         return rows, RowCosts(costs.table, row, weight[rows], label, costs.unit, costs.least)

@@ -1,5 +1,7 @@
 """Trees of more rows than a count has bits beside a sum of masses."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def naive_best(histogram, unit, ridge, min_leaf):
 
     found = (of(histogram)[0], -1)
     occupied = [b for b, row in enumerate(histogram) if row[3]]
-    for a, b in zip(occupied, occupied[1:], strict=False):
+    for a, b in itertools.pairwise(occupied):
         (left, n), (right, m) = of(histogram[: a + 1]), of(histogram[b:])
         if min(n, m) >= min_leaf and left + right > found[0] * (1 + 1e-7):
             found = left + right, (a + b) // 2

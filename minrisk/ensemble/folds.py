@@ -57,7 +57,7 @@ def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Key
     return (row_keys if d <= SUMMED_FROM else summed_keys)([*features, *others], odds)
 
 
-def stated_folds(cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels) -> IntArray:
+def stated_folds(cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels) -> IntArray:
     """Fold of each row of a splitter or of pairs (train, test).
 
     Raises

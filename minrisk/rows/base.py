@@ -288,7 +288,10 @@ class Rows(Protocol):
         """Whether the scores are freed, until `start_at`."""
 
     def weigh_by(self, weigh: Callable[[], FloatArray]) -> None:
-        """What makes the weights anew where a rest that frees the scores may free them as well."""
+        """What makes the weights anew, which may then be freed: here, and with the scores."""
+
+    def forget_weights(self) -> None:
+        """Free the weights, where `weigh_by` has told how they are made, until `gradients` or `start_at`."""
 
     def rest(self, scores: bool = False) -> None:
         """Free what `gradients` and `grow` fill anew, and the scores if so told: memory for others in the meantime."""

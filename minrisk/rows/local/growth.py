@@ -111,11 +111,13 @@ class Growth:
         if are_drawn:
             self._sketch[:n] = self._sketch[in_bag]
             return self._fix_sketch(top, 0, n), self._pack(features, in_bag)
-        return rows.over_blocks(lambda a, b: self._fix_sketch(top, a, b))[0], n
+        units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(top, a, b))
+        return units[0], n
 
     def _fix_sketch(self, top: FloatArray, start: int, stop: int) -> FloatArray:
         """Rows start..stop of the sketch in fixed point; returns what a unit of each column is worth."""
-        bits, unit = self.rows.sum_bits, np.empty(0)
+        bits = self.rows.sum_bits
+        unit: FloatArray
         if self._counts:
             unit = fix_counted(self._sketch, top, bits, start, stop, self._columns)
         else:
