@@ -12,7 +12,7 @@ from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SU
 from minrisk._kernels.fixed import fix_columns, fix_counted, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
-    COUNTED,
+    COUNT_APART,
     EVALUATED,
     GROWTH_TIE,
     PENDING,
@@ -195,7 +195,7 @@ class Growth:
         """
         rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
         if self._counts and target.gain == SKETCH:
-            target = target._replace(gain=COUNTED)
+            target = target._replace(gain=COUNT_APART)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         in_bag = in_bag if drawn is None else drawn
         factor, n_searched = self._prepare(target, in_bag, rule, features, seed, drawn is not None)
