@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,9 +22,9 @@ from minrisk.cli.common import (
     check_stdin,
     check_writable,
     dialect_options,
-    quoted,
     tell_table,
 )
+from minrisk.cli.given import Given, check_names, checked_classes, tell_blanks, tell_numbers
 from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
@@ -117,17 +116,6 @@ def fit(data: tuple[Path, ...], target: str, out: Path, costs: str | None, drop:
         note(f"the model was written ({out}), but not what it is like ({reason}): see minrisk show")
 
 
-class Given(NamedTuple):
-    """What a fit is given."""
-
-    X: Any  # features; `minrisk.Chunks`, which hold the labels, too
-    y: Labels | None
-    classes: Labels
-    counts: Any  # rows of each class
-    n_features: int
-    data: str  # where they come from
-
-
 def rows_given(
     data: Sequence[Path], target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect,
     bins_in: Path | None,
@@ -176,40 +164,6 @@ def training_data(
     return take_features(features, data, stated_categories.union(words)), y
 
 
-def check_names(
-    names: Sequence[str], data: Path, target: str, drop: Sequence[str], category: Sequence[str]
-) -> None:
-    """Refuse columns that are not there, or that are the target and something else."""
-    from minrisk.io.tables import missing_columns
-
-    missing_columns(names, [target], data, "named by --target")
-    missing_columns(names, drop, data, "named by --drop")
-    if target in drop:
-        raise click.ClickException(f"--drop {target} would leave out the target: drop other columns.")
-    missing_columns(names, category, data, "named by --category")
-    if target in category:
-        raise click.ClickException(f"--category {target} names the target: its labels are classes as they are.")
-
-
-def tell_numbers(column: str) -> None:
-    """Say that a column of row names is left out."""
-    note(f"the column {column!r}, as pandas and R write the names of rows, is left out: rename it to have it as a "
-         "feature")
-
-
-def tell_blanks(y: Labels, target: str) -> None:
-    """Labels that differ by blanks only are likely a slip."""
-    import numpy as np
-
-    if y.dtype.kind != "U":
-        return
-    labels = np.unique(y).tolist()
-    bare = Counter(label.strip() for label in labels)
-    alike = [label for label in labels if bare[label.strip()] > 1]
-    if alike:
-        note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
-
-
 def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
     """A column of texts that becomes categories: say so where it is nearly numbers, refuse what looks like a name."""
     from minrisk.io.values import MANY, nearly_numbers, shown
@@ -234,23 +188,6 @@ def classes_in(y: Labels, target: str, data: str | Path) -> Labels:
     import numpy as np
 
     return checked_classes(np.unique(y), len(y), target, data)
-
-
-def checked_classes(classes: Labels, n_rows: int, target: str, data: str | Path) -> Labels:
-    """Distinct labels of so many rows: at least two, and not about as many as rows."""
-    from minrisk.io.values import MANY, shown
-
-    if len(classes) < 2:
-        raise ValueError(
-            f"column {target!r} of {shown(data)} must hold at least two classes, got only {str(classes[0])!r}: there "
-            "is nothing to learn."
-        )
-    if len(classes) > MANY and len(classes) > n_rows / 2:
-        raise ValueError(
-            f"column {target!r} of {shown(data)} must hold class labels, but {len(classes)} of its {n_rows} rows "
-            "differ: it looks like a name or a measurement; give another --target."
-        )
-    return classes
 
 
 def _keep(model: Any, out: Path) -> int | None:

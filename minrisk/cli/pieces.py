@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minrisk.cli.common import quoted
-from minrisk.cli.fit import Given, check_names, checked_classes, tell_blanks, tell_numbers
+from minrisk.cli.given import Given, check_names, checked_classes, tell_blanks, tell_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

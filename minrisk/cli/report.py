@@ -26,7 +26,7 @@ from minrisk.cli.layout import (
 if TYPE_CHECKING:
 
     from minrisk._typing import Labels
-    from minrisk.cli.fit import Given
+    from minrisk.cli.given import Given
     from minrisk.costs import CostMatrix
     from minrisk.demo import Study
 

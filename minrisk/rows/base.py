@@ -287,11 +287,11 @@ class Rows(Protocol):
     def resting(self) -> bool:
         """Whether the scores are freed, until `start_at`."""
 
-    def weigh_by(self, weigh: Callable[[], FloatArray]) -> None:
-        """What makes the weights anew, which may then be freed: here, and with the scores."""
+    def share_weights(self, weight: FloatArray) -> None:
+        """Read these weights, which others read as well, in the place of its own, which are freed.
 
-    def forget_weights(self) -> None:
-        """Free the weights, where `weigh_by` has told how they are made, until `gradients` or `start_at`."""
+        They are the same but in the rows left out, at which no pass looks.
+        """
 
     def rest(self, scores: bool = False) -> None:
         """Free what `gradients` and `grow` fill anew, and the scores if so told: memory for others in the meantime."""

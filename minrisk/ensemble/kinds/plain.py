@@ -103,8 +103,6 @@ class TreeMember:
         self._scores: dict[int, LeftOut] = {}  # of the left-out rows by checkpoint
         self._n_scores = rows.n_samples * rows.n_outputs
         self._forgets = self._n_scores > defaults.FORGETTING_SCORES
-        if self._forgets:
-            rows.forget_weights()
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -192,7 +191,7 @@ class LocalFoldedRows:
         left_out = (0, 0) if fold is None else (int(self._sizes[fold]), int(self._sizes[fold + 1]))
         costs = self.trained._replace(weight=self._weight_without(fold))
         rows = self._make(columns, costs, left_out, workers, self.place)
-        rows.weigh_by(partial(self._weight_without, fold))
+        rows.share_weights(self.trained.weight)
         return rows
 
     def _weight_without(self, fold: int | None) -> FloatArray:

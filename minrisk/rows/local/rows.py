@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,6 @@ class LocalRows(LocalColumns):
     """
 
     traits: frozenset[str] = frozenset()
-    _weigh: Callable[[], FloatArray] | None = None
     _followed = 0  # learners that the scores of the rows left out have
 
     @cached_property
@@ -87,9 +86,10 @@ class LocalRows(LocalColumns):
         """Whether the scores are freed; see `Rows.resting`."""
         return bool(len(self.scores) < self.n_samples)
 
-    def weigh_by(self, weigh: Callable[[], FloatArray]) -> None:
-        """What makes the weights anew; see `Rows.weigh_by`."""
-        self._weigh = weigh
+    def share_weights(self, weight: FloatArray) -> None:
+        """Read weights that others read, too; see `Rows.share_weights`."""
+        _ = self.merged_costs  # kept from here on: they are of its own weights
+        self.costs = self.costs._replace(weight=read_only(weight))
 
     def rest(self, scores: bool = False) -> None:
         """Free edge, mass and what trees are grown in, and perhaps the scores; see `Rows.rest`."""
@@ -99,22 +99,10 @@ class LocalRows(LocalColumns):
         if scores:
             self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
             self.response, self.leaf = self.response[:0].copy(), self.leaf[:0].copy()
-            self.forget_weights()
             give_back()
-
-    def forget_weights(self) -> None:
-        """Free the weights until they are needed, where they can be made anew; see `Rows.forget_weights`."""
-        if self._weigh is not None:
-            weight = self.merged_costs.weight[:0].copy()  # what they add up to is known before they are gone
-            self.costs = self.costs._replace(weight=read_only(weight))
-
-    def _remember_weights(self) -> None:
-        if self._weigh is not None and len(self.costs.weight) < self.n_samples:
-            self.costs = self.costs._replace(weight=read_only(self._weigh()))
 
     def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """The scores that these learners make; see `Rows.start_at`."""
-        self._remember_weights()
         self.scores = self._made_by(trees, vectors, intercept, [*self.blocks, self.left_out])
         self._followed = len(trees)
 
@@ -192,7 +180,6 @@ class LocalRows(LocalColumns):
             self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
             if len(self.leaf) < self.n_samples:
                 self._forget_leaves()
-        self._remember_weights()
         tops = self.over_blocks(
             lambda a, b: loss.gradients(  # type: ignore[union-attr]  # chains have rows of their own
                 self.costs, self.scores, log_scale, a, b, self.edge, self.mass
