@@ -339,8 +339,8 @@ def test_sources_that_cannot_be_used(tmp_path):
         Chunks(tmp_path, target="y")
     with pytest.raises(ValueError, match="there is no file"):
         Chunks(tmp_path / "a.parquet", target="y")
+    (tmp_path / "a.csv").write_text("y\n1\n")
     with pytest.raises(ValueError, match="must be a Parquet file"):
-        (tmp_path / "a.csv").write_text("y\n1\n")
         Chunks(tmp_path / "a.csv", target="y")
     with pytest.raises(ValueError, match="bins_in must be a folder"):
         Chunks(lambda: [], bins_in=tmp_path / "nowhere")

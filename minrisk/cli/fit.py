@@ -24,7 +24,7 @@ from minrisk.cli.common import (
     dialect_options,
     tell_table,
 )
-from minrisk.cli.given import Given, check_names, checked_classes, tell_blanks, tell_numbers
+from minrisk.cli.given import GivenRows, check_names, checked_classes, tell_blanks, tell_numbers
 from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
@@ -119,7 +119,7 @@ def fit(data: tuple[Path, ...], target: str, out: Path, costs: str | None, drop:
 def rows_given(
     data: Sequence[Path], target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect,
     bins_in: Path | None,
-) -> Given:  # fmt: skip
+) -> GivenRows:  # fmt: skip
     """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only."""
     import numpy as np
 
@@ -134,7 +134,7 @@ def rows_given(
     X, y = training_data(data, target, drop, category, stated)
     name = together(data)
     classes = classes_in(y, target, name)
-    return Given(X, y, classes, np.unique(y, return_counts=True)[1], X.shape[1], name)
+    return GivenRows(X, y, classes, np.unique(y, return_counts=True)[1], X.shape[1], name)
 
 
 def training_data(

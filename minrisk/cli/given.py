@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from minrisk._typing import Labels
 
 
-class Given(NamedTuple):
+class GivenRows(NamedTuple):
     """What a fit is given."""
 
     X: Any  # features; `minrisk.Chunks`, which hold the labels, too

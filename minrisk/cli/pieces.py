@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minrisk.cli.common import quoted
-from minrisk.cli.given import Given, check_names, checked_classes, tell_blanks, tell_numbers
+from minrisk.cli.given import GivenRows, check_names, checked_classes, tell_blanks, tell_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def given_in_pieces(
     data: Sequence[Path], target: str, drop: Sequence[str], category: Sequence[str], bins_in: Path | None
-) -> Given | None:
+) -> GivenRows | None:
     """Parquet files of numbers as `minrisk.Chunks`; None where they have to be read at once.
 
     Raises
@@ -58,4 +58,4 @@ def given_in_pieces(
         for path, frame in pieces.pieces([*features, target]):
             yield take_features(frame[features], path), take_labels(frame[target], path)
 
-    return Given(Chunks(chunks, bins_in=bins_in), None, classes, counts, len(features), name)
+    return GivenRows(Chunks(chunks, bins_in=bins_in), None, classes, counts, len(features), name)

@@ -26,7 +26,7 @@ from minrisk.cli.layout import (
 if TYPE_CHECKING:
 
     from minrisk._typing import Labels
-    from minrisk.cli.given import Given
+    from minrisk.cli.given import GivenRows
     from minrisk.costs import CostMatrix
     from minrisk.demo import Study
 
@@ -36,7 +36,7 @@ COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model wa
 
 # -- facts ---------------------------------------------------------------------------------------------------------
 def describe_fit(
-    model: Any, given: Given, seconds: float, target: str, costs: str | None, out: Path, n_bytes: int | None
+    model: Any, given: GivenRows, seconds: float, target: str, costs: str | None, out: Path, n_bytes: int | None
 ) -> dict[str, Any]:
     """What a training was and gave."""
     from minrisk.metrics import best_constant_cost
