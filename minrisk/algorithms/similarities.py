@@ -44,6 +44,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
+from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
 
@@ -254,7 +255,7 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
 
     # -- training ------------------------------------------------------------------------------------------------
     def _prepare(self, X: Any, *data: Any) -> TrainingData:
-        return super()._prepare(X.dense("distances") if isinstance(X, SparseRows) else X, *data)
+        return super()._prepare(X.dense("distances") if isinstance(X, SparseRows | RowBlocks) else X, *data)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         from minrisk.data.binning import Binner
