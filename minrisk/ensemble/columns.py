@@ -33,24 +33,31 @@ def usual_bins(binning: str, asked: int | None, n_rows: int, n_features: int) ->
     return usual, max(usual, min(defaults.MOST_BINS, n_rows // defaults.ROWS_OF_SMALL_BIN))
 
 
+def weight_of(X: Any, rows: IntArray, weight: FloatArray) -> FloatArray:
+    """Of every row of X (N,): these, and 0 for rows that do not count."""
+    of_all = np.zeros(len(X))
+    of_all[rows] = weight
+    return of_all
+
+
 def bin_columns(
     X: Any, rows: IntArray, weight: FloatArray, binning: str, workers: Workers, max_bins: int | None
 ) -> Columns:
     """The features of these rows; thresholds count every row of X by its weight."""
     binner = fit_binner(X, binning, max_bins, None, None if np.all(weight == 1.0) else weight, workers)
-    binned = binner.transform(X, None if len(rows) == len(X) else rows, workers)
+    binned = binner.transform(X, _unless_all(rows, X), workers)
     return Columns(binned, binner.n_bins, binner.thresholds, X.room if isinstance(X, RowBlocks) else None)
 
 
 def linear_columns(
     X: Any, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
     max_bins: int | None, workers: Workers, n_members: int | None = None,
-) -> tuple[Columns, Projection | None, list[IntArray] | None]:  # fmt: skip
-    """The features with linear ones added in place, the projection, and the columns that each fold's member may see.
+) -> tuple[Projection, list[IntArray]] | None:  # fmt: skip
+    """Linear features, put behind the others: their projection, and the columns that each fold's member may see.
 
     Principal components are shared; directions that part the classes are learnt without the fold's rows. Without linear
     features (fewer than two features vary, there are more than 2000, or the linear ones would have more than half a
-    billion bins) the last two are None.
+    billion bins) None.
 
     Parameters
     ----------
@@ -63,28 +70,32 @@ def linear_columns(
     d, n_folds = X.shape[1], min(int(folds.max()) + 1, n_members or len(rows))
     most = min(d, defaults.PRINCIPAL) + n_folds * min(d, defaults.DISCRIMINANT)
     if d > defaults.LINEAR_FEATURES or most * len(rows) > defaults.LINEAR_BINS:
-        return axis, None, None
-    of_all = np.zeros(len(X))
-    of_all[rows] = weight
-    moments = fit_moments(X, of_all, rows)
+        return None
+    of_all, ascending = weight_of(X, rows, weight), np.argsort(rows, kind="stable")
+    moments = fit_moments(X, of_all, rows[ascending])
     if moments.axes.shape[1] < 2:
-        return axis, None, None
+        return None
     directions = [moments.principal()]
-    sample = np.searchsorted(rows, moments.rows)
+    sample = ascending[np.searchsorted(rows, moments.rows, sorter=ascending)]
     label, of_rows, fold = codes[sample], weight[sample], folds[sample]
     for b in range(n_folds):
         directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
     projection = moments.projection(np.concatenate(directions, axis=1))
-    del moments
+    del moments, ascending
     binner = projected_binner(X, projection, None if np.all(of_all == 1.0) else of_all, binning, max_bins, workers)
-    among = None if len(rows) == len(X) else rows
+    among = _unless_all(rows, X)
     axis.add(binner.n_bins, binner.thresholds, lambda bins: fill_projected(bins, X, among, projection, binner, workers))
     first = d + np.cumsum([0, *(kind.shape[1] for kind in directions)])
     shared = np.arange(first[1])
     own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
     if axis.n_values > defaults.LINEAR_VALUES:
         give_back()  # the pieces that the axes were computed in
-    return axis, projection, own
+    return projection, own
+
+
+def _unless_all(rows: IntArray, X: Any) -> IntArray | None:
+    """These rows, or None if they are all rows of X in their order."""
+    return None if len(rows) == len(X) and not np.any(rows[1:] < rows[:-1]) else rows
 
 
 def projected_binner(

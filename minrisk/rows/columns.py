@@ -65,12 +65,9 @@ class Columns:
             fill(behind)
             self.binned = self.binned.beside([behind])
         else:
-            if self.binned.flags.owndata:
-                self.binned.resize((first + len(n_bins), n_rows), refcheck=False)  # a copy would be the peak of memory
-            else:
-                wide = self._room((first + len(n_bins), n_rows), BIN)
-                wide[:first] = self.binned
-                self.binned = wide
+            wide = self._room((first + len(n_bins), n_rows), BIN)  # older rows may still read the others
+            wide[:first] = self.binned
+            self.binned = wide
             fill(self.binned[first:])
         self.thresholds += thresholds
         self.n_bins, self._index = np.concatenate([self.n_bins, n_bins]), None

@@ -163,7 +163,7 @@ class Plain(Kind):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self.threads = task.workers if self.columns.n_values >= defaults.SHARED_VALUES else Workers()
+        self.threads = task.workers if task.table.columns.n_values >= defaults.SHARED_VALUES else Workers()
         self.wait = 0.0  # of costs far apart the dearest come first: a round leaves e^-rate of a loss, about
         if task.link is None:
             self.wait = log_ratio(task.costs) / task.settings.learning_rate
