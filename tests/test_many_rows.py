@@ -11,7 +11,7 @@ from minrisk import MinRiskClassifier
 from minrisk.ensemble import defaults
 from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
 from minrisk.ensemble.kind import Settings
-from minrisk.ensemble.training import members_beside
+from minrisk.ensemble.training import members_beside, usual_rounds
 from tests.pieces import in_pieces
 
 
@@ -50,6 +50,10 @@ def test_members_beside_the_first_share_its_rounds(n_rounds, more):
     fit = SimpleNamespace(n_rounds=n_rounds, judged=[(0, 1.0), (n_rounds + 10, 1.0)])
     assert members_beside(fit, 2000) == more
     assert members_beside(fit, n_rounds + 10) == 0  # the caller ended it, not the left-out rows
+
+
+def test_rounds_at_most():
+    assert [usual_rounds(n) for n in (10, 19_999, 20_000, 500_000, 10**6, 10**7)] == [200, 200, 1000, 1000, 500, 200]
 
 
 def test_members_of_many_rounds_have_no_last_ones():

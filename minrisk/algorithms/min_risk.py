@@ -54,7 +54,8 @@ class MinRiskClassifier(BoostedClassifier):
         costs: they know no others, and no probabilities. "auto" is "softmax", or with a `time_budget` that is
         enough for "exponential" as well the one of least validated cost.
     n_estimators : int, optional
-        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000.
+        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000, of which half
+        a billion divided by the rows are made if these are fewer, but at least 200.
     learning_rate : float, optional
         Factor on every leaf vector. Default: 0.5, on 20 000 rows or more 0.3.
     max_leaf_nodes : int, optional

@@ -20,6 +20,7 @@ LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
 # -- many rows ---------------------------------------------------------------------------------------------------------
 MANY_ROWS = 20_000  # from which on trees are large, steps short, and one fold tells how many rounds there are
 USUAL_ROUNDS, MANY_ROWS_ROUNDS = 200, 1000  # at most, unless `n_estimators` says otherwise
+ROWS_IN_ROUNDS = 500_000_000  # in all rounds together, at most, where that allows 200: what a user waits for
 LEARNING_RATE, MANY_ROWS_RATE = 0.5, 0.3
 SMOOTHING, SMOOTHED_ROWS = 1e-3, 5.0  # share of the loss, and rows whose share it is where there are many
 MANY_ROWS_FOLDS = 8  # an eighth of many rows tells as much as a quarter of fewer

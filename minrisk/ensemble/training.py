@@ -104,7 +104,7 @@ def train(
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
     many, regression = costs.n_rows >= defaults.MANY_ROWS, None
-    most = plan.n_estimators or (defaults.MANY_ROWS_ROUNDS if many else defaults.USUAL_ROUNDS)
+    most = plan.n_estimators or usual_rounds(costs.n_rows)
     if matrix is None and plan.surrogates[0] in POSTERIOR:
         part = budget.until(defaults.COST_SHARE)
         regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)
@@ -133,6 +133,13 @@ def train(
     pools[best] = finished(pools[best], most, bar)
     tried = [report(pool, validated_risk(pool, decides_by), folded.stated_costs) for pool in pools]
     return TrainedPool(pools[best], table.projection, list(itertools.chain.from_iterable(tried)), regression)
+
+
+def usual_rounds(n_rows: int) -> int:
+    """At most, where neither the caller nor time sets a limit."""
+    if n_rows < defaults.MANY_ROWS:
+        return defaults.USUAL_ROUNDS
+    return max(defaults.USUAL_ROUNDS, min(defaults.MANY_ROWS_ROUNDS, defaults.ROWS_IN_ROUNDS // n_rows))
 
 
 def bin_table(
