@@ -29,6 +29,7 @@ from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_opti
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
+from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 
 @click.command(short_help="Train on a table and write a model.")
 @click.argument("data", type=FILE)
-@click.option("--target", required=True, metavar="COLUMN", callback=as_column, help="The column that holds the class.")
+@click.option("--target", metavar="COLUMN", callback=as_column,
+              help="The column that holds the class; needed but for files of svmlight's format, where it stands first.")
 @click.option("--out", required=True, type=NEW_FILE, metavar="MODEL",
               help="Model file to write; - is standard output, the summary then goes to standard error.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
@@ -60,12 +62,12 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 @click.option("--n-jobs", type=int, default=-1, show_default=True, callback=not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], category: tuple[str, ...],
+def fit(data: Path, target: str | None, out: Path, costs: str | None, drop: tuple[str, ...], category: tuple[str, ...],
         delimiter: str | None, decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int,
         as_json: bool, **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file.
 
-    The model keeps the name of the target. DATA may be - for standard input.
+    The model keeps the name of the target. DATA may be - for standard input, or a file of svmlight's format.
     """
     check_stdin(data, costs)
     check_writable(out)
@@ -75,11 +77,18 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
     given = {name: value for name, value in options.items() if value is not None}
     check_given(method, given)
     stated = Dialect(delimiter, decimal, encoding)
-    X, y = training_data(data, target, drop, category, stated)
+    first_feature: int | None = None
+    X: Any
+    if is_svmlight(data):
+        X, y, first_feature = training_rows(data, target=target, drop=drop, category=category, stated=stated)
+    elif target is None:
+        raise target_needed()
+    else:
+        X, y = training_data(data, target, drop, category, stated)
     classes = classes_in(y, target, data)
     from minrisk.cli.costs import read_costs
 
-    cost = read_costs(costs, classes, f"column {target!r}", stated)
+    cost = read_costs(costs, classes, label_source(target), stated)
 
     from minrisk import algorithms
 
@@ -91,7 +100,10 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
     except ValueError as error:
         raise click.ClickException(as_options(str(error), options)) from None
     seconds = time.perf_counter() - start
-    model.target_name_ = target
+    if target is not None:
+        model.target_name_ = target
+    if first_feature is not None:
+        model.first_feature_ = first_feature
     with finishing(f"the model was written ({out})"):
         written = _keep(model, out)
 
@@ -178,22 +190,22 @@ def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
              "out with --drop")
 
 
-def classes_in(y: Labels, target: str, data: Path) -> Labels:
+def classes_in(y: Labels, target: str | None, data: Path) -> Labels:
     """The distinct labels, sorted; there must be two, and they must not all differ."""
     import numpy as np
 
-    from minrisk.io.values import MANY, shown
+    from minrisk.io.values import MANY
 
-    classes = np.unique(y)
+    classes, where = np.unique(y), label_source(target, data)
     if len(classes) < 2:
         raise ValueError(
-            f"column {target!r} of {shown(data)} must hold at least two classes, got only {str(classes[0])!r}: there "
+            f"{where} must hold at least two classes, got only {str(classes[0])!r}: there "
             "is nothing to learn."
         )
     if len(classes) > MANY and len(classes) > len(y) / 2:
         raise ValueError(
-            f"column {target!r} of {shown(data)} must hold class labels, but {len(classes)} of its {len(y)} rows "
-            "differ: it looks like a name or a measurement; give another --target."
+            f"{where} must hold class labels, but {len(classes)} of its {len(y)} rows differ: it looks like a name or "
+            "a measurement" + ("." if target is None else "; give another --target.")
         )
     return classes
 
