@@ -739,7 +739,7 @@ def test_tiny_trees_are_for_few_values_classes_and_rows(n, K, bins, tiny, linear
     columns = Columns(np.zeros((2, 1), dtype=np.uint8), np.array(bins), ())
     table = Table(np.zeros((n, 2)), np.arange(n), columns, columns, [] if linear else None)
     blind = folded_rows(make_costs(1 - np.eye(K), y, np.ones(n)), np.zeros(n, dtype=int))
-    task = Task(table, blind, "softmax", "softmax", USUAL, 0, Workers())
+    task = Task(table, blind, "softmax", "softmax", USUAL, True, 0, Workers())
     tried = [kind.name for cls in CHALLENGERS if cls.name != "smooth" and (kind := cls.of(task)) is not None]
     expected = ["linear", "small", "tiny"]
     assert tried == [name for name in expected if (linear or name != "linear") and (tiny or name != "tiny")]
@@ -762,4 +762,4 @@ def test_features_looked_at(stated, d, share):
 def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
     assert usual_leaves(n, K, 20) == leaves
     wide = n > 1000  # with more than 2000 features
-    assert usual_leaves(n, K, 10 * n) == (min(leaves, 20) if wide else max(leaves, 16))
+    assert usual_leaves(n, K, 10 * n) == (min(leaves, max(20, min(K, 64))) if wide else max(leaves, 16))
