@@ -406,6 +406,20 @@ def test_stored_values_in_pieces(never_dense, monkeypatch, new):
 
 
 @pytest.mark.parametrize("new", [
+    lambda **more: minrisk.LocalizedSimilaritiesClassifier(scaling="standard", subsample=0.8, random_state=2, **more),
+    lambda **more: MCBoostClassifier(subsample=0.8, random_state=2, **more),
+], ids=["similarities", "lines"])  # fmt: skip
+def test_stored_values_on_threads_and_in_a_warm_start(never_dense, tmp_path, new):
+    X = table(150, 10, 0.3, np.float64, 9)
+    y, sparse, weight = labels(X, 9), stored(X, sp.csr_matrix, 9), np.arange(150) % 4
+    whole = new(n_estimators=5).fit(sparse, y, sample_weight=weight)
+    assert_same_models(whole, new(n_estimators=5, n_jobs=2).fit(sparse, y, sample_weight=weight), tmp_path)
+    model = new(n_estimators=2, warm_start=True).fit(sparse, y, sample_weight=weight)
+    model.set_params(n_estimators=5).fit(sparse, y, sample_weight=weight)
+    np.testing.assert_array_equal(model.decision_function(sparse), whole.decision_function(sparse))
+
+
+@pytest.mark.parametrize("new", [
     lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
     lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
     lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
