@@ -44,6 +44,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
+from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows, stay_sparse
 from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
 
@@ -254,6 +255,8 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
 
     # -- training ------------------------------------------------------------------------------------------------
     def _prepare(self, X: Any, *data: Any) -> TrainingData:
+        if isinstance(X, RowBlocks):
+            X = X.dense("distances")
         few = isinstance(X, SparseRows) and not stay_sparse(*X.shape)  # an array is then faster, for the same model
         return super()._prepare(np.asarray(X) if few else X, *data)
 

@@ -26,6 +26,7 @@ from minrisk.cli.layout import (
 if TYPE_CHECKING:
 
     from minrisk._typing import Labels
+    from minrisk.cli.given import GivenRows
     from minrisk.costs import CostMatrix
     from minrisk.demo import Study
 
@@ -35,17 +36,16 @@ COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model wa
 
 # -- facts ---------------------------------------------------------------------------------------------------------
 def describe_fit(
-    model: Any, X: Any, y: Labels, seconds: float, data: Path, target: str | None, costs: str | None, out: Path,
-    n_bytes: int | None,
+    model: Any, given: GivenRows, seconds: float, target: str | None, costs: str | None, out: Path, n_bytes: int | None
 ) -> dict[str, Any]:
     """What a training was and gave."""
     from minrisk.metrics import best_constant_cost
 
     return {
-        "data": str(data),
+        "data": given.data,
         "target": target,
-        "rows": len(y),
-        "features": X.shape[1],
+        "rows": int(given.counts.sum()),
+        "features": given.n_features,
         "categories": _categories(model),
         "classes": model.classes_.tolist(),
         "costs": costs or "uniform",
@@ -54,7 +54,7 @@ def describe_fit(
         "rounds": model.n_iter_,
         "train_risk": float(model.train_risk_[-1]) if hasattr(model, "train_risk_") else None,
         "validation_risk": _validated(model),
-        "best_constant_cost": best_constant_cost(y, model.cost_),
+        "best_constant_cost": best_constant_cost(given.classes, model.cost_, sample_weight=given.counts),
         "seconds": round(seconds, 3),
         "model": str(out),
         "bytes": n_bytes,

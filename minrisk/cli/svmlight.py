@@ -58,7 +58,7 @@ def target_needed() -> click.MissingParameter:
     return click.MissingParameter(ctx=click.get_current_context(), param_hint="'--target'", param_type="option")
 
 
-def label_source(target: str | None, data: Path | None = None) -> str:
+def label_source(target: str | None, data: str | Path | None = None) -> str:
     """Where labels are, for messages.
 
     Examples

@@ -69,6 +69,7 @@ LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble thei
 LINEAR_FEATURES = 2000  # of X, at most: principal axes take d^3 steps
 PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together
 DISCRIMINANT_SPACE = 100  # principal components that discriminant directions are sought in
+LINEAR_BINS = 1 << 29  # of linear features, at most: with more they are the largest part of memory and of time
 MOMENT_ROWS, MOMENT_VALUES = 20_000, 1 << 22  # that moments are computed from, at most
 
 # "smooth": boundaries that trees make of stairs

@@ -83,9 +83,9 @@ def train(
     y : ndarray of shape (N,)
         For splitters that `cv` may be.
     rows : ndarray of int, (n,)
-        Of X, that count.
+        Of X, that count; put into the order of the folds.
     costs : RowCosts
-        Theirs, as stated.
+        Theirs, as stated; likewise.
     n_classes : int
     matrix : ndarray of shape (K, D), optional
         The costs, where all rows share one matrix.
@@ -142,15 +142,17 @@ def bin_table(
     if plan.pool:
         if fine != usual and not is_wide(costs.n_rows, X.shape[1]):
             finer = bin_columns(X, rows, weight, plan.binning, workers, fine)
+        members = defaults.FOLDS if plan.cv is None and many else None
         columns, projection, linear = linear_columns(
-            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers
+            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers, members
         )
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others
     for part in (columns, finer):
         if part is not None:
             part.reorder(order)
-    table = Table(X, rows[order], columns, finer or columns, linear)
-    return table, folded_rows(costs.at(order), folds[order]), projection
+    rows[:] = rows[order]  # in place: copies would be the peak of memory
+    costs.reorder(order)
+    return Table(X, rows, columns, finer or columns, linear), folded_rows(costs, folds[order]), projection
 
 
 # -- a pool ------------------------------------------------------------------------------------------------------------
