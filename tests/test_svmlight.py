@@ -253,3 +253,9 @@ def test_comparison(folder, tmp_path):
                           "--cv", 3, "--n-jobs", 1, "--json"))  # fmt: skip
     assert both["folds"] == {"train": 3, "t": 3}
     assert "Missing option '--target'" in refused("compare", folder / "train.svm", tmp_path / "t.csv")
+
+
+def test_one_file_at_a_time(folder, tmp_path):
+    train = folder / "train.svm"
+    assert "are read one at a time, got 2 files" in refused("fit", train, folder / "test.svm", "--out", tmp_path / "m")
+    assert "--bins-in is for Parquet files" in refused("fit", train, "--bins-in", tmp_path, "--out", tmp_path / "m")
