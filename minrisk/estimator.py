@@ -111,7 +111,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             self._train(X, y, sample_weight, cost, goes_on, workers, bar)
         self._began_with = self._lasting_parameters()
-        self.__dict__.pop("target_name_", None)  # that the command line gave another fit
+        for name in ("target_name_", "first_feature_"):  # that the command line gave another fit
+            self.__dict__.pop(name, None)
 
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar

@@ -765,4 +765,4 @@ def test_features_looked_at(stated, d, share):
 def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
     assert usual_leaves(n, K, 20) == leaves
     wide = n > 1000  # with more than 2000 features
-    assert usual_leaves(n, K, 10 * n) == (min(leaves, 20) if wide else max(leaves, 16))
+    assert usual_leaves(n, K, 10 * n) == (min(leaves, max(20, min(K, 64))) if wide else max(leaves, 16))

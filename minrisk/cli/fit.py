@@ -29,6 +29,7 @@ from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_opti
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
+from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 
 @click.command(short_help="Train on a table and write a model.")
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--target", required=True, metavar="COLUMN", callback=as_column, help="The column that holds the class.")
+@click.option("--target", metavar="COLUMN", callback=as_column,
+              help="The column that holds the class; needed but for files of svmlight's format, where it stands first.")
 @click.option("--out", required=True, type=NEW_FILE, metavar="MODEL",
               help="Model file to write; - is standard output, the summary then goes to standard error.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
@@ -62,13 +64,13 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 @click.option("--n-jobs", type=int, default=-1, show_default=True, callback=not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def fit(data: tuple[Path, ...], target: str, out: Path, costs: str | None, drop: tuple[str, ...],
+def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None, drop: tuple[str, ...],
         category: tuple[str, ...], bins_in: Path | None, delimiter: str | None, decimal: str | None,
         encoding: str | None, method: str, seed: int, n_jobs: int, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file.
 
-    The model keeps the name of the target. DATA may be - for standard input, or several files with the same columns.
-    Several Parquet files of numbers are read piece by piece and need not fit in memory.
+    The model keeps the name of the target. DATA may be - for standard input, a file of svmlight's format, or several
+    files with the same columns. Several Parquet files of numbers are read piece by piece and need not fit in memory.
     """
     check_stdin(*data, costs)
     check_writable(out)
@@ -82,7 +84,7 @@ def fit(data: tuple[Path, ...], target: str, out: Path, costs: str | None, drop:
     classes = given_rows.classes
     from minrisk.cli.costs import read_costs
 
-    cost = read_costs(costs, classes, f"column {target!r}", stated)
+    cost = read_costs(costs, classes, label_source(target), stated)
 
     from minrisk import algorithms
 
@@ -94,7 +96,10 @@ def fit(data: tuple[Path, ...], target: str, out: Path, costs: str | None, drop:
     except ValueError as error:
         raise click.ClickException(as_options(str(error), options)) from None
     seconds = time.perf_counter() - start
-    model.target_name_ = target
+    if target is not None:
+        model.target_name_ = target
+    if given_rows.first_feature is not None:
+        model.first_feature_ = given_rows.first_feature
     with finishing(f"the model was written ({out})"):
         written = _keep(model, out)
 
@@ -117,7 +122,7 @@ def fit(data: tuple[Path, ...], target: str, out: Path, costs: str | None, drop:
 
 
 def rows_given(
-    data: Sequence[Path], target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect,
+    data: Sequence[Path], target: str | None, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect,
     bins_in: Path | None,
 ) -> GivenRows:  # fmt: skip
     """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only."""
@@ -125,6 +130,10 @@ def rows_given(
 
     from minrisk.io.several import together
 
+    if any(map(is_svmlight, data)):
+        return _svmlight_given(data, bins_in, target=target, drop=drop, category=category, stated=stated)
+    if target is None:
+        raise target_needed()
     if bins_in is not None or len(data) > 1:
         from minrisk.cli.pieces import given_in_pieces
 
@@ -135,6 +144,19 @@ def rows_given(
     name = together(data)
     classes = classes_in(y, target, name)
     return GivenRows(X, y, classes, np.unique(y, return_counts=True)[1], X.shape[1], name)
+
+
+def _svmlight_given(data: Sequence[Path], bins_in: Path | None, **options: Any) -> GivenRows:
+    """Rows of a file of svmlight's format."""
+    import numpy as np
+
+    if len(data) > 1:
+        raise click.ClickException(f"files of svmlight's format are read one at a time, got {len(data)} files.")
+    if bins_in is not None:
+        raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {data[0]}.")
+    X, y, first_feature = training_rows(data[0], **options)
+    classes, counts = classes_in(y, None, data[0]), np.unique(y, return_counts=True)[1]
+    return GivenRows(X, y, classes, counts, X.shape[1], str(data[0]), first_feature)
 
 
 def training_data(
@@ -183,7 +205,7 @@ def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
              "out with --drop")
 
 
-def classes_in(y: Labels, target: str, data: str | Path) -> Labels:
+def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:
     """The distinct labels, sorted; there must be two, and they must not all differ."""
     import numpy as np
 

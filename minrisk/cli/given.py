@@ -25,6 +25,7 @@ class GivenRows(NamedTuple):
     counts: Any  # rows of each class
     n_features: int
     data: str  # where they come from
+    first_feature: int | None = None  # the number of the first one, in a file without names
 
 
 def check_names(
@@ -61,18 +62,19 @@ def tell_blanks(y: Labels, target: str) -> None:
         note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
 
 
-def checked_classes(classes: Labels, n_rows: int, target: str, data: str | Path) -> Labels:
+def checked_classes(classes: Labels, n_rows: int, target: str | None, data: str | Path) -> Labels:
     """Distinct labels of so many rows: at least two, and not about as many as rows."""
-    from minrisk.io.values import MANY, shown
+    from minrisk.cli.svmlight import label_source
+    from minrisk.io.values import MANY
 
+    where = label_source(target, data)
     if len(classes) < 2:
         raise ValueError(
-            f"column {target!r} of {shown(data)} must hold at least two classes, got only {str(classes[0])!r}: there "
-            "is nothing to learn."
+            f"{where} must hold at least two classes, got only {str(classes[0])!r}: there is nothing to learn."
         )
     if len(classes) > MANY and len(classes) > n_rows / 2:
         raise ValueError(
-            f"column {target!r} of {shown(data)} must hold class labels, but {len(classes)} of its {n_rows} rows "
-            "differ: it looks like a name or a measurement; give another --target."
+            f"{where} must hold class labels, but {len(classes)} of its {n_rows} rows differ: it looks like a name or "
+            "a measurement" + ("." if target is None else "; give another --target.")
         )
     return classes

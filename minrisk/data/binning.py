@@ -25,7 +25,7 @@ QUANTILE_ROWS = 200_000  # rows that quantiles are computed from, as many as sci
 COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this size
 SAMPLE_BYTES = 256 << 20  # of rows that are read block after block, those that quantiles are computed from at a time
 HALF_RANGE = np.finfo(np.float64).max / 2  # half a range beyond which its width is no float64
-EXACT_WEIGHT = 2.0**53  # sums of whole numbers up to here are exact in any order
+EXACT_BITS = 53  # of sums of whole numbers that are exact in any order
 UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
 
 
@@ -109,7 +109,7 @@ def fit_binner(
     """
     limit = max_bins if max_bins is not None else (UNIFORM_THRESHOLDS + 1 if strategy == "uniform" else MAX_BINS)
     rows = rows_that_tell(len(X), rows, weight)
-    of_rows = weight if weight is None or rows is None else weight[rows]
+    of_rows = None if weight is None else _whole(weight if rows is None else weight[rows])
     if isinstance(X, SparseRows):
         return Binner(_stored_thresholds(X if rows is None else X[rows], of_rows, strategy, limit))
     if isinstance(X, RowBlocks):  # some features of these rows at a time
@@ -148,6 +148,14 @@ def _of_columns(
 
     groups = _groups(min(len(X) if rows is None else len(rows), QUANTILE_ROWS), X.shape[1])
     return [t for group in (workers or Workers()).map(columns, groups) for t in group]
+
+
+def _whole(weight: FloatArray) -> FloatArray:
+    """Weights as whole numbers of a power of two: their sums are exact, so that no order of the rows decides a tie."""
+    if np.all(weight == np.rint(weight)) and weight.sum() < 2.0**EXACT_BITS:
+        return weight
+    bits = EXACT_BITS - 1 - len(weight).bit_length()
+    return np.asarray(np.rint(np.ldexp(weight, bits - int(np.frexp(weight.max())[1]))))
 
 
 def _groups(n_samples: int, n_features: int) -> list[tuple[int, int]]:
@@ -220,20 +228,15 @@ def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
 def _stored_thresholds(
     X: SparseRows, weight: FloatArray | None, strategy: str, max_bins: int
 ) -> tuple[FloatArray, ...]:
-    """`_thresholds` of each sparse feature, from its stored values and how many rows are 0.
-
-    Weights are added up in another order: those that are not whole, whose sums are rounded, take a feature with more
-    values than bins along all rows.
-    """
-    whole = weight is None or bool(np.all(weight == np.rint(weight)) and weight.sum() < EXACT_WEIGHT)
-    runs, missing = runs_of(X, weight if whole else None)
+    """`_thresholds` of each sparse feature, from its stored values and how many rows are 0; weights are whole."""
+    runs, missing = runs_of(X, weight)
     first = np.searchsorted(runs.feature, np.arange(X.shape[1] + 1))
     inner = runs.feature[1:] == runs.feature[:-1] if len(runs.feature) else np.zeros(0, dtype=np.bool_)
     with np.errstate(invalid="ignore"):
         middle = np.where(inner, _midpoints(runs.value[:-1], runs.value[1:]), 0.0)
     total = len(X) if weight is None else weight.sum()
     gone, found = np.array([-np.inf]), []
-    for j, (a, b, lacks) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), missing.tolist(), strict=True)):
+    for a, b, lacks in zip(first[:-1].tolist(), first[1:].tolist(), missing.tolist(), strict=True):
         room = max_bins - 1 - lacks
         if b == a:
             found.append(np.empty(0))
@@ -242,11 +245,8 @@ def _stored_thresholds(
             own = _even_thresholds(runs.value[a], runs.value[b - 1], room)
         elif b - 1 - a <= room:
             own = middle[a : b - 1]
-        elif whole:
+        else:
             known = total if not lacks else runs.weight[a:b].sum()
             own = middle[a : b - 1][_evenly(np.cumsum(runs.weight[a : b - 1]), known, room)]
-        else:
-            own = _thresholds(X.column(j).astype(np.float64), weight, strategy, max_bins)
-            lacks = False
         found.append(np.concatenate([gone, own]) if lacks else own)
     return tuple(found)
