@@ -54,7 +54,9 @@ class Growth:
         if n_all > MOST_ROWS:
             raise ValueError(f"Trees with vectors in their leaves take at most {MOST_ROWS} rows, got {n_all}.")
         self._counts = n_all >= PACKED_ROWS  # in a column of their own
-        self._all = np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
+        first, last = rows.left_out
+        trained = np.arange(first, dtype=np.int32), np.arange(last, rows.n_samples, dtype=np.int32)
+        self._all = np.concatenate(trained)
         self._sizes = empty((rows.n_samples,), np.float64)  # of rows that are drawn from; afterwards its memory is
         self.order, self._spare = (half[: len(self._all)] for half in np.split(self._sizes.view(np.int32), 2))
         self.order[:] = self._all  # before a tree is grown all rows are in one leaf
