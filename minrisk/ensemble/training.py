@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._memory import give_back
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.boosting.monitors import ProgressBar
@@ -152,6 +153,8 @@ def bin_table(
             part.reorder(order)
     rows[:] = rows[order]  # in place: copies would be the peak of memory
     costs.reorder(order)
+    if columns.n_values > defaults.LINEAR_VALUES:
+        give_back()  # what sorting has taken
     return Table(X, rows, columns, finer or columns, linear), folded_rows(costs, folds[order]), projection
 
 
