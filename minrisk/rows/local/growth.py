@@ -54,9 +54,12 @@ class Growth:
         if n_all > MOST_ROWS:
             raise ValueError(f"Trees with vectors in their leaves take at most {MOST_ROWS} rows, got {n_all}.")
         self._counts = n_all >= PACKED_ROWS  # in a column of their own
-        self._all = np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
-        self.order = self._all.copy()  # before a tree is grown all rows are in one leaf
-        self._spare = np.empty_like(self._all)
+        first, last = rows.left_out
+        trained = np.arange(first, dtype=np.int32), np.arange(last, rows.n_samples, dtype=np.int32)
+        self._all = np.concatenate(trained)
+        self._sizes = empty((rows.n_samples,), np.float64)  # of rows that are drawn from; afterwards its memory is
+        self.order, self._spare = (half[: len(self._all)] for half in np.split(self._sizes.view(np.int32), 2))
+        self.order[:] = self._all  # before a tree is grown all rows are in one leaf
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
@@ -105,8 +108,8 @@ class Growth:
         if packed:
             assert rule.n_rows is not None
             most, offset = max(int(n_all * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
-            m, top = self._draw(target, in_bag, rule.n_rows, most, offset)
-            return self._fix_sketch(top, 0, m), self._pack(features, self._spare[:m])
+            drawn, top = self._draw(target, in_bag, rule.n_rows, most, offset)
+            return self._fix_sketch(top, 0, len(drawn)), self._pack(features, drawn)
         top = rows.largest(self._project(target))
         if are_drawn:
             self._sketch[:n] = self._sketch[in_bag]
@@ -133,18 +136,19 @@ class Growth:
 
     def _draw(
         self, target: Target, in_bag: Int32Array, least: int, most: int, offset: float
-    ) -> tuple[int, FloatArray]:
-        """Draw rows of the bag into `_spare`, their sketch to its top: how many, and the maxima of all that are drawn.
+    ) -> tuple[Int32Array, FloatArray]:
+        """Draw rows of the bag, their sketch to its top: which, and the maxima of all that are drawn.
 
         The draw runs along the rows of all pieces, whose sketches are gathered for it. Alone there is no sketch of the
         others, which would be large.
         """
         rows, exchange = self.rows, self.rows.exchange
         if rows.is_alone:
-            of, size = (rows.edge, rows.mass, target.directions, target.weight), empty((rows.n_samples,), np.float64)
+            of, size = (rows.edge, rows.mass, target.directions, target.weight), self._sizes
             rows.over_blocks(lambda a, b: squared_sizes(*of, a, b, size))
-            m, top = draw_projected(*of, size, in_bag, least, most, offset, self._spare, self._sketch)
-            return m, top
+            drawn = empty(in_bag.shape, np.int32)  # of which the first ones only are touched
+            m, top = draw_projected(*of, size, in_bag, least, most, offset, drawn, self._sketch)
+            return drawn[:m], top
         self._project(target)
         bags = exchange.gathered(np.array([[self.rows.place.first, len(in_bag)]]))
         before = int(bags[bags[:, 0] < self.rows.place.first, 1].sum())
@@ -153,8 +157,8 @@ class Growth:
         drawn = np.empty_like(everyone)
         m, top = draw_rows(sketch, everyone, least, most, offset, drawn)
         here = np.flatnonzero((drawn[:m] >= before) & (drawn[:m] < before + len(in_bag)))
-        self._sketch[: len(here)], self._spare[: len(here)] = sketch[here], in_bag[drawn[here] - before]
-        return len(here), top
+        self._sketch[: len(here)] = sketch[here]
+        return in_bag[drawn[here] - before], top
 
     def _pack(self, features: IntArray, drawn: Int32Array) -> int:
         """These rows side by side, numbered from 0: nodes of few rows read few lines of memory. Returns how many.
