@@ -53,13 +53,13 @@ def cross_fit(kind: Kind, members: Sequence[Member], n_rounds: int, workers: Wor
     link, folded = kind.task.link, kind.task.folded
     best, chosen, temperature, running, start = np.inf, 0, 1.0, 1.0, 0.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
-    few = folded.n_rows * kind.task.n_outputs <= defaults.TOGETHER_SCORES
+    few, several = folded.n_rows * kind.task.n_outputs <= defaults.TOGETHER_SCORES, len(members) > 1
     for c in range(len(rounds)):
         behind = [member for member in members if member.reached < rounds[c]]
         if behind:  # on to where it may be time to stop at the earliest, unless the scores on the way are too many
             soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS
-            ahead = sum(at <= soon for at in rounds[c:]) if few else 0
-            workers.map(methodcaller("train", rounds[c : c + ahead + 1]), behind)
+            ahead = min(sum(at <= soon for at in rounds[c:]), len(rounds) if few else defaults.CHECKPOINTS_AHEAD)
+            workers.map(methodcaller("train", rounds[c : c + ahead + 1], several), behind)
         held = pooled(folded, members, rounds[c])
         if link is None:
             judged = held.risk(None, 1.0, None)
@@ -75,6 +75,8 @@ def cross_fit(kind: Kind, members: Sequence[Member], n_rounds: int, workers: Wor
         patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):
             break
+    if not several:
+        members[0].rest()
     progress, held = [member.result(rounds[chosen]) for member in members], pooled(folded, members, rounds[chosen])
     temperature = fit_temperature(link, held, temperature)[0] if link else 1.0
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)

@@ -97,8 +97,14 @@ class Member(Protocol):
     seconds: float
     reached: int  # the last checkpoint's round; -1: none
 
-    def train(self, rounds: Sequence[int]) -> None:
-        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
+    def train(self, rounds: Sequence[int], rests: bool = True) -> None:
+        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there.
+
+        One that `rests` frees memory for others, which takes the next call time.
+        """
+
+    def rest(self) -> None:
+        """Free what can be made again."""
 
     def scores(self, n_rounds: int) -> LeftOut:
         """Of the left-out rows at a checkpoint."""

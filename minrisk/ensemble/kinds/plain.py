@@ -104,8 +104,11 @@ class TreeMember:
         self._n_scores = rows.n_samples * rows.n_outputs
         self._forgets = self._n_scores > defaults.FORGETTING_SCORES
 
-    def train(self, rounds: Sequence[int]) -> None:
-        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
+    def train(self, rounds: Sequence[int], rests: bool = True) -> None:
+        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there.
+
+        One that `rests` frees memory for others, which takes the next call time.
+        """
         begun, last = time.perf_counter(), self.progress
         last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
         for n_rounds in rounds:
@@ -114,11 +117,16 @@ class TreeMember:
                 last.trees[:n_rounds], last.vectors[:n_rounds], last.intercept
             )
         self.reached = rounds[-1]
-        if self._n_scores > defaults.RESTING_SCORES:
-            last.totals = last.whole = None
-            self.rows.rest(self._forgets)
         self.progress = last
+        if rests:
+            self.rest()
         self.seconds += time.perf_counter() - begun
+
+    def rest(self) -> None:
+        """Free what the next round fills anew; of large data the scores as well."""
+        if self.progress is not None and self._n_scores > defaults.RESTING_SCORES:
+            self.progress.totals = self.progress.whole = None
+            self.rows.rest(self._forgets)
 
     def scores(self, n_rounds: int) -> LeftOut:
         """Of the left-out rows at a checkpoint; on large data they are made again when asked for again."""
@@ -151,7 +159,8 @@ class TreeMember:
 class Plain(Kind):
     """Boosted trees; other kinds of trees differ in what they see and how they are grown.
 
-    `workers` train its members side by side; above `TOGETHER_SCORES` these are one thread, and members have them all.
+    `workers` train its members side by side; above `TOGETHER_SCORES` these are one thread. A member shares its own
+    work with threads that no other works on.
     """
 
     name = "plain"
@@ -164,7 +173,7 @@ class Plain(Kind):
         if task.link is None:
             self.wait = log_ratio(task.costs) / task.settings.learning_rate
         together = task.folded.n_rows * task.n_outputs <= defaults.TOGETHER_SCORES
-        self.workers, self.inside = (self.threads, Workers()) if together else (Workers(), self.threads)
+        self.workers = self.threads if together else Workers()
 
     @property
     def columns(self) -> Columns:
@@ -180,9 +189,9 @@ class Plain(Kind):
         return trees
 
     # -- members -------------------------------------------------------------------------------------------------
-    def _member(self, fold: int, left_out: int | None, workers: Workers) -> TreeMember:
+    def _member(self, fold: int, left_out: int | None) -> TreeMember:
         task = self.task
-        rows = task.folded.without(left_out, self.columns, workers)
+        rows = task.folded.without(left_out, self.columns, self.threads)
         return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching)
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
@@ -194,7 +203,7 @@ class Plain(Kind):
 
     def member(self, fold: int) -> TreeMember:
         """A member to be trained on the other folds."""
-        return self._member(fold, fold, self.inside)
+        return self._member(fold, fold)
 
     def finish(self, fit: CrossFit, most: int) -> CrossFit:
         """With the last rounds of its members; what left-out rows have said of it stands."""
@@ -207,7 +216,7 @@ class Plain(Kind):
 
     def _finished(self, fold: int, made: Progress, n_rounds: int) -> Progress:
         """The member of this fold, gone on to so many rounds on all rows."""
-        member = self._member(fold, None, self.inside)
+        member = self._member(fold, None)
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
         member.progress = made  # what `result` gives of it does not hold the rows
@@ -222,7 +231,7 @@ class Plain(Kind):
         Nothing says how often its trees are right. What they say of a row counts as half a row more of a class: at most
         3/2 times the odds of the class frequencies or, trained on costs, the ratio of what two decisions cost.
         """
-        member, n_rounds = self._member(0, None, self.threads), min(most, defaults.FIRST_CHECKPOINT)
+        member, n_rounds = self._member(0, None), min(most, defaults.FIRST_CHECKPOINT)
         member.train([n_rounds])
         made = member.result(n_rounds)
         assert made.intercept is not None
@@ -239,7 +248,7 @@ class Plain(Kind):
 
     def alone(self, n_rounds: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        member = self._member(0, None, self.threads)
+        member = self._member(0, None)
         member.train([n_rounds])
         made = member.result(n_rounds)
         if not made.trees and self.task.link == STARTS_AT_ZERO:

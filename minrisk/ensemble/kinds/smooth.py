@@ -49,7 +49,7 @@ class SmoothMember:
         self._space = np.empty((n, K)), np.empty((n, K)), np.empty_like(self._weights)
         self._scores: dict[int, np.ndarray] = {}
 
-    def train(self, rounds: Sequence[int]) -> None:
+    def train(self, rounds: Sequence[int], rests: bool = True) -> None:
         """Go on to each of these checkpoints and keep the left-out rows' scores there."""
         begun, bound = time.perf_counter(), 0.5 * self.basis.squares[:, None]
         most, bend = defaults.PENALTY * float(self._mass.sum()), defaults.BEND
@@ -64,6 +64,9 @@ class SmoothMember:
                 self.reached += 1
             self._scores[checkpoint] = (self._intercept + self._left_out @ self._weights).astype(np.float32)
         self.seconds += time.perf_counter() - begun
+
+    def rest(self) -> None:
+        """It holds little."""
 
     def scores(self, n_rounds: int) -> LeftOut:
         """Of the left-out rows at a checkpoint."""
