@@ -146,7 +146,7 @@ class Workers:
         tasks = list(tasks)
         if len(tasks) == 1 or not self._idle or self._pool is None:
             return [function(task) for task in tasks]
-        shared, running = _Shared(function, tasks), list[tuple[int, Future[None]]]()
+        shared, running = _SharedTasks(function, tasks), list[tuple[int, Future[None]]]()
         most = min(self.n, len(tasks)) - 1  # a helper may have done all before the next is asked for
         while len(running) < most and (helper := self._next_helper()) is not None:
             try:
@@ -173,7 +173,7 @@ class Workers:
         except IndexError:  # another thread was faster
             return None
 
-    def _help(self, helper: int, shared: _Shared) -> None:
+    def _help(self, helper: int, shared: _SharedTasks) -> None:
         """A helper's part."""
         try:
             shared.work()
@@ -181,7 +181,7 @@ class Workers:
             self._idle.append(helper)
 
 
-class _Shared:
+class _SharedTasks:
     """Tasks that threads take one after another, until there are none or one has failed."""
 
     def __init__(self, function: Callable[[Any], Any], tasks: list[Any]) -> None:

@@ -302,7 +302,7 @@ class Growth:
         if rule.n_drawn == len(features):
             return limits.large_leaf
         sums = GROWN_SUMS * rule.n_drawn * self._columns.shape[1]
-        return limits.inline_work // sums if self.rows.workers.n_free > 1 else n_rows
+        return limits.inline_work // 2 // sums if self.rows.workers.n_free > 1 else n_rows  # a sibling comes with it
 
     def _searched(
         self, leaves: list[int], target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray,
