@@ -13,6 +13,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
+from minrisk.ensemble.budget import UNLIMITED, Budget
 from minrisk.model.links import Link
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.columns import Columns
@@ -32,7 +33,6 @@ class Settings(NamedTuple):
     max_features: float | None
     search_rows: int | None
     subsample: float
-
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], n_rows: int, n_features: int) -> Settings:
@@ -75,10 +75,12 @@ class Task(NamedTuple):
     surrogate: str
     link: Link | None  # from scores to probabilities
     settings: Settings
-    every_fold: bool  # whether each fold has a member that leaves it out
     seed: int
     workers: Workers
     watching: Sequence[Monitor] = ()
+    every_fold: bool = True  # whether each fold has a member that leaves it out
+    budget: Budget = UNLIMITED
+    left_open: frozenset[str] = frozenset()  # settings that the caller did not state: what may be varied
 
     @property
     def costs(self) -> RowCosts:
@@ -97,17 +99,14 @@ class Member(Protocol):
     seconds: float
     reached: int  # the last checkpoint's round; -1: none
 
-    def train(self, rounds: Sequence[int], rests: bool = True) -> None:
-        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there.
-
-        One that `rests` frees memory for others, which takes the next call time.
-        """
-
-    def rest(self) -> None:
-        """Free what can be made again."""
+    def train(self, rounds: Sequence[int]) -> None:
+        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
 
     def scores(self, n_rounds: int) -> LeftOut:
         """Of the left-out rows at a checkpoint."""
+
+    def rest(self) -> None:
+        """Free memory while others train."""
 
     def result(self, n_rounds: int) -> Progress:
         """The first rounds."""

@@ -14,8 +14,9 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost, constant
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
+from minrisk.ensemble.budget import Pace
 from minrisk.ensemble.calibration import class_rows, log_frequencies
-from minrisk.ensemble.cross_fitting import last_rounds
+from minrisk.ensemble.cross_fitting import checkpoints, last_rounds
 from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task, is_wide
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import EXPONENTIAL, Loss
@@ -43,7 +44,6 @@ def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
         return leaves
     most = min(defaults.MOST_LARGE_LEAVES, defaults.LARGE_LEAF_NUMBERS // n_outputs)
     return max(leaves, min(most, n_rows // defaults.ROWS_OF_LARGE_LEAF))
-
 
 
 def usual_share(n_features: int) -> float:
@@ -104,11 +104,8 @@ class TreeMember:
         self._n_scores = rows.n_samples * rows.n_outputs
         self._forgets = self._n_scores > defaults.FORGETTING_SCORES
 
-    def train(self, rounds: Sequence[int], rests: bool = True) -> None:
-        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there.
-
-        One that `rests` frees memory for others, which takes the next call time.
-        """
+    def train(self, rounds: Sequence[int]) -> None:
+        """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
         begun, last = time.perf_counter(), self.progress
         last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
         for n_rounds in rounds:
@@ -118,13 +115,12 @@ class TreeMember:
             )
         self.reached = rounds[-1]
         self.progress = last
-        if rests:
-            self.rest()
         self.seconds += time.perf_counter() - begun
 
     def rest(self) -> None:
-        """Free what the next round fills anew; of large data the scores as well."""
-        if self.progress is not None and self._n_scores > defaults.RESTING_SCORES:
+        """On large data, free what the next round brings back: see `RESTING_SCORES`."""
+        if self._n_scores > defaults.RESTING_SCORES:
+            assert self.progress is not None
             self.progress.totals = self.progress.whole = None
             self.rows.rest(self._forgets)
 
@@ -248,9 +244,11 @@ class Plain(Kind):
 
     def alone(self, n_rounds: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        member = self._member(0, None)
-        member.train([n_rounds])
-        made = member.result(n_rounds)
+        member, pace = self._member(0, None), Pace(self.task.budget)
+        stops = checkpoints(n_rounds) if pace.budget.limited else [n_rounds]
+        for stop in pace.within(stops):
+            member.train([stop])
+        made = member.result(member.reached)
         if not made.trees and self.task.link == STARTS_AT_ZERO:
             made = member.constant()
         elif self.task.link is None:

@@ -49,7 +49,7 @@ class SmoothMember:
         self._space = np.empty((n, K)), np.empty((n, K)), np.empty_like(self._weights)
         self._scores: dict[int, np.ndarray] = {}
 
-    def train(self, rounds: Sequence[int], rests: bool = True) -> None:
+    def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints and keep the left-out rows' scores there."""
         begun, bound = time.perf_counter(), 0.5 * self.basis.squares[:, None]
         most, bend = defaults.PENALTY * float(self._mass.sum()), defaults.BEND
@@ -65,13 +65,13 @@ class SmoothMember:
             self._scores[checkpoint] = (self._intercept + self._left_out @ self._weights).astype(np.float32)
         self.seconds += time.perf_counter() - begun
 
-    def rest(self) -> None:
-        """It holds little."""
-
     def scores(self, n_rounds: int) -> LeftOut:
         """Of the left-out rows at a checkpoint."""
         assert self._fold is not None
         return self._folded.dealt(self._scores[n_rounds], self._fold)
+
+    def rest(self) -> None:
+        """Nothing: its rows are few."""
 
     def result(self, n_rounds: int) -> Progress:
         """Before the first step: only what is trained on all rows is kept."""
