@@ -55,6 +55,7 @@ from minrisk.rows.row_losses import (
 )
 
 SPARSE_TREES = 32  # of which the bins of split features are made at once: a byte a row for each
+SHARED_PASSES = 4  # times what threads share at least, from which on a round's passes over classes are worth sharing
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
 
 
@@ -355,7 +356,13 @@ class LocalRows(LocalColumns):
         return self._growth.leaf_sums()
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
-        """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`."""
+        """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`.
+
+        Of so many classes that threads pay, they are made of their parts.
+        """
+        shared = LOSS_SUMS * self.n_samples * self.n_outputs >= SHARED_PASSES * self.limits.inline_work
+        if self.workers.n > 1 and shared:
+            return None
         if self.traits or self.sparse is not None or not self.is_alone or self.n_trained > self.limits.large_leaf:
             return None
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
