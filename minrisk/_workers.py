@@ -148,15 +148,15 @@ class Workers:
             return [function(task) for task in tasks]
         shared, running = _SharedTasks(function, tasks), list[tuple[int, Future[None]]]()
         most = min(self.n, len(tasks)) - 1  # a helper may have done all before the next is asked for
-        while len(running) < most and (helper := self._next_helper()) is not None:
-            try:
-                running.append((helper, self._pool.submit(self._help, helper, shared)))
-            except RuntimeError as error:
-                self._idle.append(helper)
-                if "cannot schedule" in str(error):  # the program is ending, and the rest is for this thread
-                    break
-                raise
         try:
+            while len(running) < most and (helper := self._next_helper()) is not None:
+                try:
+                    running.append((helper, self._pool.submit(self._help, helper, shared)))
+                except RuntimeError as error:
+                    self._idle.append(helper)
+                    if "cannot schedule" in str(error):  # the program is ending, and the rest is for this thread
+                        break
+                    raise
             shared.work()
         finally:
             shared.over = True  # also where an interrupt ended this thread's part

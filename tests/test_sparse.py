@@ -193,7 +193,7 @@ def test_parts_of_sparse_bins():
     np.testing.assert_array_equal(sparse.take(5, order).some(np.arange(5)), dense[:5, order])
     np.testing.assert_array_equal(list(sparse[:, 17:90]), dense[:, 17:90])
     more = rng.integers(0, 6, (3, 300)).astype(np.uint8)
-    np.testing.assert_array_equal(sparse.beside([more]).some(np.arange(11)), np.concatenate([dense, more]))
+    np.testing.assert_array_equal(sparse.beside(more).some(np.arange(11)), np.concatenate([dense, more]))
     odds = odd_numbers(rng, 8)
     np.testing.assert_array_equal(sparse.keys(odds), summed_keys(dense, odds))
     np.testing.assert_array_equal(SparseRows(sp.csr_matrix(X)).keys(odds), summed_keys(X.T, odds))

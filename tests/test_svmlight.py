@@ -248,6 +248,7 @@ def test_comparison(folder, tmp_path):
         line["method"]: line["error"] for line in same.summary()
     }
     assert "leave out --target" in refused("compare", folder / "train.svm", "--target", "y")
+    assert "--category is about tables" in refused("compare", folder / "train.svm", "--category", "y")
     pd.DataFrame(np.c_[X.toarray(), y]).to_csv(tmp_path / "t.csv", index=False)
     both = json.loads(run("compare", folder / "train.svm", tmp_path / "t.csv", "--target", "12", "--methods", "rebel",
                           "--cv", 3, "--n-jobs", 1, "--json"))  # fmt: skip

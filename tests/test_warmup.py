@@ -55,6 +55,8 @@ for options in (dict(), dict(sketch=3, subsample=0.5, max_features=1.0), dict(sk
         model.predict(X[:500])
     model.set_params(pool=False).fit(X[:500], y[:500]).predict(X[:500])
     model.set_params(surrogate="softmax", cv=1).fit(X, y).predict(X)
+wide = rng.normal(size=(5000, 60))
+MinRiskClassifier(n_estimators=2, cv=1, n_jobs=2).fit(wide, y[:5000])  # whose nodes threads share
 pooled = MinRiskClassifier(n_estimators=5, random_state=0).fit(X[:500], X[:500, :3].sum(axis=1) > 0)
 assert pooled.model_.projection is not None
 minrisk.save(pooled, sys.argv[1])

@@ -105,10 +105,10 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         chosen = compared_methods(methods)  # before any work
     except (TypeError, ValueError) as error:
         raise click.ClickException(f"--methods: {error}") from None
-    sets = {}
+    sets, about_columns = {}, {"target": target, "drop": drop, "category": category}
     for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
         if is_svmlight(path):  # of several sets, some may have a target and columns
-            X, y, _ = training_rows(path, **({"target": target, "drop": drop} if len(data) == 1 else {}))
+            X, y, _ = training_rows(path, **(about_columns if len(data) == 1 else {}))
             column = None
         else:
             X, y = training_data(path, column, drop, category, stated)

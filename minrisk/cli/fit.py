@@ -126,8 +126,6 @@ def rows_given(
     bins_in: Path | None,
 ) -> GivenRows:  # fmt: skip
     """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only."""
-    import numpy as np
-
     from minrisk.io.several import together
 
     if any(map(is_svmlight, data)):
@@ -141,22 +139,27 @@ def rows_given(
         if found is not None:
             return found
     X, y = training_data(data, target, drop, category, stated)
-    name = together(data)
-    classes = classes_in(y, target, name)
-    return GivenRows(X, y, classes, np.unique(y, return_counts=True)[1], X.shape[1], name)
+    return _given_at_once(X, y, target, together(data))
 
 
 def _svmlight_given(data: Sequence[Path], bins_in: Path | None, **options: Any) -> GivenRows:
     """Rows of a file of svmlight's format."""
-    import numpy as np
-
     if len(data) > 1:
         raise click.ClickException(f"files of svmlight's format are read one at a time, got {len(data)} files.")
     if bins_in is not None:
         raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {data[0]}.")
     X, y, first_feature = training_rows(data[0], **options)
-    classes, counts = classes_in(y, None, data[0]), np.unique(y, return_counts=True)[1]
-    return GivenRows(X, y, classes, counts, X.shape[1], str(data[0]), first_feature)
+    return _given_at_once(X, y, None, str(data[0]), first_feature)
+
+
+def _given_at_once(
+    X: Any, y: Labels, target: str | None, name: str, first_feature: int | None = None
+) -> GivenRows:
+    """Rows that are in memory."""
+    import numpy as np
+
+    classes, counts = np.unique(y, return_counts=True)
+    return GivenRows(X, y, checked_classes(classes, len(y), target, name), counts, X.shape[1], name, first_feature)
 
 
 def training_data(

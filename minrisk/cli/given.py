@@ -11,6 +11,7 @@ import click
 
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
+from minrisk.cli.svmlight import label_source
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -64,7 +65,6 @@ def tell_blanks(y: Labels, target: str) -> None:
 
 def checked_classes(classes: Labels, n_rows: int, target: str | None, data: str | Path) -> Labels:
     """Distinct labels of so many rows: at least two, and not about as many as rows."""
-    from minrisk.cli.svmlight import label_source
     from minrisk.io.values import MANY
 
     where = label_source(target, data)

@@ -24,7 +24,6 @@ from minrisk.cli.layout import (
 )
 
 if TYPE_CHECKING:
-
     from minrisk._typing import Labels
     from minrisk.cli.given import GivenRows
     from minrisk.costs import CostMatrix

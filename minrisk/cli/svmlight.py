@@ -14,12 +14,12 @@ from minrisk.io.svmlight import SvmlightRows, is_svmlight, read_svmlight
 if TYPE_CHECKING:
     from minrisk._typing import Labels
 
-__all__ = ["is_svmlight", "label_source", "refuse_columns", "rows_for", "target_needed", "training_rows"]
+__all__ = ["is_svmlight", "label_source", "rows_for", "target_needed", "training_rows"]
 
 
 def training_rows(data: Path, **options: Any) -> tuple[Any, Labels, int]:
     """Features, labels and the number of the first feature; options that name columns are refused."""
-    refuse_columns(data, **options)
+    _refuse_columns(data, **options)
     rows = read_svmlight(data)
     return rows.X, rows.classes(data), rows.first_feature
 
@@ -32,7 +32,7 @@ def rows_for(model: Any, data: Path, **options: Any) -> SvmlightRows:
     click.ClickException
         If the model knows its features by name; TableError if the file has more of them.
     """
-    refuse_columns(data, **options)
+    _refuse_columns(data, **options)
     if feature_names(model) is not None or model._categories.columns:
         raise click.ClickException(
             f"{data} has numbers in the place of names, but the model was trained on a table whose columns have names: "
@@ -41,7 +41,7 @@ def rows_for(model: Any, data: Path, **options: Any) -> SvmlightRows:
     return read_svmlight(data, int(model.n_features_in_), getattr(model, "first_feature_", None))
 
 
-def refuse_columns(data: Path, **options: Any) -> None:
+def _refuse_columns(data: Path, **options: Any) -> None:
     """Refuse options that say something of columns or their text, by their names and values."""
     for name, value in options.items():
         if value in (None, (), Dialect()):

@@ -92,17 +92,16 @@ class SparseBins:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(feature[kept], minlength=n_features))])
         return SparseBins(len(rows), default[:n_features], offsets.astype(np.int64), new[kept], bins[:last][kept])
 
-    def beside(self, columns: list[Binned]) -> SparseBins:
+    def beside(self, columns: Binned) -> SparseBins:
         """With dense features (f, n) behind these."""
         default, offsets, rows, bins = ([part] for part in self.stored)
-        for block in columns:
-            for column in block:
-                most = np.bincount(column).argmax()
-                apart = np.flatnonzero(column != most)
-                default.append(np.array([most], dtype=BIN))
-                offsets.append(offsets[-1][-1:] + len(apart))
-                rows.append(apart.astype(np.int32))
-                bins.append(column[apart])
+        for column in columns:
+            most = np.bincount(column).argmax()
+            apart = np.flatnonzero(column != most)
+            default.append(np.array([most], dtype=BIN))
+            offsets.append(offsets[-1][-1:] + len(apart))
+            rows.append(apart.astype(np.int32))
+            bins.append(column[apart])
         return SparseBins(self.shape[1], *map(np.concatenate, (default, offsets, rows, bins)))
 
     def keys(self, odds: Keys) -> Keys:

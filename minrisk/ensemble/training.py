@@ -25,6 +25,7 @@ from minrisk._memory import give_back
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.boosting.monitors import ProgressBar
+from minrisk.data.chunks import CodedLabels
 from minrisk.ensemble import defaults
 from minrisk.ensemble.average import report
 from minrisk.ensemble.blending import (
@@ -78,15 +79,15 @@ class TrainedPool(NamedTuple):
 
 
 def train(
-    X: np.ndarray, y: Labels, rows: IntArray, costs: RowCosts, n_classes: int, matrix: FloatArray | None, plan: Plan,
-    settings: Settings, workers: Workers, bar: ProgressBar,
+    X: Any, y: Labels | CodedLabels, rows: IntArray, costs: RowCosts, n_classes: int, matrix: FloatArray | None,
+    plan: Plan, settings: Settings, workers: Workers, bar: ProgressBar,
 ) -> TrainedPool:  # fmt: skip
     """Train a pool for each surrogate, and keep the one of least validated risk.
 
     Parameters
     ----------
-    X : ndarray of shape (N, d)
-    y : ndarray of shape (N,)
+    X : ndarray, SparseRows or RowBlocks of shape (N, d)
+    y : ndarray or CodedLabels of shape (N,)
         For splitters that `cv` may be.
     rows : ndarray of int, (n,)
         Of X, that count; put into the order of the folds.
@@ -144,7 +145,7 @@ def usual_rounds(n_rows: int) -> int:
 
 
 def bin_table(
-    X: np.ndarray, y: Labels, rows: IntArray, costs: RowCosts, per_row: bool, plan: Plan, workers: Workers
+    X: Any, y: Labels | CodedLabels, rows: IntArray, costs: RowCosts, per_row: bool, plan: Plan, workers: Workers
 ) -> tuple[Table, FoldedRows]:
     """The rows as members see them, fold after fold, and their costs in that order."""
     weight = weight_of(X, rows, costs.weight)
@@ -214,7 +215,8 @@ def train_pool(
         return pool_of(plain.unsure(most) if unsure else plain.alone(most), matrix)
     n_rounds = first_rounds(task.costs.n_rows, most)
     n, groups = task.folded.n_folds if task.every_fold else 1, grouped(challengers)
-    phases = Phases(bar, task.costs.n_rows, [n, *(n * group[0].makes_rounds for group in groups)], most)
+    phases = Phases(bar, task.costs.n_rows, most)
+    phases.expect(n, groups)
     phases.begin("plain members", n, 1)
     members = [plain.member(fold) for fold in range(n)]
     fit = cross_fit(plain, members, n_rounds, workers)
@@ -242,8 +244,11 @@ def with_challengers(
     """The pool after each group of rivals has striven for a place in it, as far as there is time."""
     plain, n = pool.fits[0], pool.held.n_folds
     budget, usual = plain.kind.task.budget, plain.seconds * min(n, workers.n) / n
-    budget.kept = finishing(pool.fits, n_rounds)
+    budget.kept = finishing(pool.fits, phases.most)
+    if budget.left() < usual / workers.n:  # for no kind: what only these see is not prepared
+        return pool
     groups = [rivals for group in groups if (rivals := [kind for kind in group if kind.ready()])]
+    phases.expect(n, groups)
     kinds = list(itertools.chain.from_iterable(groups))
     if workers.n > 1:
         if budget.left() < usual * len(kinds) / workers.n:
@@ -256,7 +261,7 @@ def with_challengers(
         phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
         trials = [ahead.pop(0) if ahead else trial(kind, n, n_rounds) for kind in rivals]
         pool = challenge(pool, trials, n_rounds, workers, matrix)
-        budget.kept = finishing(pool.fits, n_rounds)
+        budget.kept = finishing(pool.fits, phases.most)
     return pool
 
 
@@ -343,9 +348,13 @@ class Phases:
     `coming` says how many members that make rounds each kind may bring, the plain one first.
     """
 
-    def __init__(self, bar: ProgressBar, n_rows: int, coming: list[int], most: int) -> None:
-        self.bar, self.n_rows, self.coming, self.most = bar, n_rows, coming, most
+    def __init__(self, bar: ProgressBar, n_rows: int, most: int) -> None:
+        self.bar, self.n_rows, self.most, self.coming = bar, n_rows, most, list[int]()
         self.usual = self.longest = first_rounds(n_rows, most)
+
+    def expect(self, n_members: int, groups: Sequence[Sequence[Kind]]) -> None:
+        """So many plain members, and as many of one kind of each of these groups."""
+        self.coming = [n_members, *(n_members * rivals[0].makes_rounds for rivals in groups)]
 
     def begin(self, what: str, members: int, number: int) -> None:
         """So many members, before the kinds from this number on; last rounds are for all kinds until they begin."""

@@ -63,7 +63,7 @@ class Columns:
         if isinstance(self.binned, SparseBins):
             behind = np.empty(shape, dtype=BIN)
             fill(behind)
-            self.binned = self.binned.beside([behind])
+            self.binned = self.binned.beside(behind)
         else:
             wide = self._room((first + len(n_bins), n_rows), BIN)  # older rows may still read the others
             wide[:first] = self.binned

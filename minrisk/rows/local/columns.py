@@ -64,7 +64,7 @@ class LocalColumns:
     workers : Workers
         Threads over features and over blocks of rows.
     blocks : sequence of int, optional
-        Boundaries 0 < ... < n that divide the rows; default one block per thread. Any division gives the same bits.
+        Boundaries 0 < ... < n that divide the rows; default two blocks per thread. Any division gives the same bits.
     trainable : bool
         False for rows that are only scored (a validation part): no edge columns are kept.
     left_out : pair of int
