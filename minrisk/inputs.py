@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
 
 KEPT_VALUES = 1 << 22  # of chunks that are kept in memory, 32 MB: so few are read once
+WEIGHT_EACH = "sample_weight must hold a number for each row, got {n_weights} for the {n_rows} rows of chunk {number}."
 QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
 
 
@@ -56,6 +57,18 @@ def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
         return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
 
     return call
+
+
+def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:
+    """Sample weights of the rows of a chunk, one for each; None where none are given."""
+    weight = check_weights(given)
+    if weight is None:
+        return None
+    if np.ndim(weight) == 0:
+        return np.full(n_rows, weight)
+    if len(weight) != n_rows:  # others of another chunk would make up for it
+        raise ValueError(WEIGHT_EACH.format(n_weights=len(weight), n_rows=n_rows, number=number))
+    return weight
 
 
 class Inputs:
@@ -134,13 +147,13 @@ class Inputs:
 
         def labels() -> Iterator[Labels]:
             nonlocal n
-            for chunk in chunks.chunks():
+            for number, chunk in enumerate(chunks.chunks()):
                 if rows_in(chunk) == 0:
                     continue
                 X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y), reset=n == 0 and not goes_on)
                 n += len(X)
                 dtypes.add(X.dtype)
-                weights.append(check_weights(chunk.sample_weight))
+                weights.append(_chunk_weights(chunk.sample_weight, len(X), number))
                 kept.append(X)
                 if n * X.shape[1] > KEPT_VALUES:
                     kept.clear()

@@ -307,6 +307,14 @@ def test_labels_of_chunks():
     assert codes.dtype == np.uint16 and labels[codes].tolist() == [*range(200), *range(199, 400)]
 
 
+def test_one_weight_for_all_rows_of_a_chunk(tmp_path):
+    X, y = made(n=60)
+    weight = np.repeat([1.0, 3.0], 30)
+    one = saved(REBELClassifier(n_estimators=2).fit(X, y, weight), tmp_path)
+    parts = [(X[:30], y[:30], 1.0), (X[30:], y[30:], 3)]
+    assert saved(REBELClassifier(n_estimators=2).fit(Chunks(lambda: parts)), tmp_path) == one
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 X_SMALL, Y_SMALL = made(n=60)
 
@@ -319,6 +327,7 @@ X_SMALL, Y_SMALL = made(n=60)
     (lambda: [(X_SMALL, Y_SMALL[:-1])], "inconsistent numbers of samples"),
     (lambda: [(X_SMALL, Y_SMALL), (X_SMALL, Y_SMALL.astype(str))], "numbers or texts, got both"),
     (lambda: [(X_SMALL, Y_SMALL), (X_SMALL, Y_SMALL, Y_SMALL)], "sample weights must come with all chunks"),
+    (lambda: [(X_SMALL, Y_SMALL, np.ones(59)), (X_SMALL, Y_SMALL, np.ones(61))], "got 59 for the 60 rows of chunk 0"),
     (lambda: [(np.where(X_SMALL > 1, np.inf, X_SMALL), Y_SMALL)], "infinity|finite"),
     (lambda: [(X_SMALL, np.zeros(60))], "at least two classes"),
     (lambda: [(__import__("scipy.sparse").sparse.csr_array(X_SMALL), Y_SMALL)], "sparse matrix"),

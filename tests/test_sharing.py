@@ -12,7 +12,7 @@ from minrisk import MinRiskClassifier
 from minrisk._kernels.grow import GROWTH_TIE
 from minrisk._workers import Workers
 from minrisk.rows.limits import Limits
-from minrisk.rows.local.columns import BLOCKS_OF_THREAD, LocalColumns, blocks_of
+from minrisk.rows.local.columns import BLOCKS_OF_THREAD, LocalColumns, divided
 from minrisk.rows.local.growth import following
 
 
@@ -102,9 +102,9 @@ def test_without_a_with_block_the_caller_does_everything():
 def test_blocks_are_the_rows_that_are_trained_on_and_alike(left_out, n_threads):
     n, (first, last) = 101, left_out
     trained = [row for row in range(n) if not first <= row < last]
-    for blocks in blocks_of(n, first, last, n_threads, None):
+    for blocks in divided(n, first, last, n_threads, None):
         assert [row for block in blocks for row in range(*block)] == trained
-    shared, undivided = blocks_of(n, first, last, n_threads, None)
+    shared, undivided = divided(n, first, last, n_threads, None)
     assert len(undivided) <= 2
     if n_threads > 1 and trained:
         assert max(b - a for a, b in shared) <= -(-len(trained) // (BLOCKS_OF_THREAD * n_threads))

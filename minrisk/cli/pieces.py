@@ -38,12 +38,12 @@ def given_in_pieces(
     pieces, name = ParquetPieces(data), together(data)
     check_names(pieces.names, Path(name), target, drop, category)
     features = [column for column in pieces.names if column != target and column not in drop]
-    words = pieces.of_words(features)
-    if words or category:
+    words = list(dict.fromkeys([*pieces.of_words(features), *category]))
+    if words:
         if bins_in is None:
             return None
         raise click.ClickException(
-            f"--bins-in is for columns of numbers, but {quoted([*words, *category])} of {name} are none: leave them "
+            f"--bins-in is for columns of numbers, but {quoted(words)} of {name} are none: leave them "
             "out with --drop, or do without --bins-in."
         )
     classes, counts = labels_and_counts(pieces, target, take_labels)

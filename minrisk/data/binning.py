@@ -146,7 +146,7 @@ def _of_columns(
     def columns(group: tuple[int, int]) -> list[FloatArray]:
         return [_thresholds(values, weight, strategy, max_bins) for values in _columns(X, rows, *group)]
 
-    groups = _groups(min(len(X) if rows is None else len(rows), QUANTILE_ROWS), X.shape[1])
+    groups = _groups(len(X) if rows is None else len(rows), X.shape[1])
     return [t for group in (workers or Workers()).map(columns, groups) for t in group]
 
 

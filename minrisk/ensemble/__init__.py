@@ -6,6 +6,7 @@ question                           file
 What happens, in which order?      `training`
 Which kinds of members are there?  `kinds`: a file each
 How many rounds?                   `cross_fitting`
+How many in a budget of time?      `budget`
 How sure are probabilities?        `calibration`
 Who gets which share?              `blending`
 What is the model?                 `average`

@@ -105,6 +105,8 @@ def projected_binner(
     told = rows_that_tell(len(X), None, weight)
     n = len(X) if told is None else len(told)
     of_rows = weight if weight is None or told is None else weight[told]
+    if told is not None and not isinstance(X, RowBlocks):  # once, not for every part
+        X, told = X[told], None
     at_once = projection.n_columns if isinstance(X, RowBlocks) else max(1, defaults.LINEAR_VALUES // max(1, n))
     thresholds: tuple[FloatArray, ...] = ()
     for a in range(0, projection.n_columns, at_once):

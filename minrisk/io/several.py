@@ -10,7 +10,7 @@ import numpy as np
 
 from minrisk.costs.labels import listed
 from minrisk.io.dialect import Dialect
-from minrisk.io.tables import ParquetFrames, Table, kind_of, open_table
+from minrisk.io.tables import ParquetFrames, Table, open_table
 from minrisk.io.values import TableError, shown, texts_in
 
 if TYPE_CHECKING:
@@ -110,8 +110,6 @@ class ParquetPieces:
         self._types = dict[str, str]()
         self.names = list[str]()
         for path in paths:
-            if kind_of(path) != "parquet":
-                raise TableError(f"{shown(path)} is no Parquet file: only these are read piece by piece.")
             if not path.exists():
                 raise TableError(f"there is no file {path}: correct the path.")
             found = ParquetFrames(path)

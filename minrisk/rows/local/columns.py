@@ -34,23 +34,23 @@ LOSS_SUMS = 8.0  # those with an exponential
 WALK_SUMS = 64.0  # for a row, whatever the outputs, that walks through a tree
 
 
-def blocks_of(
+def divided(
     n: int, first: int, last: int, n_threads: int, inner: Sequence[int] | None
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Blocks of the rows outside first..last for so many threads, and as few as there can be.
 
     Those for threads are about as large as each other, or end at the `inner` boundaries, which then both do.
     """
-    n_trained, width = n - (last - first), last - first
+
+    def between(cuts: Sequence[int]) -> list[tuple[int, int]]:
+        bounds = sorted({0, *cuts, n, first, last})
+        return [block for block in itertools.pairwise(bounds) if not first <= block[0] < last] or [(0, 0)]
+
+    if inner is not None:
+        return between(inner), between(inner)
     parts = 1 if n_threads == 1 else BLOCKS_OF_THREAD * n_threads
-    cuts = [n_trained * part // parts for part in range(1, parts)] if inner is None else []
-    cuts = [cut if cut < first else cut + width for cut in cuts] if inner is None else list(inner)
-    found = []
-    for some in (cuts, [] if inner is None else cuts):
-        bounds = sorted({0, *some, n, first, last})
-        trained = [block for block in itertools.pairwise(bounds) if not first <= block[0] < last]
-        found.append(trained or [(0, 0)])
-    return found[0], found[1]
+    cuts = [(n - (last - first)) * part // parts for part in range(1, parts)]
+    return between([cut if cut < first else cut + last - first for cut in cuts]), between([])
 
 
 class LocalColumns:
@@ -118,7 +118,7 @@ class LocalColumns:
         self.exchange = self.place.exchange
         first, last = (min(max(row - self.place.first, 0), n) for row in left_out)
         self.left_out = first, last
-        self.blocks, self.undivided = blocks_of(n, first, last, workers.n, blocks)
+        self.blocks, self.undivided = divided(n, first, last, workers.n, blocks)
         self.n_trained = self.place.n_rows - (left_out[1] - left_out[0])
         self._not_trained = left_out
         self.scores = zeros((n, D), dtypes.SCORE)
