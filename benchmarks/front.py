@@ -253,6 +253,7 @@ def lightgbm_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limi
         if limit():
             raise EarlyStopException(env.iteration, env.evaluation_result_list)
 
+    stop.order = 40  # type: ignore[attr-defined]  # after those that write losses down
     X, y, X_out, y_out = data
     losses = model.fit(
         X, y, eval_set=[(X_out, y_out)], callbacks=[early_stopping(patience, verbose=False), stop]
@@ -270,7 +271,7 @@ def xgboost_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limit
     X, y, X_out, y_out = data
     model.set_params(early_stopping_rounds=patience, callbacks=[Stop()])
     model.fit(X, y, eval_set=[(X_out, y_out)], verbose=False)
-    return int(model.best_iteration) + 1
+    return int(np.argmin(model.evals_result()["validation_0"]["mlogloss"])) + 1
 
 
 def catboost_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limit: Limit) -> int:
