@@ -296,7 +296,7 @@ def test_the_front_is_read_by_seconds_and_left_out_rows_only():
     def row(method, setting, fitted_on, seconds, cost, out=""):
         return {"set": "s", "method": method, "setting": setting, "fitted_on": fitted_on, "seconds": str(seconds),
                 "left_out_log_loss": str(out), "log_loss": "1", "error": "0.1", "tests": "50", "parameters": "{}",
-                "rounds": "9", "cut": "0", **dict.fromkeys(front.KINDS, str(cost)), "lognormal": str(2 * cost)}
+                "rounds": "9", "cut": "0", "official": "", **dict.fromkeys(front.KINDS, str(cost)), "lognormal": str(2 * cost)}
 
     rows = [row("minrisk", "defaults", "all", 12, 0.05), row("minrisk", "25 rounds", "all", 3, 0.10),
             row("minrisk", "50 rounds", "all", 4, 0.30), row("lightgbm", "0", "eighths", 30, 0.01, out=0.9),
