@@ -293,13 +293,14 @@ def test_one_fit_of_ours_serves_all_costs(few):
 def test_the_front_is_read_by_seconds_and_left_out_rows_only():
     from benchmarks import front
 
-    def row(method, setting, fitted_on, seconds, cost, out=""):
+    def row(method, setting, fitted_on, seconds, cost, out="", rounds=9):
         return {"set": "s", "method": method, "setting": setting, "fitted_on": fitted_on, "seconds": str(seconds),
                 "left_out_log_loss": str(out), "log_loss": "1", "error": "0.1", "tests": "50", "parameters": "{}",
-                "rounds": "9", "cut": "0", "official": "", **dict.fromkeys(front.KINDS, str(cost)), "lognormal": str(2 * cost)}
+                "rounds": str(rounds), "cut": "0", "official": "", **dict.fromkeys(front.KINDS, str(cost)), "lognormal": str(2 * cost)}
 
-    rows = [row("minrisk", "defaults", "all", 12, 0.05), row("minrisk", "25 rounds", "all", 3, 0.10),
-            row("minrisk", "50 rounds", "all", 4, 0.30), row("lightgbm", "0", "eighths", 30, 0.01, out=0.9),
+    rows = [row("minrisk", "defaults", "all", 12, 0.05, rounds=70), row("minrisk", "25 rounds", "all", 3, 0.1, rounds=25),
+            row("minrisk", "50 rounds", "all", 4, 0.30, rounds=50), row("minrisk", "10 rounds", "all", 5, 0.4, rounds=10),
+            row("lightgbm", "0", "eighths", 30, 0.01, out=0.9),
             row("lightgbm", "1", "eighths", 10, 0.20, out=0.5), row("lightgbm", "1", "all", 6, 0.15),
             row("lightgbm", "0", "all", 20, 0.01)]  # fmt: skip
     stopped, again = front.summary(rows)
