@@ -445,7 +445,7 @@ def test_show_of_the_flagship(folder):
     assert 0 < facts["trees"] <= model.model_.n_trees and facts["rounds"] == model.n_iter_
     assert {row["feature"] for row in facts["importance"]} == {"a", "b"}
     text = run("show", folder / "flagship.minrisk")
-    for words in (f"MinRiskClassifier, surrogate {model.surrogate_}", "learning_rate 0.5", "bad, fair, good", "linear features",
+    for words in (f"MinRiskClassifier, surrogate {model.surrogate_}", "bad, fair, good", "linear features",
                   f"{model.n_iter_}, {facts['trees']} trees", "validated loss", "Candidates", "Costs (row: the truth"):
         assert words in text
     landmarks = 0 if model.model_.smooth is None else model.model_.smooth.landmarks.shape[1]

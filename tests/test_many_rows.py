@@ -1,5 +1,7 @@
 """Defaults of `MinRiskClassifier` on many rows: what they are, and that rows in any order, threads and pieces agree."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,9 @@ def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing)
 
 @pytest.mark.parametrize(("n_rounds", "more"), [(0, 3), (1, 3), (60, 3), (61, 2), (80, 2), (120, 1), (121, 0), (1000, 0)])
 def test_members_beside_the_first_share_its_rounds(n_rounds, more):
-    assert members_beside(n_rounds) == more
+    fit = SimpleNamespace(n_rounds=n_rounds, judged=[(0, 1.0), (n_rounds + 10, 1.0)])
+    assert members_beside(fit, 2000) == more
+    assert members_beside(fit, n_rounds + 10) == 0  # the caller ended it, not the left-out rows
 
 
 def test_members_of_many_rounds_have_no_last_ones():

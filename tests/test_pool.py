@@ -183,6 +183,9 @@ class ToldMember:
     def train(self, rounds):
         self.reached = rounds[-1]
 
+    def rest(self):
+        pass
+
     def scores(self, n_rounds):
         return self.own if n_rounds else np.zeros_like(self.own)
 

@@ -597,6 +597,9 @@ class Told:
         self.stretches.append(list(rounds))
         self.reached = rounds[-1]
 
+    def rest(self):
+        pass
+
     def scores(self, n_rounds):
         return self.stages[min(self.trained.index(n_rounds), len(self.stages) - 1)]
 

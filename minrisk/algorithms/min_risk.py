@@ -51,8 +51,8 @@ class MinRiskClassifier(BoostedClassifier):
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
         What is boosted. "softmax" and "exponential" see 0/1 costs and estimate probabilities: they serve any costs,
         also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
-        costs: they know no others, and no probabilities. "auto" tries "softmax" and, within `time_budget`,
-        "exponential", and keeps the one of least validated cost.
+        costs: they know no others, and no probabilities. "auto" is "softmax", or with a `time_budget` that is
+        enough for "exponential" as well the one of least validated cost.
     n_estimators : int, optional
         Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000.
     learning_rate : float, optional
@@ -99,7 +99,13 @@ class MinRiskClassifier(BoostedClassifier):
         "smooth" ones ("softmax", at most 4096 rows) have Gaussian kernels around 128 rows in place of trees. "linear"
         and "smooth" ones depend on the features' scales. False: plain members only, at a third of the time.
     time_budget : float, optional
-        Seconds in which "auto" may try "exponential" too: the fit then depends on the machine. None: "softmax" only.
+        Seconds that the fit takes; the model then depends on the machine. Rounds end where the seconds do (the first 5
+        are always made). What is left is used: for challengers, for "exponential" beside "softmax" ("auto"), then for
+        members that vary in their seed and in what is left open of `learning_rate`, `max_leaf_nodes`, `max_features`
+        and `smoothing` ("varied"), which join by the share that left-out rows give them unless their mean cost rises:
+        more time never gives a larger validated cost. Members then have up to 10 000 rounds unless `n_estimators` says
+        otherwise. A fit ends early where left-out rows cost nothing, or say that there is nothing to learn, and with a
+        surrogate that is trained on costs, which has no variations. None: "softmax" only, as long as it takes.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -218,7 +224,11 @@ class MinRiskClassifier(BoostedClassifier):
         rows, costs = self._counted(X, y, sample_weight, cost, False)
         settings = Settings.of(vars(self), costs.n_rows, X.shape[1])
         surrogates = POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
-        plan = Plan._make([surrogates, *(getattr(self, name) for name in Plan._fields[1:-1]), self._seed])
+        left_open = frozenset(name for name in Settings._fields if getattr(self, name) is None)
+        plan = Plan(
+            surrogates, self.n_estimators, self.cv, self.pool, self.binning, self.max_bins, self.time_budget, left_open,
+            self._seed,
+        )  # fmt: skip
         matrix = None if self.cost_ is None else costs.table
         found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, bar)
         self.model_ = pooled_model(found.pool, len(self._categories.source), found.projection)

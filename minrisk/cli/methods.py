@@ -87,10 +87,10 @@ METHOD_OPTIONS = (
     click.option("--surrogate", cls=MethodOption, defaults={"minrisk": "auto"},
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
                  help="What is boosted: exponential and softmax estimate probabilities, coupled, gll and gel train on "
-                      "the costs; auto takes one of the former, or the best of those --time-budget is enough for."),
+                      "the costs; auto takes one of the former, or the better one if --time-budget allows both."),
     click.option("--time-budget", cls=MethodOption, type=click.FloatRange(0), metavar="SECONDS",
                  defaults={"minrisk": None},
-                 help="Time for --surrogate auto to try several; the model then depends on the machine."),
+                 help="Seconds that the fit takes, once the data are read; the model then depends on the machine."),
     click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "linear"]),
                  defaults={"rebel": "tree", "stagewise": "stump", "multiboost": "stump", "mcboost": "linear",
                            "piboost": "tree", "structboost": "stump"},

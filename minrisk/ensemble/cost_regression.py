@@ -25,6 +25,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.ensemble import defaults
+from minrisk.ensemble.budget import UNLIMITED, Budget, Pace
 from minrisk.ensemble.cross_fitting import checkpoints, pooled
 from minrisk.ensemble.kind import Settings, Table
 from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
@@ -92,8 +93,9 @@ class CostRegression:
 
 
 def fit_cost_regression(
-    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers
-) -> CostRegression:
+    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers,
+    budget: Budget = UNLIMITED,
+) -> CostRegression:  # fmt: skip
     """Learn m_j for every class.
 
     Parameters
@@ -109,11 +111,15 @@ def fit_cost_regression(
     seed : int
     workers : Workers
         Over classes.
+    budget : Budget
+        Of all classes together.
     """
+    n_turns = -(-len(means) // workers.n)
 
     def fit(j: int) -> Progress:
         found = folded.of_class(j, table.columns, table.n_features)
-        return Progress() if found is None else _fit_class(*found, means[j], settings, most, seed + j)
+        turn = budget.until(1.0 / (n_turns - j // workers.n))
+        return Progress() if found is None else _fit_class(*found, means[j], settings, most, seed + j, turn)
 
     return packed_regression(folded.stated_costs.unit, means, workers.map(fit, range(len(means))))
 
@@ -130,7 +136,7 @@ def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) 
 
 
 def _fit_class(
-    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int
+    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int, budget: Budget
 ) -> Progress:
     """The learners of one class: members for the folds choose how many, the last member has all rows."""
     top, n_rows = rows.largest_cost, rows.merged_costs.n_rows
@@ -150,10 +156,15 @@ def _fit_class(
         return made
 
     members = [member(fold, seed + fold) for fold in range(rows.n_folds)]
-    best, chosen = np.inf, 0
-    for n_rounds in (0, *checkpoints(most)):
+    best, chosen, reached, pace = np.inf, 0, 0, Pace(budget)
+    for wanted in (0, *checkpoints(most)):
+        n_rounds = pace.next(reached, wanted, 1.0 / len(members))  # and the last member's
+        if wanted and n_rounds == reached:
+            break
         for made in members:
             made.train([n_rounds])
+            made.rest()
+        reached = n_rounds
         error = pooled(rows, members, n_rounds).squared_error(top)
         if n_rounds == 0 or error < (1.0 - (defaults.COST_LEAST_FALL if chosen else defaults.COST_FIRST_FALL)) * best:
             best, chosen = error, n_rounds

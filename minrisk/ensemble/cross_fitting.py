@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import methodcaller
+from functools import partial
 
 import numpy as np
 
 from minrisk._workers import Workers
 from minrisk.ensemble import defaults
+from minrisk.ensemble.budget import Budget, Pace
 from minrisk.ensemble.calibration import fit_temperature
 from minrisk.ensemble.kind import CrossFit, Kind, Member
 from minrisk.rows.folded import FoldedRows, HeldOut
@@ -28,6 +29,22 @@ def first_rounds(n_rows: int, most: int) -> int:
     return most - (most // (defaults.LAST_ROUNDS + 1) if _has_last_rounds(n_rows, most) else 0)
 
 
+def share_of_last_rounds(n_rows: int, n_rounds: int) -> float:
+    """Seconds that last rounds take, for each second of the rounds before."""
+    return 1.0 / defaults.LAST_ROUNDS if _has_last_rounds(n_rows, n_rounds) else 0.0
+
+
+def finishing(fits: Sequence[CrossFit], most: int) -> float:
+    """Seconds that the last rounds of these fits will take."""
+    seconds = 0.0
+    for fit in fits:
+        if not fit.kind.makes_rounds:
+            seconds += fit.seconds / len(fit.members)  # one member of all rows
+        elif fit.judged:
+            seconds += fit.seconds * last_rounds(fit.kind.task.costs.n_rows, fit.n_rounds, most) / fit.judged[-1][0]
+    return seconds
+
+
 def _has_last_rounds(n_rows: int, n_rounds: int) -> bool:
     too_many = n_rows >= defaults.MANY_ROWS and n_rounds > defaults.ROUNDS_TOGETHER
     return n_rows >= defaults.LAST_ROUNDS_FROM and not too_many
@@ -43,23 +60,30 @@ def checkpoints(n_rounds: int) -> list[int]:
 
 
 # -- members -----------------------------------------------------------------------------------------------------------
-def cross_fit(kind: Kind, members: Sequence[Member], n_rounds: int, workers: Workers) -> CrossFit:
+def cross_fit(
+    kind: Kind, members: Sequence[Member], n_rounds: int, workers: Workers, budget: Budget | None = None
+) -> CrossFit:
     """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
     of the last one that lowered it enough (`LEAST_FALL`, the first: `FIRST_FALL`) are kept, about half of those of the
-    least log-loss, for the same risk. Members may have been trained before.
+    least log-loss, for the same risk. Members may have been trained before. The default budget is the task's.
     """
     link, folded = kind.task.link, kind.task.folded
     best, chosen, temperature, running, start = np.inf, 0, 1.0, 1.0, 0.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
     few = folded.n_rows * kind.task.n_outputs <= defaults.TOGETHER_SCORES
+    pace = Pace(budget or kind.task.budget)
     for c in range(len(rounds)):
         behind = [member for member in members if member.reached < rounds[c]]
+        if behind and c > 1:
+            rounds[c] = pace.next(rounds[c - 1], rounds[c], share_of_last_rounds(folded.n_rows, rounds[c]))
+            if rounds[c] == rounds[c - 1]:
+                break
         if behind:  # on to where it may be time to stop at the earliest, unless the scores on the way are too many
             soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS
-            ahead = sum(at <= soon for at in rounds[c:]) if few else 0
-            workers.map(methodcaller("train", rounds[c : c + ahead + 1]), behind)
+            ahead = sum(at <= soon for at in rounds[c:]) if few and not pace.budget.limited else 0
+            workers.map(partial(go_on, rounds=rounds[c : c + ahead + 1], rests=len(members) > 1), behind)
         held = pooled(folded, members, rounds[c])
         if link is None:
             judged = held.risk(None, 1.0, None)
@@ -79,6 +103,13 @@ def cross_fit(kind: Kind, members: Sequence[Member], n_rounds: int, workers: Wor
     temperature = fit_temperature(link, held, temperature)[0] if link else 1.0
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
     return CrossFit(kind, progress, rounds[chosen], temperature, len(members), held, curve, seconds)
+
+
+def go_on(member: Member, rounds: Sequence[int], rests: bool) -> None:
+    """Train a member to these checkpoints; it rests while others train."""
+    member.train(rounds)
+    if rests:
+        member.rest()
 
 
 def pooled(folded: FoldedRows, members: Sequence[Member], n_rounds: int) -> HeldOut:

@@ -19,12 +19,20 @@ LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
 
 # -- many rows ---------------------------------------------------------------------------------------------------------
 MANY_ROWS = 20_000  # from which on trees are large, steps short, and one fold tells how many rounds there are
-ROUNDS, MANY_ROWS_ROUNDS = 200, 1000  # at most, unless `n_estimators` says otherwise
+USUAL_ROUNDS, MANY_ROWS_ROUNDS = 200, 1000  # at most, unless `n_estimators` says otherwise
 LEARNING_RATE, MANY_ROWS_RATE = 0.5, 0.3
 SMOOTHING, SMOOTHED_ROWS = 1e-3, 5.0  # share of the loss, and rows whose share it is where there are many
 MANY_ROWS_FOLDS = 8  # an eighth of many rows tells as much as a quarter of fewer
 ROUNDS_TOGETHER = 240  # of a kind's members: where one has few, further ones (up to FOLDS) and other kinds bring more
 ROWS_OF_LARGE_LEAF, MOST_LARGE_LEAVES, LARGE_LEAF_NUMBERS = 100, 1023, 1 << 15  # as ROWS_OF_LEAF and so on below
+
+# -- a budget of time --------------------------------------------------------------------------------------------------
+BUDGET_ROUNDS = 10_000  # at most, unless `n_estimators` says otherwise: time and left-out rows are the limit
+SHORTEST_ROUND = 1e-7  # seconds
+COST_SHARE = 0.4  # of the time, at most, for what costs per row are learnt by
+SHORT_SHARE = 0.05  # of the time, or of the rounds so far: what is shorter is not begun
+VARIED_RATES, VARIED_LEAVES = (1.0, 0.5), (1.0, 2.0, 0.5)  # times those of the members that are varied
+VARIED_FEATURES, VARIED_SMOOTHING = (1.0, 0.5, 2.0), (1.0, 0.2, 5.0)
 
 # -- temperature -------------------------------------------------------------------------------------------------------
 TEMPERATURE_STEP = 1.15  # ratio of one temperature that is tried to the next

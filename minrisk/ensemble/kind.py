@@ -13,6 +13,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
+from minrisk.ensemble.budget import UNLIMITED, Budget
 from minrisk.model.links import Link
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.columns import Columns
@@ -32,7 +33,6 @@ class Settings(NamedTuple):
     max_features: float | None
     search_rows: int | None
     subsample: float
-
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], n_rows: int, n_features: int) -> Settings:
@@ -75,10 +75,12 @@ class Task(NamedTuple):
     surrogate: str
     link: Link | None  # from scores to probabilities
     settings: Settings
-    every_fold: bool  # whether each fold has a member that leaves it out
     seed: int
     workers: Workers
     watching: Sequence[Monitor] = ()
+    every_fold: bool = True  # whether each fold has a member that leaves it out
+    budget: Budget = UNLIMITED
+    left_open: frozenset[str] = frozenset()  # settings that the caller did not state: what may be varied
 
     @property
     def costs(self) -> RowCosts:
@@ -102,6 +104,9 @@ class Member(Protocol):
 
     def scores(self, n_rounds: int) -> LeftOut:
         """Of the left-out rows at a checkpoint."""
+
+    def rest(self) -> None:
+        """Free memory while others train."""
 
     def result(self, n_rounds: int) -> Progress:
         """The first rounds."""

@@ -7,7 +7,8 @@
 4. `challenge`: they are blended into the pool by a share that left-out rows choose, and trained for the other folds;
    a kind that gets no share is dropped, at a fraction of the price, and of rivals only the one whose pool has the least
    log-loss goes on. Where all that does no better than a constant, that is the answer.
-5. `Kind.finish`: members go on for some rounds on all rows; `minrisk.ensemble.average` makes one model of them.
+5. `vary`: with a budget of time, members with other settings join likewise until it is used up.
+6. `Kind.finish`: members go on for some rounds on all rows; `minrisk.ensemble.average` makes one model of them.
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ from minrisk.ensemble.blending import (
     pool_of,
     validated_risk,
 )
+from minrisk.ensemble.budget import Budget
 from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
-from minrisk.ensemble.cross_fitting import cross_fit, first_rounds, last_rounds
+from minrisk.ensemble.cross_fitting import cross_fit, finishing, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
 from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task, is_wide
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
 from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
+from minrisk.ensemble.kinds.variation import Factors, Variation
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
 from minrisk.rows.costs import RowCosts
@@ -59,6 +62,7 @@ class Plan(NamedTuple):
     binning: str
     max_bins: int | None
     time_budget: float | None
+    left_open: frozenset[str]  # parameters that the caller did not state
     seed: int
 
 
@@ -94,34 +98,40 @@ def train(
     bar : ProgressBar
         Told what is being done.
     """
-    begun = time.perf_counter()
+    budget = Budget(plan.time_budget, time.perf_counter())
     table, folded, projection = bin_table(X, y, rows, costs, matrix is None, plan, workers)
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
-    many = costs.n_rows >= defaults.MANY_ROWS
-    most = plan.n_estimators or (defaults.MANY_ROWS_ROUNDS if many else defaults.ROUNDS)
-    best, least, tried = None, np.inf, list[dict[str, Any]]()
+    many, regression = costs.n_rows >= defaults.MANY_ROWS, None
+    most = plan.n_estimators or (defaults.MANY_ROWS_ROUNDS if many else defaults.USUAL_ROUNDS)
+    if matrix is None and plan.surrogates[0] in POSTERIOR:
+        part = budget.until(defaults.COST_SHARE)
+        regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)
+    if budget.limited:
+        most = plan.n_estimators or defaults.BUDGET_ROUNDS
+    pools, best, least = list[Pool](), 0, np.inf
     for surrogate in plan.surrogates:
-        if best and time.perf_counter() - begun + best.seconds > (plan.time_budget or 0.0):
+        if pools and not (budget.limited and pools[best].seconds < budget.left()):
             break
-        bar.part(surrogate, len(plan.surrogates) if plan.time_budget else 1)
+        bar.part(surrogate, len(plan.surrogates) if budget.limited else 1)
         posterior = surrogate in POSTERIOR
         link = surrogate_loss(surrogate, blind.merged_costs).link(blind.merged_costs) if posterior else None
-        trained_on = blind if posterior else folded
         every_fold = plan.cv is not None or not many
-        task = Task(table, trained_on, surrogate, link, settings, every_fold, plan.seed, workers, bar.watching)
+        task = Task(
+            table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, bar.watching,
+            every_fold, budget, plan.left_open,
+        )  # fmt: skip
         challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
-        found = train_pool(Plain(task), kinds, most, decides_by, plan.cv != 1, bar)
-        risk = validated_risk(found, decides_by)
-        tried += report(found, risk, folded.stated_costs)
-        if risk < least or best is None:
-            best, least = found, risk
-    assert best is not None
-    regression = None
-    if matrix is None and best.link is not None:
-        regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers)
-    return TrainedPool(best, projection, tried, regression)
+        pools.append(train_pool(Plain(task), kinds, most, decides_by, plan.cv != 1, bar))
+        risk = validated_risk(pools[-1], decides_by)
+        if risk < least:
+            best, least = len(pools) - 1, risk
+        budget.kept = finishing(pools[best].fits, most)
+    pools[best] = vary(pools[best], most, decides_by, bar)
+    pools[best] = finished(pools[best], most, bar)
+    tried = [report(pool, validated_risk(pool, decides_by), folded.stated_costs) for pool in pools]
+    return TrainedPool(pools[best], projection, list(itertools.chain.from_iterable(tried)), regression)
 
 
 def bin_table(
@@ -192,28 +202,81 @@ def train_pool(
     phases.begin("plain members", n, 1)
     members = [plain.member(fold) for fold in range(n)]
     fit = cross_fit(plain, members, n_rounds, workers)
-    if not task.every_fold and (more := members_beside(fit.n_rounds)):
-        n += more
-        members += [plain.member(fold) for fold in range(1, n)]
-        fit = cross_fit(plain, members, n_rounds, workers)
-    elif not task.every_fold:  # its rounds take the time that others would
-        challengers, groups = (), []
+    if not (task.every_fold or task.budget.limited):
+        if more := members_beside(fit, n_rounds):
+            n += more
+            members += [plain.member(fold) for fold in range(1, n)]
+            fit = cross_fit(plain, members, n_rounds, workers)
+        else:  # its rounds take the time that other kinds would
+            groups = []
     pool, constants = pool_of(fit, matrix), [member.constant() for member in members]
     if pool.link is None:
         pool = or_constant(pool, constants, matrix)
     del members  # they hold memory
     phases.usual = fit.judged[-1][0]
+    pool = with_challengers(pool, groups, n_rounds, workers, matrix, phases)
+    if pool.link == STARTS_AT_ZERO:
+        pool = or_frequencies(pool, fit, constants, matrix)
+    return pool
+
+
+def with_challengers(
+    pool: Pool, groups: list[list[Kind]], n_rounds: int, workers: Workers, matrix: FloatArray, phases: Phases
+) -> Pool:
+    """The pool after each group of rivals has striven for a place in it, as far as there is time."""
+    plain, n = pool.fits[0], pool.held.n_folds
+    budget, usual = plain.kind.task.budget, plain.seconds * min(n, workers.n) / n
+    budget.kept = finishing(pool.fits, n_rounds)
+    kinds = list(itertools.chain.from_iterable(groups))
     if workers.n > 1:
+        if budget.left() < usual * len(kinds) / workers.n:
+            return pool
         phases.begin("challengers", len(groups), 1)
-    ahead = workers.map(lambda kind: trial(kind, n, n_rounds), challengers) if workers.n > 1 else []
+    ahead = workers.map(lambda kind: trial(kind, n, n_rounds), kinds) if workers.n > 1 else []
     for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
+        if not ahead and budget.left() < usual * len(rivals):
+            break
         phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
         trials = [ahead.pop(0) if ahead else trial(kind, n, n_rounds) for kind in rivals]
         pool = challenge(pool, trials, n_rounds, workers, matrix)
-    if pool.link == STARTS_AT_ZERO:
-        pool = or_frequencies(pool, fit, constants, matrix)
-    phases.finish(pool.fits)
-    return pool._replace(fits=[fit.kind.finish(fit, most) for fit in pool.fits])
+        budget.kept = finishing(pool.fits, n_rounds)
+    return pool
+
+
+def vary(pool: Pool, most: int, matrix: FloatArray, bar: ProgressBar) -> Pool:
+    """The pool with members of its kinds that have other seeds and settings, until the budget of time is used up.
+
+    Each joins by the share that left-out rows give it, if their decisions then cost no more than before.
+    """
+    task, n, risk = pool.fits[0].kind.task, pool.held.n_folds, validated_risk(pool, matrix)
+    budget, random, number = task.budget, np.random.RandomState(task.seed), 0
+    n_rounds, workers = first_rounds(task.costs.n_rows, most), pool.fits[0].kind.workers
+    if not budget.limited or pool.link is None or not n or not any(fit.n_rounds for fit in pool.boosted):
+        return pool
+    while risk > 0.0 and (left := budget.left()) > defaults.SHORT_SHARE * budget.seconds:
+        usual, number = pool.boosted[0], number + 1
+        expected = n * usual.judged[-1][0]
+        bar.phase(f"variation {number}", expected, max(0.0, left / usual.seconds - 1.0) * expected)
+        bases = [fit.kind.base if isinstance(fit.kind, Variation) else fit.kind for fit in pool.boosted]
+        base, factors = bases[0], Factors()
+        if number > 1:
+            base, factors = bases[random.randint(len(bases))], Factors.drawn(random, task.left_open)
+        assert isinstance(base, Plain)
+        kind = Variation(base, factors, int(random.randint(1 << 31)))
+        joined = challenge(pool, [trial(kind, n, n_rounds)], n_rounds, workers, matrix)
+        cost = validated_risk(joined, matrix)
+        if joined.fits[-1].kind is kind and cost <= risk:
+            pool, risk = joined, cost
+            budget.kept = finishing(pool.fits, most)
+    return pool
+
+
+def finished(pool: Pool, most: int, bar: ProgressBar) -> Pool:
+    """With the last rounds of its members."""
+    n_rows = pool.fits[0].kind.task.costs.n_rows
+    more = [last_rounds(n_rows, fit.n_rounds, most) * len(fit.members) for fit in pool.fits if fit.n_folds]
+    bar.phase("last rounds", sum(more))
+    return pool._replace(fits=[fit.kind.finish(fit, most) if fit.n_folds else fit for fit in pool.fits])
 
 
 def grouped(kinds: Sequence[Kind]) -> list[list[Kind]]:
@@ -221,15 +284,21 @@ def grouped(kinds: Sequence[Kind]) -> list[list[Kind]]:
     return [list(group) for _, group in itertools.groupby(kinds, key=attrgetter("place"))]
 
 
-def members_beside(n_rounds: int) -> int:
-    """Further members of many rows, where the first one has few rounds: their average has less of each one's chance."""
-    return max(1, min(defaults.FOLDS, defaults.ROUNDS_TOGETHER // max(1, n_rounds))) - 1
+def members_beside(fit: CrossFit, most: int) -> int:
+    """Further members of many rows, where left-out rows stopped the first ones after few rounds, not the caller.
+
+    Their average has less of each one's chance.
+    """
+    if fit.judged[-1][0] >= most:
+        return 0
+    return max(1, min(defaults.FOLDS, defaults.ROUNDS_TOGETHER // max(1, fit.n_rounds))) - 1
 
 
 def trial(kind: Kind, n_members: int, n_rounds: int) -> Trial:
-    """Train members of a kind for the first folds, as many as tell."""
+    """Train members of a kind for the first folds, as many as tell, in their part of the time that is left for all."""
     members = kind.members(0, min(kind.tried_on, n_members))
-    return Trial(kind, members, cross_fit(kind, members, n_rounds, Workers()))
+    part = kind.task.budget.until(len(members) / n_members)
+    return Trial(kind, members, cross_fit(kind, members, n_rounds, Workers(), part))
 
 
 def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, matrix: FloatArray) -> Pool:
@@ -245,7 +314,7 @@ def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, 
     if best < 0:
         return pool
     kind, first, fit = trials[best]
-    n = pool.held.n_folds if kind.task.every_fold else min(pool.held.n_folds, 1 + members_beside(fit.n_rounds))
+    n = pool.held.n_folds if kind.task.every_fold else min(pool.held.n_folds, 1 + members_beside(fit, n_rounds))
     members = [*first, *kind.members(len(first), n)]
     fit = cross_fit(kind, members, n_rounds, workers)
     return join(pool, fit, matrix) or drop(pool, fit, matrix)
@@ -265,8 +334,3 @@ class Phases:
         """So many members, before the kinds from this number on; last rounds are for all kinds until they begin."""
         later, last = sum(self.coming[number:]) * self.usual, last_rounds(self.n_rows, self.usual, self.most)
         self.bar.phase(what, members * self.usual, later + sum(self.coming) * last, self.longest)
-
-    def finish(self, fits: list[CrossFit]) -> None:
-        """The last rounds, on all rows."""
-        more = [last_rounds(self.n_rows, fit.n_rounds, self.most) * len(fit.members) for fit in fits]
-        self.bar.phase("last rounds", sum(more))

@@ -14,8 +14,9 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost, constant
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
+from minrisk.ensemble.budget import Pace
 from minrisk.ensemble.calibration import class_rows, log_frequencies
-from minrisk.ensemble.cross_fitting import last_rounds
+from minrisk.ensemble.cross_fitting import checkpoints, last_rounds
 from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task, is_wide
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import EXPONENTIAL, Loss
@@ -43,7 +44,6 @@ def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
         return leaves
     most = min(defaults.MOST_LARGE_LEAVES, defaults.LARGE_LEAF_NUMBERS // n_outputs)
     return max(leaves, min(most, n_rows // defaults.ROWS_OF_LARGE_LEAF))
-
 
 
 def usual_share(n_features: int) -> float:
@@ -114,11 +114,15 @@ class TreeMember:
                 last.trees[:n_rounds], last.vectors[:n_rounds], last.intercept
             )
         self.reached = rounds[-1]
-        if self._n_scores > defaults.RESTING_SCORES:
-            last.totals = last.whole = None
-            self.rows.rest(self._forgets)
         self.progress = last
         self.seconds += time.perf_counter() - begun
+
+    def rest(self) -> None:
+        """On large data, free what the next round brings back: see `RESTING_SCORES`."""
+        if self._n_scores > defaults.RESTING_SCORES:
+            assert self.progress is not None
+            self.progress.totals = self.progress.whole = None
+            self.rows.rest(self._forgets)
 
     def scores(self, n_rounds: int) -> LeftOut:
         """Of the left-out rows at a checkpoint; on large data they are made again when asked for again."""
@@ -239,9 +243,11 @@ class Plain(Kind):
 
     def alone(self, n_rounds: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        member = self._member(0, None, self.threads)
-        member.train([n_rounds])
-        made = member.result(n_rounds)
+        member, pace = self._member(0, None, self.threads), Pace(self.task.budget)
+        stops = checkpoints(n_rounds) if pace.budget.limited else [n_rounds]
+        for stop in pace.within(stops):
+            member.train([stop])
+        made = member.result(member.reached)
         if not made.trees and self.task.link == STARTS_AT_ZERO:
             made = member.constant()
         elif self.task.link is None:

@@ -70,6 +70,9 @@ class SmoothMember:
         assert self._fold is not None
         return self._folded.dealt(self._scores[n_rounds], self._fold)
 
+    def rest(self) -> None:
+        """Nothing: its rows are few."""
+
     def result(self, n_rounds: int) -> Progress:
         """Before the first step: only what is trained on all rows is kept."""
         return Progress(intercept=self._intercept)
