@@ -291,7 +291,7 @@ def test_one_fit_of_ours_serves_all_costs(few):
 
 
 def test_the_front_is_read_by_seconds_and_left_out_rows_only():
-    from benchmarks import front
+    from benchmarks import front_report as front
 
     def row(method, setting, fitted_on, seconds, cost, out="", rounds=9):
         return {"set": "s", "method": method, "setting": setting, "fitted_on": fitted_on, "seconds": str(seconds),
