@@ -135,7 +135,8 @@ def report(description: str) -> bool:
         "## By set\n", text(pd.DataFrame(brief).set_index("set"), "set"),
     ]
     judged = [{"set": line["set"], "peer": line["method"], "fitted on": line["fitted_on"], "peer's": line[OFFICIAL],
-               **{f"ours {label}": line[f"{OFFICIAL} {label}"] for label in ("in time", "in half the time", "of defaults")}}
+               **{f"ours {when}": line[f"{OFFICIAL} {when}"]
+                  for when in ("in time", "in half the time", "of defaults")}}
               for line in lines if line[OFFICIAL]]  # fmt: skip
     if judged:
         parts_of += ["## By official costs\n", text(pd.DataFrame(judged).set_index("set"), "set")]
