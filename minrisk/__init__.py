@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import StructBoostClassifier as StructBoostClassifier
     from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
+    from minrisk.data.chunks import Chunks as Chunks
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
     from minrisk.io.model_file import save as save
@@ -50,6 +51,7 @@ _PUBLIC = {
     "REBELClassifier": "minrisk.algorithms",
     "StagewiseMCBoostClassifier": "minrisk.algorithms",
     "StructBoostClassifier": "minrisk.algorithms",
+    "Chunks": "minrisk.data.chunks",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",
     "ModelFileError": "minrisk.io.model_file",

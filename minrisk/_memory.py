@@ -5,9 +5,12 @@ from __future__ import annotations
 import ctypes
 import math
 import mmap
+import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,26 @@ def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
 def zeros(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
     """`numpy.zeros` of the same kind of memory."""
     return _large(shape, dtype) if _size(shape, dtype) >= LARGE_BYTES else np.zeros(shape, dtype=dtype)
+
+
+def in_file(folder: Path, shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
+    """An array in a new file of this folder, without a name where the system allows that; it is gone with the array.
+
+    Its pages are written when the system needs their memory for others.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to, or has no room for it.
+    """
+    size = max(1, _size(shape, dtype))
+    with tempfile.TemporaryFile(dir=folder, prefix="minrisk-bins-") as file:
+        if hasattr(os, "posix_fallocate"):  # else a full disk would end the process when a page is written
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+        memory = mmap.mmap(file.fileno(), size)
+    return np.frombuffer(memory, dtype=dtype, count=math.prod(shape)).reshape(shape)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

@@ -185,7 +185,9 @@ def _sparse() -> None:
     from minrisk.algorithms.mcboost import MCBoostClassifier
     from minrisk.algorithms.min_risk import MinRiskClassifier
     from minrisk.algorithms.rebel import REBELClassifier
+    from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
     from minrisk.algorithms.stagewise import MultiBoostClassifier
+    from minrisk.data.sparse_rows import DENSE_VALUES
 
     rng = np.random.default_rng(0)
     for n in (60, EXACT_ROWS + 1):
@@ -198,6 +200,9 @@ def _sparse() -> None:
         MinRiskClassifier(n_estimators=2, cv=1, max_features=share, search_rows=10).fit(few, y)
     MCBoostClassifier(n_estimators=1).fit(few, y).predict(few)
     MultiBoostClassifier(n_estimators=2, weak_learner="stump").fit(few, y)
+    few.resize(60, DENSE_VALUES // 60 + 1)  # too many values for an array
+    for algorithm in (MCBoostClassifier, LocalizedSimilaritiesClassifier):
+        algorithm(n_estimators=1).fit(few, y).predict(few)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
+from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.kept import check_kept
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
@@ -59,7 +60,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     _seed: int
 
     # -- training ------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None) -> Self:
         """Train on features, labels and costs.
 
         Parameters
@@ -67,7 +68,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         X : array-like of shape (n, d)
             Numbers, in an array or a sparse matrix of SciPy, or a DataFrame of pandas or polars or an Arrow table,
             whose other columns are of a type for categories; NaN is missing, with the low values. Named columns are
-            found by name afterwards, in any order.
+            found by name afterwards, in any order. Or `minrisk.Chunks`, which hold y as well, of more rows than memory.
         y : array-like of shape (n,)
             Class labels: numbers, strings, or dates of dtype datetime64; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -100,12 +101,18 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         from minrisk.boosting.monitors import ProgressBar
 
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
-        X, y = self._check_training(X, y, sample_weight, goes_on)
+        if isinstance(X, Chunks):
+            if y is not None:
+                raise ValueError("Chunks hold the labels of their rows: leave y out.")
+            X, y, sample_weight = self._check_chunks(X, sample_weight, goes_on)
+        else:
+            X, y = self._check_training(X, y, sample_weight, goes_on)
         n_jobs = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             self._train(X, y, sample_weight, cost, goes_on, workers, bar)
         self._began_with = self._lasting_parameters()
-        self.__dict__.pop("target_name_", None)  # that the command line gave another fit
+        for name in ("target_name_", "first_feature_"):  # that the command line gave another fit
+            self.__dict__.pop(name, None)
 
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
@@ -131,9 +138,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
                 check_the_same(name, before[attribute], getattr(self, attribute))
         else:
             self._seed = self._draw_seed()
-        rows = np.flatnonzero(weight > 0.0)
-        label = codes[rows].astype(np.int32)
-        return rows, RowCosts(costs.table, costs.row[rows], weight[rows], label, costs.unit, costs.least)
+        rows: Any = np.flatnonzero(weight > 0.0).astype(np.int32 if len(weight) < 2**31 else np.int64)
+        row = costs.row[rows]
+        label = row if self.cost_ is not None else codes[rows].astype(np.int32)
+        return rows, RowCosts(costs.table, row, weight[rows], label, costs.unit, costs.least)
 
     @staticmethod
     def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
@@ -143,12 +151,12 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return weight if sample_weight is None else relative_weights(weight)
 
-    def _encode(self, y: Labels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:
+    def _encode(self, y: Labels | CodedLabels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:
         """Class codes of y, 0 for rows of weight 0 whose class is none, and all labels; sets or checks `classes_`.
 
         Classes have rows of some weight. Where only one has, there is nothing to tell apart and all labels are classes.
         """
-        labels, codes = np.unique(y, return_inverse=True)
+        labels, codes = y if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)
         counted = np.bincount(codes, weights=weight) > 0.0
         if np.count_nonzero(counted) < 2 or (goes_on and np.array_equal(labels, self.classes_)):
             counted[:] = True

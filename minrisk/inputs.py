@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minrisk._typing import FloatArray, Labels
+from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories
+from minrisk.data.chunks import Chunks, gathered_labels, rows_in
 from minrisk.data.frames import Frame
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
+from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import (
     Choice,
@@ -33,6 +37,7 @@ from minrisk.validation import (
 if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
 
+KEPT_VALUES = 1 << 22  # of chunks that are kept in memory, 32 MB: so few are read once
 QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
 
 
@@ -118,6 +123,63 @@ class Inputs:
             return self._categories.numbers(X), y
         self._categories = learnt
         return numbers, y
+
+    def _check_chunks(self, chunks: Chunks, sample_weight: Any, goes_on: bool) -> tuple[Any, Any, Any]:
+        """Rows, labels and weights of chunks, which are read once; few rows are an array afterwards."""
+        if goes_on:
+            self._check_lasting()
+            if self._categories.columns:
+                raise ValueError("warm_start goes on with categories, which chunks cannot hold: give all rows at once.")
+        weights, kept, dtypes, n = list[Any](), list[np.ndarray](), set[np.dtype](), 0
+
+        def labels() -> Iterator[Labels]:
+            nonlocal n
+            for chunk in chunks.chunks():
+                if rows_in(chunk) == 0:
+                    continue
+                X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y), reset=n == 0 and not goes_on)
+                n += len(X)
+                dtypes.add(X.dtype)
+                weights.append(check_weights(chunk.sample_weight))
+                kept.append(X)
+                if n * X.shape[1] > KEPT_VALUES:
+                    kept.clear()
+                yield y
+
+        coded = gathered_labels(labels())
+        check_classification_targets(coded.labels)
+        weighted = [weight is not None for weight in weights]
+        if any(weighted) and (sample_weight is not None or not all(weighted)):
+            other = "from fit" if sample_weight is not None else "in some chunks only"
+            raise ValueError(
+                f"sample weights must come with all chunks or be given to fit, got them in chunks and {other}."
+            )
+        if any(weighted):
+            sample_weight = np.concatenate(weights)
+        if not goes_on:
+            self._categories = Categories((), self.n_features_in_)
+        if kept:
+            return np.concatenate(kept), coded.labels[coded.codes], sample_weight
+
+        def read() -> Iterator[np.ndarray]:
+            for chunk in chunks.chunks():
+                if rows_in(chunk):
+                    yield self._chunk_numbers(chunk.X)
+
+        shape = n, self.n_features_in_
+        return RowBlocks(read, shape, np.result_type(*dtypes), chunks.bins_in), coded, sample_weight
+
+    def _chunk_numbers(self, X: Any, *y: Any, reset: bool = False) -> Any:
+        """Checked numbers of a chunk, and y if given."""
+        if issparse(X):
+            raise ValueError("chunks must be arrays or tables of numbers, got a sparse matrix: give all rows at once.")
+        named = [column.name for column in Categories.of(X).columns]
+        if named:
+            raise ValueError(
+                f"chunks must hold numbers, got categories in column {named[0]!r}: what one says depends on all rows. "
+                "Make numbers of it, or give all rows at once."
+            )
+        return self._check_columns(X if reset else self._arranged(X), Categories(), *y, reset=reset)
 
     def _check_columns(self, X: Any, categories: Categories, *y: Any, reset: bool) -> Any:
         """Names and numbers of X, with codes for categories, and y if given; `reset` learns the names."""

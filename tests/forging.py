@@ -144,7 +144,7 @@ def seeds():
         .fit(X[:100], np.array(["a", "b"])[y[:100]]),
         "constant": MinRiskClassifier(n_estimators=3, random_state=0).fit(np.zeros((60, 2)), np.arange(60) % 2),
     }  # fmt: skip
-    fits["lines"].target_name_ = "species"
+    fits["lines"].target_name_, fits["lines"].first_feature_ = "species", 1
     assert fits["softmax"].model_.smooth is not None and fits["softmax"].model_.projection is not None
     assert len(fits["cost_rows"].cost_regression_.packed), "the regression of costs has no trees"
     found = {}

@@ -58,6 +58,22 @@ def test_a_weight_counts_as_that_many_rows():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_with_fractions_are_added_exactly(seed):
+    """No order of the rows decides a tie between two boundaries, and equal weights are as good as none."""
+    rng = np.random.default_rng(seed)
+    X, weight = rng.normal(size=(600, 8)).round(2), rng.choice([0.1, 0.2, 0.7], 600)
+    order = rng.permutation(600)
+    for max_bins in (2, 7, 24):
+        found = fit_binner(X, "quantile", max_bins, weight=weight).thresholds
+        again = fit_binner(X[order], "quantile", max_bins, weight=weight[order]).thresholds
+        alike = fit_binner(X, "quantile", max_bins, weight=np.full(600, 0.1)).thresholds
+        plain = fit_binner(X, "quantile", max_bins).thresholds
+        for j in range(8):
+            np.testing.assert_array_equal(found[j], again[j])
+            np.testing.assert_array_equal(alike[j], plain[j])
+
+
 def test_missing_values_can_be_split_from_all_others():
     X = np.array([[np.nan], [1.0], [2.0]])
     binner = fit_binner(X)

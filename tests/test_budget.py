@@ -81,7 +81,7 @@ def noisy(n=600):
 @pytest.mark.parametrize("options", [{}, {"surrogate": "exponential"}, {"pool": False}, {"cv": 1}, {"surrogate": "gll"}])
 def test_a_fit_takes_its_time_and_more_never_costs_more(options):
     X, y = noisy()
-    MinRiskClassifier(n_estimators=6, **options).fit(X, y)  # kernels
+    MinRiskClassifier(**options).fit(X, y)  # kernels
     risks = []
     for seconds in (0.3, 1.0, 2.5):
         begun = time.process_time()
@@ -98,7 +98,7 @@ def test_a_fit_takes_its_time_and_more_never_costs_more(options):
 
 def test_time_that_is_left_is_used_for_variations():
     X, y = noisy()
-    MinRiskClassifier(n_estimators=6).fit(X, y)
+    MinRiskClassifier().fit(X, y)
     begun = time.perf_counter()
     model = MinRiskClassifier(random_state=0, time_budget=4.0, n_estimators=10).fit(X, y)
     assert time.perf_counter() - begun > 0.8 * 4.0
@@ -130,7 +130,7 @@ def test_many_rows_within_a_budget(monkeypatch):
 def test_costs_per_row_within_a_budget():
     X, y = noisy()
     costs = (1 - np.eye(5))[y] * (1.0 + (X[:, :1] > 0))
-    MinRiskClassifier(n_estimators=6).fit(X, y, cost=costs)  # kernels
+    MinRiskClassifier().fit(X, y, cost=costs)  # kernels
     begun = time.process_time()
     model = MinRiskClassifier(random_state=0, time_budget=2.0).fit(X, y, cost=costs)
     assert time.process_time() - begun < 3.0 and model.cost_regression_ is not None

@@ -11,7 +11,7 @@ from minrisk import MinRiskClassifier
 from minrisk.ensemble import defaults
 from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
 from minrisk.ensemble.kind import Settings
-from minrisk.ensemble.training import members_beside
+from minrisk.ensemble.training import members_beside, usual_rounds
 from tests.pieces import in_pieces
 
 
@@ -34,8 +34,8 @@ def kinds(model):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_features", "rate", "smoothing"),
-    [(19_999, 10, 0.5, 1e-3), (20_000, 10, 0.3, 2.5e-4), (10**6, 10, 0.3, 5e-6), (5000, 3000, 0.5, 1e-4),
-     (900, 3000, 0.5, 1e-3), (20_000, 3000, 0.3, 1e-4), (10**6, 3000, 0.3, 5e-6)],
+    [(19_999, 10, 0.5, 1e-3), (20_000, 10, 0.3, 2.5e-4), (10**6, 10, 0.3, 5e-6), (5000, 3000, 0.5, 1e-5),
+     (900, 3000, 0.5, 1e-3), (20_000, 3000, 0.3, 1e-5), (10**6, 3000, 0.3, 5e-6)],
 )  # fmt: skip
 def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing):
     given = MinRiskClassifier().get_params()
@@ -50,6 +50,10 @@ def test_members_beside_the_first_share_its_rounds(n_rounds, more):
     fit = SimpleNamespace(n_rounds=n_rounds, judged=[(0, 1.0), (n_rounds + 10, 1.0)])
     assert members_beside(fit, 2000) == more
     assert members_beside(fit, n_rounds + 10) == 0  # the caller ended it, not the left-out rows
+
+
+def test_rounds_at_most():
+    assert [usual_rounds(n) for n in (10, 19_999, 20_000, 500_000, 10**6, 10**7)] == [200, 200, 1000, 1000, 500, 200]
 
 
 def test_members_of_many_rounds_have_no_last_ones():

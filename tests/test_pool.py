@@ -152,7 +152,7 @@ class Told(Kind):
     def __init__(self, name, scores, codes, folds, link="softmax", workers=None, rival="", stated=None):
         (n, K), self.scores, self.calls = scores.shape, scores, []
         self.name, self.place, self.workers = name, rival or name, workers or Workers()
-        table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None, None, None), folds
+        table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None), folds
         self.folded = folded_rows(stated or make_costs(1 - np.eye(K), codes, np.ones(n)), folds)
         super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, 0, self.workers))
 
@@ -408,7 +408,8 @@ def prepared(X, y, n_folds=4, rows=None):
 def columns_of(X, y, n_folds=4, rows=None, weight=None, workers=None, binning="quantile", max_bins=None):
     rows, codes, ones, folds, axis = prepared(X, y, n_folds, rows)
     weight = ones if weight is None else weight
-    return linear_columns(X, rows, codes, weight, folds, axis, binning, max_bins, workers or Workers())
+    found = linear_columns(X, rows, codes, weight, folds, axis, binning, max_bins, workers or Workers())
+    return axis, *(found or (None, None))
 
 
 def clouds(seed, n=200, d=5, K=3):
@@ -672,7 +673,7 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     binner = fit_binner(X)
     axis = Columns(binner.transform(X), binner.n_bins, binner.thresholds)
     folds = fold_numbers(axis.binned, y, 3, model._seed)
-    own = linear_columns(X, np.arange(240), y, np.ones(240), folds, axis, "quantile", None, Workers())[2]
+    own = linear_columns(X, np.arange(240), y, np.ones(240), folds, axis, "quantile", None, Workers())[1]
     wide, folds = wide[np.argsort(folds, kind="stable")], np.sort(folds)  # as the members have them
     for b in range(3):
         rows = folds == b

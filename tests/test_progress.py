@@ -104,7 +104,7 @@ def some(n=300, K=3, seed=0):
 # -- MinRiskClassifier -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_all_members_are_covered(drawn, counted, n_jobs):
-    X, y = some()
+    X, y = some(1500)
     model = MinRiskClassifier(surrogate="softmax", n_estimators=40, n_jobs=n_jobs, random_state=0, verbose=1).fit(X, y)
     assert complete(drawn)
     tried = [line["variant"] for line in model.selection_]

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 from minrisk import MinRiskClassifier
-from minrisk._kernels.sampling import draw_rows, order_by_leaf
+from minrisk._kernels.fixed import project
+from minrisk._kernels.sampling import draw_projected, draw_rows, order_by_leaf
 from minrisk.boosting.loop import boost
 from minrisk.rows.base import GrowthRule
 from minrisk.rows.limits import Limits
@@ -86,12 +87,17 @@ def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, "sketch", 150, 0.8 if seed % 2 else 1.0)
     drawn = {}
 
-    def kept(sketch, order, n_drawn, n_most, offset, out):
-        m, top = draw_rows(sketch, order, n_drawn, n_most, offset, out)
+    def kept(edge, mass, directions, weight, size, order, n_drawn, n_most, offset, out, sketch):
+        whole, of_all = np.empty((len(edge), len(directions) + 1)), np.empty_like(out)
+        project(edge, mass, directions, weight, 0, len(edge), whole)
+        m, top = draw_projected(edge, mass, directions, weight, size, order, n_drawn, n_most, offset, out, sketch)
+        n, same_top = draw_rows(whole, order, n_drawn, n_most, offset, of_all)  # which has a sketch of all rows
+        assert m == n and np.array_equal(out[:m], of_all[:n]) and np.array_equal(sketch[:m], whole[:n])
+        np.testing.assert_array_equal(top, same_top)
         drawn["rows"], drawn["sketch"] = out[:m].copy(), sketch[:m].copy()
         return m, top
 
-    monkeypatch.setattr(growth, "draw_rows", kept)
+    monkeypatch.setattr(growth, "draw_projected", kept)
     rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=Limits(large_leaf=large))
     grown = grow(rows, target, GrowthRule(12, 64, 2, len(X_binned), n_rows), seed=seed)
     some = np.zeros(150, dtype=bool)

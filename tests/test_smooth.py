@@ -127,7 +127,7 @@ def smooth_kind(X, costs):
 
 
 def smooth_kind_of(X, folded):
-    table = Table(X, np.arange(len(X)), None, None, None)
+    table = Table(X, np.arange(len(X)), None)
     return Smooth.of(Task(table, folded, "softmax", "softmax", USUAL, 0, Workers()))
 
 

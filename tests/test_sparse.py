@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
 
 import minrisk
 from minrisk import (
@@ -18,12 +21,20 @@ from minrisk import (
     MinRiskClassifier,
     REBELClassifier,
 )
+from minrisk._workers import Workers
+from minrisk.data import sparse_rows
 from minrisk.data.binning import fit_binner
+from minrisk.data.distances import Points, Units
 from minrisk.data.row_keys import odd_numbers, summed_keys
+from minrisk.data.sparse_points import SparsePoints, stored_units
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.data.stored import SparseBins
 from minrisk.ensemble import folds as fold_module
+from minrisk.inspection import explain
+from minrisk.rows.exchange import everything
 from minrisk.rows.limits import LIMITS
+from minrisk.rows.local.centred import CenteredFeatures
+from minrisk.rows.local.stored_lines import StoredFeatures
 from tests.pieces import in_pieces
 
 COST = CostMatrix([[0, 1, 4], [2, 0, 1], [9, 3, 0]])
@@ -263,14 +274,168 @@ def test_blocks_are_small_and_the_whole_is_refused():
     np.testing.assert_array_equal(rows[:, 2], X[:, [2]].toarray().ravel())
 
 
+# -- learners without bins ---------------------------------------------------------------------------------------------
+@pytest.fixture
+def never_dense(monkeypatch):
+    """Small rows are treated as large ones are."""
+    monkeypatch.setattr(sparse_rows, "DENSE_VALUES", 200)
+
+
+def points_and_units(seed, scaling):
+    X = table(120, 10, 0.3, np.float64, seed, missing=0.03 * (seed % 2))
+    X[:, 3] += 2.0
+    X[:4] = X[7]  # coincident
+    return X, Units.of(X, scaling)
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard", "robust"])
+@pytest.mark.parametrize("seed", range(4))
+def test_distances_of_sparse_points_are_those_of_an_array(seed, scaling):
+    X, units = points_and_units(seed, scaling)
+    dense, sparse = Points.of(X, units), SparsePoints.of(SparseRows(sp.csr_matrix(X)), units)
+    rows = np.array([0, 5, 7, 60])
+    anchors = dense.at(rows)
+    np.testing.assert_array_equal(anchors, sparse.at(rows))
+    anchors = np.concatenate([anchors, anchors[:2] + 0.25])
+    found, expected = np.empty((6, 120)), np.empty((6, 120), dtype=dense.kind(anchors))
+    sparse.distances(anchors, 0, 120, found)
+    dense.distances(anchors, 0, 120, expected)
+    np.testing.assert_array_equal(found, expected)
+    Z = units.apply(X)
+    np.testing.assert_allclose(found, ((anchors[:, None] - Z) ** 2).sum(axis=2), rtol=1e-12, atol=1e-12)
+    assert np.all(found[2, :4] == 0.0) and np.all(found[4:] > 0.0)
+    zero = units.apply(np.zeros((1, 10)))[0]
+    np.testing.assert_array_equal(dense.along(zero), sparse.along(zero))
+    (one, count), (other, other_count) = dense.coincident(), sparse.coincident()
+    assert count == other_count < 120
+    assert len(set(zip(one.tolist(), other.tolist(), strict=True))) == count  # the same groups of rows
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard", "robust"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_units_of_stored_values(scaling, weighted):
+    X = points_and_units(1, "none")[0]
+    X[:, 5], X[:, 6], X[:, 7] = 0.0, np.nan, 4.0
+    X[:, 8] *= 1e3
+    weight = np.random.default_rng(0).integers(0, 4, 120).astype(float) if weighted else np.ones(120)
+    for one, other in zip(Units.of(X, scaling, weight), stored_units(SparseRows(sp.csr_matrix(X)), scaling, weight), strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"response": "sign"}, {"loss": "logistic", "n_candidates": 3}, {"scaling": "robust"},
+    {"scaling": "standard", "response": "sign"}, {"n_neighbors": 9}, {"early_stopping": True, "random_state": 3},
+], ids=str)  # fmt: skip
+def test_similarities_of_stored_values(never_dense, tmp_path, options):
+    """The same learners; with "standard" the units differ in their last bits, else only what missing values count as."""
+    X = table(160, 10, 0.4, np.float64, 3)
+    y, sparse = labels(X, 3), stored(X, sp.csr_matrix, 3)
+    new = lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=6, **options)  # noqa: E731
+    dense, model = new().fit(X, y), new().fit(sparse, y)
+    assert dense.n_iter_ > 0
+    np.testing.assert_array_equal(dense.model_.packed.anchor_row, model.model_.packed.anchor_row)
+    if options.get("scaling") == "standard":
+        np.testing.assert_allclose(model.decision_function(X), dense.decision_function(X), rtol=1e-9)
+    else:
+        np.testing.assert_array_equal(model.decision_function(X), dense.decision_function(X))
+        np.testing.assert_array_equal(model.train_loss_, dense.train_loss_)
+    np.testing.assert_array_equal(model.decision_function(X), model.decision_function(sparse))
+    minrisk.save(model, tmp_path / "m")
+    np.testing.assert_array_equal(minrisk.load(tmp_path / "m").decision_function(sparse), model.decision_function(X))
+    assert repr(explain(model, X[:5])) == repr(explain(model, sparse[:5]))
+
+
+@pytest.mark.parametrize("options", [{}, {"descent": "gradient"}, {"loss": "mc"}, {"max_features": 4, "random_state": 1}], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_of_stored_values(never_dense, options, seed):
+    """The same features, by sums in another order."""
+    X = table(200, 12, 0.3, np.float64, seed, missing=0.04 * (seed % 2))
+    y, weight = labels(X, seed), [None, np.arange(200) % 3][seed % 2]
+    X[:, 4], X[:, 5], X[:, 6] = 0.0, 7.0, np.where(np.arange(200) % 9 == 0, 1e-320, 0.0)
+    X[:, 7] += 1e4
+    new = lambda: MCBoostClassifier(n_estimators=6, **options)  # noqa: E731
+    dense, model = new().fit(X, y, sample_weight=weight), new().fit(stored(X, sp.csc_array, seed), y, sample_weight=weight)
+    np.testing.assert_array_equal(dense.model_.packed.feature, model.model_.packed.feature)
+    np.testing.assert_allclose(model.train_loss_, dense.train_loss_, rtol=1e-11)
+    np.testing.assert_allclose(model.decision_function(X), dense.decision_function(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(model.decision_function(X), model.decision_function(stored(X, sp.csr_matrix, 1)))
+
+
+def test_sums_that_lines_are_fitted_by():
+    """Against sums over all rows, a product at a time."""
+    X, rng = table(150, 9, 0.3, np.float64, 1, missing=0.05), np.random.default_rng(0)
+    X[:, 2] += 3.0
+    weight, push, pull = rng.integers(0, 3, 150).astype(float), rng.normal(size=(150, 1)), rng.random((150, 1))
+    place = everything(150)
+    features, factors = np.array([2, 0, 5, 8]), (2.0**40, 2.0**41)
+    dense = CenteredFeatures.of(X, weight, Workers(), place)
+    sparse = StoredFeatures.of(SparseRows(sp.csr_matrix(X)), weight, place)
+    for name in ("center", "unit", "near"):
+        np.testing.assert_array_equal(getattr(dense, name), getattr(sparse, name))
+    found = sparse.sums(features, push, pull, factors, place, Workers()) / [factors[1], factors[1], factors[0]]
+    Z, u, rho = dense.Z[features], push[:, 0], pull[:, 0]
+    np.testing.assert_allclose(found, np.stack([Z @ rho, Z**2 @ rho, Z @ u], axis=1), rtol=1e-9, atol=1e-9)
+
+
+def test_regressors_of_sparse_rows(never_dense):
+    X = table(200, 10, 0.3, np.float64, 2)
+    y, sparse = labels(X, 2), stored(X, sp.csr_matrix, 2)
+    for regressor in (DecisionTreeRegressor(max_depth=2, random_state=0), Ridge(solver="sparse_cg", tol=1e-12)):
+        new = lambda estimator=regressor: MCBoostClassifier(n_estimators=3, estimator=estimator)  # noqa: E731
+        dense, model = new().fit(X, y), new().fit(sparse, y)
+        np.testing.assert_allclose(model.decision_function(X), dense.decision_function(X), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(model.decision_function(sparse), dense.decision_function(X), rtol=1e-6, atol=1e-6)
+    with pytest.raises(ValueError, match=r"HistGradientBoostingRegressor takes no sparse data.*200 x 10.*TruncatedSVD"):
+        MCBoostClassifier(n_estimators=2, estimator=HistGradientBoostingRegressor(max_iter=2)).fit(sparse, y)
+    dense = MCBoostClassifier(n_estimators=2, estimator=HistGradientBoostingRegressor(max_iter=2)).fit(X, y)
+    np.testing.assert_array_equal(dense.predict(sparse), dense.predict(X))  # in dense blocks
+
+
 @pytest.mark.parametrize("new", [
-    lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=2),
-    lambda: MCBoostClassifier(n_estimators=2, weak_learner="linear"),
+    lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, scaling="robust"),
+    lambda: MCBoostClassifier(n_estimators=3),
+    lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
+], ids=["similarities", "lines", "regressors"])  # fmt: skip
+def test_stored_values_in_pieces(never_dense, monkeypatch, new):
+    X = table(150, 10, 0.3, np.float64, 8)
+    y, sparse = labels(X, 8), stored(X, sp.csr_matrix, 8)
+    alone = new().fit(sparse, y)
+    made = in_pieces(monkeypatch, 3)
+    np.testing.assert_array_equal(new().fit(sparse, y).decision_function(X), alone.decision_function(X))
+    assert made
+
+
+@pytest.mark.parametrize("new", [
+    lambda **more: minrisk.LocalizedSimilaritiesClassifier(scaling="standard", subsample=0.8, random_state=2, **more),
+    lambda **more: MCBoostClassifier(subsample=0.8, random_state=2, **more),
 ], ids=["similarities", "lines"])  # fmt: skip
-def test_who_looks_at_zeros_as_well_says_the_way_out(new):
-    X, y = huge(n=100)
-    with pytest.raises(ValueError, match=r"100 x 150000 sparse ones are too many.*TruncatedSVD"):
-        new().fit(X, y)
+def test_stored_values_on_threads_and_in_a_warm_start(never_dense, tmp_path, new):
+    X = table(150, 10, 0.3, np.float64, 9)
+    y, sparse, weight = labels(X, 9), stored(X, sp.csr_matrix, 9), np.arange(150) % 4
+    whole = new(n_estimators=5).fit(sparse, y, sample_weight=weight)
+    assert_same_models(whole, new(n_estimators=5, n_jobs=2).fit(sparse, y, sample_weight=weight), tmp_path)
+    model = new(n_estimators=2, warm_start=True).fit(sparse, y, sample_weight=weight)
+    model.set_params(n_estimators=5).fit(sparse, y, sample_weight=weight)
+    np.testing.assert_array_equal(model.decision_function(sparse), whole.decision_function(sparse))
+
+
+@pytest.mark.parametrize("new", [
+    lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
+    lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
+    lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
+], ids=["similarities", "lines", "regressors"])  # fmt: skip
+def test_work_and_memory_of_learners_without_bins(new):
+    X, y = huge(n=1500)
+    new().fit(X[:200, :50], y[:200]).predict(X[:200, :50])  # whatever is loaded once
+    tracemalloc.start()
+    model = new().fit(X[:1200], y[:1200])
+    right = np.mean(model.predict(X) == y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    if isinstance(model, MCBoostClassifier):  # distances see no class in these
+        assert right > 0.5
+    assert model.n_iter_ > 0
+    assert peak < 120e6  # of 1.8 GB
 
 
 def test_what_cannot_be_used_is_refused():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 
 @kernel
@@ -98,29 +98,37 @@ def leaf_column_sums(edge, mass, top_edge, top_mass, bits, order, start, end, ed
         add_leaf(mass, mass_factor, order, start[leaf], end[leaf], mass_sums[leaf])
 
 
+@part
+def project_row(edge, mass, directions, weight, out):
+    """out = (edge @ directions, mass @ weight) of one row; `directions` is (q, D)."""
+    q, n_outputs = directions.shape
+    m = 0.0
+    for c in range(q):
+        g = 0.0
+        if c == 0:
+            for k in range(n_outputs):
+                g += edge[k] * directions[0, k]
+                m += mass[k] * weight[k]
+        else:
+            for k in range(n_outputs):
+                g += edge[k] * directions[c, k]
+        out[c] = g
+    out[q] = m
+
+
 @kernel
 def project(edge, mass, directions, weight, start, stop, out):
     """out[i] = (edge @ directions, mass @ weight) per row; returns the column maxima of its absolute values.
 
     `directions` is (q, D).
     """
-    q, n_outputs = directions.shape
+    q = directions.shape[0]
     top = np.zeros(q + 1)
     for i in range(start, stop):
-        m = 0.0
+        project_row(edge[i], mass[i], directions, weight, out[i])
         for c in range(q):
-            g = 0.0
-            if c == 0:
-                for k in range(n_outputs):
-                    g += edge[i, k] * directions[0, k]
-                    m += mass[i, k] * weight[k]
-            else:
-                for k in range(n_outputs):
-                    g += edge[i, k] * directions[c, k]
-            out[i, c] = g
-            top[c] = max(top[c], abs(g))
-        out[i, q] = m
-        top[q] = max(top[q], m)
+            top[c] = max(top[c], abs(out[i, c]))
+        top[q] = max(top[q], out[i, q])
     return top
 
 
@@ -142,6 +150,22 @@ def fix_sketch(values, top, bits, count_bits, start, stop, out):
     for c in range(q + 1):
         if factor[c] > 0.0:
             unit[c] = 1.0 / factor[c]
+    return unit
+
+
+@kernel
+def fix_counted(values, top, bits, start, stop, out):
+    """`fix_sketch` with the mass, of all bits, and the count in columns of their own."""
+    q = values.shape[1] - 1
+    factor = fixed_factors(top, bits)
+    for i in range(start, stop):
+        mass = np.int64(np.rint(values[i, q] * factor[q]))
+        for c in range(q):
+            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if mass > 0 else 0
+        out[i, q], out[i, q + 1] = mass, 1
+    unit = np.ones(q + 2)
+    for c in range(q + 1):
+        unit[c] = 1.0 / factor[c] if factor[c] > 0.0 else 0.0
     return unit
 
 

@@ -5,6 +5,7 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
 
     X_binned (n_features, n_samples) uint8   columns (n_samples, C) int64   order (n,) int32   total (C,) int64
     SKETCH  columns g_1 .. g_q, then mass << COUNT_BITS | 1: drop of the squared error, sum_c G_c^2 / (M + ridge)
+    COUNT_APART  columns g_1 .. g_q, mass, 1: the same for rows too many to be counted beside the mass
     EXACT   columns E_1 .. E_K, M_1 .. M_K, 1: drop of 2 sum_k sqrt(S+_k S-_k), S+- = (M + ridge -+ E) / 2: the
             exponential's exact one
     NEWTON  the same columns: sum_k E_k^2 / (M_k + ridge_k)
@@ -26,7 +27,7 @@ from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, ga
 
 grow_kernel = kernel(uses=(node_kernels,))
 
-SKETCH, EXACT, NEWTON, ABSOLUTE, GINI, CODEWORD = 0, 1, 2, 3, 4, 5  # what a split is chosen by: see above
+SKETCH, EXACT, NEWTON, ABSOLUTE, GINI, CODEWORD, COUNT_APART = 0, 1, 2, 3, 4, 5, 6  # what splits are chosen by: above
 
 PENDING, EVALUATED, CLOSED = 0, 1, 2  # a leaf: its split is not known yet, is known, or is none that helps
 GROWTH_TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
@@ -87,6 +88,11 @@ def merit(total, factor, ridge, gain):
             g = total[c] * factor[c]
             sum_ += g * g
         return sum_ / ((total[n_columns - 1] >> COUNT_BITS) * factor[n_columns - 1] + ridge[0])
+    if gain == COUNT_APART:
+        for c in range(n_columns - 2):
+            g = total[c] * factor[c]
+            sum_ += g * g
+        return sum_ / (total[n_columns - 2] * factor[n_columns - 2] + ridge[0])
     K = n_columns // 2
     if gain == GINI:
         weight = 0.0

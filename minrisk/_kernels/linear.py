@@ -57,6 +57,28 @@ def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, 
 
 
 @kernel
+def stored_linear_sums(offsets, rows, z, features, push, pull, push_factor, pull_factor, first, last, out):
+    """out[c] = sums of rho, rho z, rho z^2, u z and u over the stored entries of features[c], c in first..last.
+
+    The entries of feature j are those from offsets[j] to offsets[j + 1]; sums are in fixed point.
+    """
+    for c in range(first, last):
+        begin, end = offsets[features[c]], offsets[features[c] + 1]
+        weight, level, square, both, slope = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+        for p in range(begin, end):
+            rho, u = pull[rows[p], 0] * pull_factor, push[rows[p], 0] * push_factor
+            r = rho * z[p]
+            weight += np.float64(rho + ROUNDER).view(np.int64)
+            level += np.float64(r + ROUNDER).view(np.int64)
+            square += np.float64(r * z[p] + ROUNDER).view(np.int64)
+            both += np.float64(u * z[p] + ROUNDER).view(np.int64)
+            slope += np.float64(u + ROUNDER).view(np.int64)
+        count = (end - begin) * ROUNDER_BITS
+        out[c, 0], out[c, 1], out[c, 2] = weight - count, level - count, square - count
+        out[c, 3], out[c, 4] = both - count, slope - count
+
+
+@kernel
 def line_sums(line, in_bag, factor, start, stop):
     """Sums over the bag's rows of a line's value, slope and curvature, (3,), in fixed point of PRODUCT_BITS at most."""
     sums = np.zeros(3, dtype=np.int64)

@@ -8,7 +8,8 @@ from minrisk._kernels.coded_trees import pack_nodes, walk_rows
 
 walking_kernel = kernel(uses=(coded_trees,))
 
-SCORED_ROWS = 256  # rows that walk all trees together: they and the trees stay within the cache
+SCORED_ROWS = 256  # rows that walk a tree together: they and the tree stay within the cache
+SCORED_BINS = 1 << 18  # of rows that walk many trees together, one tree after another
 ROOT = np.int64(0)  # of the first tree; not to Numba of a type of its own, as 0 is
 
 
@@ -49,15 +50,17 @@ def add_binned_trees(
 ):  # fmt: skip
     """scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
-    `n_nodes` and `n_vectors` of each tree. A few rows at a time: their bins stay in the cache.
+    `n_nodes` and `n_vectors` of each tree. As many rows at a time as have bins that stay in the cache: every tree is
+    then brought there for many rows.
     """
-    words, leaf = np.empty(left.shape[0], dtype=np.int64), np.empty(SCORED_ROWS, dtype=np.int64)
+    height = max(SCORED_ROWS, SCORED_BINS // max(1, X_binned.shape[0]))
+    words, leaf = np.empty(left.shape[0], dtype=np.int64), np.empty(height, dtype=np.int64)
     root = ROOT
     for n in n_nodes:
         pack_nodes(feature[root : root + n], bin_[root : root + n], left[root : root + n], root, words)
         root += n
-    for low in range(start, stop, SCORED_ROWS):
-        high = min(stop, low + SCORED_ROWS)
+    for low in range(start, stop, height):
+        high = min(stop, low + height)
         root, base = ROOT, 0
         for t in range(n_nodes.shape[0]):
             walk_rows(X_binned[:, low:high].T, words, root, high - low, leaf)

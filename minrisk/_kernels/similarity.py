@@ -65,6 +65,39 @@ def real_distances(X, anchors, start, stop, out):
                 out[c, low + i] = sums[i] if sums[i] > NOTHING else 0.0
 
 
+@kernel
+def stored_distances(
+    offsets, features, values, zero, anchor_offsets, anchor_features, anchor_values, start, stop, out
+):
+    """The same of rows of which some features are stored, the others being `zero`: those that neither has add nothing.
+
+    The features that either has are added in ascending order, so that the bits are those of `real_distances`.
+    """
+    for c in range(anchor_offsets.shape[0] - 1):
+        first, last = anchor_offsets[c], anchor_offsets[c + 1]
+        for i in range(start, stop):
+            a, b, end, total = offsets[i], first, offsets[i + 1], 0.0
+            while a < end and b < last:
+                j, k = features[a], anchor_features[b]
+                if j == k:
+                    difference = values[a] - anchor_values[b]
+                    a, b = a + 1, b + 1
+                elif j < k:
+                    difference = values[a] - zero[j]
+                    a += 1
+                else:
+                    difference = zero[k] - anchor_values[b]
+                    b += 1
+                total += difference * difference
+            for p in range(a, end):
+                difference = values[p] - zero[features[p]]
+                total += difference * difference
+            for p in range(b, last):
+                difference = zero[anchor_features[p]] - anchor_values[p]
+                total += difference * difference
+            out[c, i] = total if total > NOTHING else 0.0
+
+
 @part
 def one_point(near, tau, real):
     """f_i: (tau - near) / (tau + near), or its sign."""

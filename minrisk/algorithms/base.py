@@ -11,6 +11,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
+from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import check_the_same
 from minrisk.validation import n_drawn
@@ -77,7 +78,7 @@ class RecipeClassifier(BoostedClassifier):
 
         counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
         if len(counted) < len(X):
-            X = X[counted]
+            X = taken(X, counted)
         training, validating = None, None
         if self.early_stopping:
             training, validating = split_rows(of_rows.label.astype(np.int64), self.validation_fraction, self._seed)

@@ -54,21 +54,22 @@ class MinRiskClassifier(BoostedClassifier):
         costs: they know no others, and no probabilities. "auto" is "softmax", or with a `time_budget` that is
         enough for "exponential" as well the one of least validated cost.
     n_estimators : int, optional
-        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000.
+        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000, of which half
+        a billion divided by the rows are made if these are fewer, but at least 200.
     learning_rate : float, optional
         Factor on every leaf vector. Default: 0.5, on 20 000 rows or more 0.3.
     max_leaf_nodes : int, optional
         Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8, with more
         features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers. On
-        20 000 rows or more a hundredth of them, at most 1023, while the vectors hold at most 32 768 numbers. At most 20
-        with more than 2000 features and 1000 rows.
+        20 000 rows or more a hundredth of them, at most 1023, while the vectors hold at most 32 768 numbers. At most
+        20, or up to 64 classes one for each, with more than 2000 features and 1000 rows.
     max_depth : int, optional
         Splits between the root and a leaf; default 64, which is no limit.
     min_samples_leaf : int, default=1
         Rows in a leaf.
     smoothing : float, optional
         Weight of phantom rows in every leaf, as a share of what can still be lost in all rows. Default: 0.001; on
-        20 000 rows or more 5 rows' share; at most 0.0001 with more than 2000 features and 1000 rows, as of texts: a
+        20 000 rows or more 5 rows' share; at most 0.00001 with more than 2000 features and 1000 rows, as of texts: a
         rare word says much about few rows.
     sketch : int, optional, default=2
         Splits are chosen on this many random combinations of the classes, so that a round costs hardly more with many

@@ -44,7 +44,8 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.row_blocks import RowBlocks
+from minrisk.data.sparse_rows import SparseRows, stay_sparse
 from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
@@ -254,7 +255,10 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
 
     # -- training ------------------------------------------------------------------------------------------------
     def _prepare(self, X: Any, *data: Any) -> TrainingData:
-        return super()._prepare(X.dense("distances") if isinstance(X, SparseRows) else X, *data)
+        if isinstance(X, RowBlocks):
+            X = X.dense("distances")
+        few = isinstance(X, SparseRows) and not stay_sparse(*X.shape)  # an array is then faster, for the same model
+        return super()._prepare(np.asarray(X) if few else X, *data)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         from minrisk.data.binning import Binner
@@ -263,13 +267,15 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
 
     def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
         from minrisk.data.distances import Units
+        from minrisk.data.sparse_points import stored_units
         from minrisk.model.similarities import PackedSimilarities
 
         packed: Any = self.model_.packed if self.warm_start and hasattr(self, "model_") else None
         if isinstance(packed, PackedSimilarities):  # in the units of the rounds so far
             units = packed.units
         else:
-            units = Units.of(X if training is None else X[training], self.scaling, costs.weight)
+            learnt = X if training is None else X[training]
+            units = (stored_units if isinstance(X, SparseRows) else Units.of)(learnt, self.scaling, costs.weight)
         return {"units": units, "cache_bytes": self.cache_size * 1e6, "n_neighbors": self.n_neighbors}
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:

@@ -36,6 +36,7 @@ class NewFile(click.Path):
 
 
 FILE, NEW_FILE = click.Path(path_type=Path), NewFile(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False, exists=True, writable=True)
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 

@@ -24,6 +24,7 @@ from minrisk.cli.common import (
 )
 from minrisk.cli.fit import classes_in, not_zero, training_data
 from minrisk.cli.streams import note, print_json
+from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
 
 @click.command(short_help="Compare methods by what their decisions cost.")
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--target", required=True, multiple=True, metavar="COLUMN", callback=as_column,
-              help="The column that holds the class; given several times, of each table in order.")
+@click.option("--target", multiple=True, metavar="COLUMN", callback=as_column,
+              help="The column that holds the class; given several times, of each table in order. Files of svmlight's "
+                   "format need none.")
 @click.option("--costs", multiple=True, metavar="COSTS",
               help=COSTS_HELP + " Given several times, of each table in order. Default: uniform.")
 @click.option("--methods", default=COMPARED_BY_DEFAULT, show_default=True, metavar="NAMES", callback=_names,
@@ -91,7 +93,9 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
     or on the folds of one. DATA may be - for standard input.
     """
     check_stdin(*data, *costs)
-    targets, stated_costs = _each(target, data, "--target"), _each(costs or (None,), data, "--costs")
+    if not target and not all(map(is_svmlight, data)):
+        raise target_needed()
+    targets, stated_costs = _each(target or (None,), data, "--target"), _each(costs or (None,), data, "--costs")
     _check_output(out, plot, [*data, *costs])
     stated = Dialect(delimiter, decimal, encoding)
     from minrisk.cli.costs import read_costs
@@ -103,8 +107,12 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         raise click.ClickException(f"--methods: {error}") from None
     sets = {}
     for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
-        X, y = training_data(path, column, drop, category, stated)
-        sets[name] = (X, y, read_costs(given, classes_in(y, column, path), f"column {column!r}", stated))
+        if is_svmlight(path):  # of several sets, some may have a target and columns
+            X, y, _ = training_rows(path, **({"target": target, "drop": drop} if len(data) == 1 else {}))
+            column = None
+        else:
+            X, y = training_data(path, column, drop, category, stated)
+        sets[name] = (X, y, read_costs(given, classes_in(y, column, path), label_source(column), stated))
 
     from sklearn.model_selection import RepeatedStratifiedKFold
 
@@ -133,11 +141,11 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         print_comparison(facts)
 
 
-def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame]) -> dict[str, Any]:
+def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame | Any]) -> dict[str, Any]:
     """Methods by their names; those of other packages behind a one-hot encoding, where tables have categories."""
     from minrisk.comparison.methods import BlindToCosts
 
-    if not any((table.dtypes == "category").any() for table in tables):
+    if not any((table.dtypes == "category").any() for table in tables if hasattr(table, "dtypes")):
         return {method.name: BlindToCosts(method.source) if method.blind else method.source for method in chosen}
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.pipeline import make_pipeline

@@ -22,11 +22,13 @@ from minrisk.cli.common import (
     text_columns,
 )
 from minrisk.cli.streams import note, print_json
+from minrisk.cli.svmlight import is_svmlight, label_source, rows_for
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
     from minrisk.costs import CostMatrix
+    from minrisk.io.tables import Table
 
 BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
 
@@ -44,14 +46,36 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, del
              decimal: str | None, encoding: str | None, as_json: bool) -> None:  # fmt: skip
     """Report mean cost, error and the costliest confusions of MODEL on the table DATA.
 
-    MODEL or DATA may be - for standard input.
+    MODEL or DATA may be - for standard input. DATA may be a file of svmlight's format.
     """
-    from minrisk.io.tables import missing_columns, open_table
-    from minrisk.io.values import take_labels
-
     check_stdin(model, data, costs)
     estimator = load_model(model)
     stated = Dialect(delimiter, decimal, encoding)
+    if is_svmlight(data):
+        rows = rows_for(estimator, data, target=target, stated=stated)
+        cost, told = _costs(estimator, costs, model, stated)
+        X, y, target = rows.X, rows.classes(data), None
+    else:
+        table, target = _table_with_target(estimator, data, target, stated)
+        cost, told = _costs(estimator, costs, model, stated)
+        X, y = _features_and_labels(estimator, table, target)
+    y, cost = _as_classes(y, cost, told in BLIND, label_source(target, data))
+    decided = estimator.predict(X)
+
+    from minrisk.cli.report import describe_evaluation, print_evaluation
+
+    facts: dict[str, Any] = {"model": str(model), "data": str(data), "target": target, "costs": told}
+    facts |= describe_evaluation(y, decided, cost)
+    if as_json:
+        print_json(facts)
+    else:
+        print_evaluation(facts)
+
+
+def _table_with_target(estimator: Any, data: Path, target: str | None, stated: Dialect) -> tuple[Table, str]:
+    """The table, which has all features of the model, and the column of its labels."""
+    from minrisk.io.tables import missing_columns, open_table
+
     table = open_table(data, stated)
     names, known = table.names, feature_names(estimator)
     why = "named by --target"
@@ -64,21 +88,18 @@ def evaluate(model: Path, data: Path, target: str | None, costs: str | None, del
         if target in known:
             raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
         missing_columns(names, known, data, "which the model was trained on")
-    cost, told = _costs(estimator, costs, model, stated)
-    others = [name for name in names if name != target]
+    return table, target
+
+
+def _features_and_labels(estimator: Any, table: Table, target: str) -> tuple[Any, Labels]:
+    """What the model looks at, and the true classes."""
+    from minrisk.io.values import take_labels
+
+    others = [name for name in table.names if name != target]
     frame = table.frame(labels=target, texts=text_columns(estimator, others))
     tell_table(table)
-    y, cost = _as_classes(take_labels(frame[target], data, table.written), cost, told in BLIND, target, data)
-    decided = estimator.predict(features_for(estimator, frame.drop(columns=target), data))
-
-    from minrisk.cli.report import describe_evaluation, print_evaluation
-
-    facts: dict[str, Any] = {"model": str(model), "data": str(data), "target": target, "costs": told}
-    facts |= describe_evaluation(y, decided, cost)
-    if as_json:
-        print_json(facts)
-    else:
-        print_evaluation(facts)
+    y = take_labels(frame[target], table.path, table.written)
+    return features_for(estimator, frame.drop(columns=target), table.path), y
 
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
@@ -130,17 +151,17 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
     return cost, given if given is not None else "0/1" if blind else "the model's"
 
 
-def _as_classes(y: Labels, cost: CostMatrix, blind: bool, target: str, data: Path) -> tuple[Labels, CostMatrix]:
+def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[Labels, CostMatrix]:
     """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
     from minrisk.costs import CostMatrix
-    from minrisk.io.values import matched, shown
+    from minrisk.io.values import matched
     from minrisk.validation import plain_array
 
     assert cost.classes is not None
     found, codes = np.unique(y, return_inverse=True)
     classes = list(cost.classes)
     at = np.array(matched(found.tolist(), classes))
-    where, new = f"column {target!r} of {shown(data)}", found[at < 0].tolist()
+    new = found[at < 0].tolist()
     if new and (len(new) == len(found) or not blind):
         knows = "no class of the model" if blind else "no class of the model nor of the costs"
         raise click.ClickException(f"{where} holds {str(new[0])!r}, which is {knows}: known are {quoted(classes)}.")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,19 +15,21 @@ import click
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
+    FOLDER,
     NEW_FILE,
     as_column,
     check_not_over,
     check_stdin,
     check_writable,
     dialect_options,
-    quoted,
     tell_table,
 )
+from minrisk.cli.given import GivenRows, check_names, checked_classes, tell_blanks, tell_numbers
 from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
+from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 
 
 @click.command(short_help="Train on a table and write a model.")
-@click.argument("data", type=FILE)
-@click.option("--target", required=True, metavar="COLUMN", callback=as_column, help="The column that holds the class.")
+@click.argument("data", type=FILE, nargs=-1, required=True)
+@click.option("--target", metavar="COLUMN", callback=as_column,
+              help="The column that holds the class; needed but for files of svmlight's format, where it stands first.")
 @click.option("--out", required=True, type=NEW_FILE, metavar="MODEL",
               help="Model file to write; - is standard output, the summary then goes to standard error.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
@@ -54,32 +56,35 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
               help="Leave this column out; may be given several times.")
 @click.option("--category", multiple=True, metavar="COLUMN", callback=as_column,
               help="This column holds categories, as columns of words do; may be given several times.")
+@click.option("--bins-in", type=FOLDER, metavar="FOLDER",
+              help="Read Parquet files piece by piece, and keep a byte a value in a file there until the fit ends.")
 @dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
 @click.option("--n-jobs", type=int, default=-1, show_default=True, callback=not_zero,
               help="Threads, -1 for all cores; the model does not depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, ...], category: tuple[str, ...],
-        delimiter: str | None, decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int,
-        as_json: bool, **options: Any) -> None:  # fmt: skip
+def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None, drop: tuple[str, ...],
+        category: tuple[str, ...], bins_in: Path | None, delimiter: str | None, decimal: str | None,
+        encoding: str | None, method: str, seed: int, n_jobs: int, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file.
 
-    The model keeps the name of the target. DATA may be - for standard input.
+    The model keeps the name of the target. DATA may be - for standard input, a file of svmlight's format, or several
+    files with the same columns. Several Parquet files of numbers are read piece by piece and need not fit in memory.
     """
-    check_stdin(data, costs)
+    check_stdin(*data, costs)
     check_writable(out)
-    check_not_over(out, data, costs)
+    check_not_over(out, *data, costs)
     if str(out) == "-" and sys.stdout.isatty():
         raise click.ClickException("--out - would write a model to the terminal: send it to a file or a command.")
     given = {name: value for name, value in options.items() if value is not None}
     check_given(method, given)
     stated = Dialect(delimiter, decimal, encoding)
-    X, y = training_data(data, target, drop, category, stated)
-    classes = classes_in(y, target, data)
+    given_rows = rows_given(data, target, drop, category, stated, bins_in)
+    classes = given_rows.classes
     from minrisk.cli.costs import read_costs
 
-    cost = read_costs(costs, classes, f"column {target!r}", stated)
+    cost = read_costs(costs, classes, label_source(target), stated)
 
     from minrisk import algorithms
 
@@ -87,18 +92,21 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
     model = estimator(cost, n_jobs=n_jobs, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
     start = time.perf_counter()
     try:
-        model.fit(X, y)
+        model.fit(given_rows.X, given_rows.y)
     except ValueError as error:
         raise click.ClickException(as_options(str(error), options)) from None
     seconds = time.perf_counter() - start
-    model.target_name_ = target
+    if target is not None:
+        model.target_name_ = target
+    if given_rows.first_feature is not None:
+        model.first_feature_ = given_rows.first_feature
     with finishing(f"the model was written ({out})"):
         written = _keep(model, out)
 
     try:  # the model is kept: nothing that is said of it may make this a failure
         from minrisk.cli.report import describe_fit, print_fit
 
-        facts = describe_fit(model, X, y, seconds, data, target, costs, out, written)
+        facts = describe_fit(model, given_rows, seconds, target, costs, out, written)
         with redirect_stdout(sys.stderr if str(out) == "-" else sys.stdout):
             if as_json:
                 print_json(facts)
@@ -113,50 +121,69 @@ def fit(data: Path, target: str, out: Path, costs: str | None, drop: tuple[str, 
         note(f"the model was written ({out}), but not what it is like ({reason}): see minrisk show")
 
 
+def rows_given(
+    data: Sequence[Path], target: str | None, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect,
+    bins_in: Path | None,
+) -> GivenRows:  # fmt: skip
+    """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only."""
+    import numpy as np
+
+    from minrisk.io.several import together
+
+    if any(map(is_svmlight, data)):
+        return _svmlight_given(data, bins_in, target=target, drop=drop, category=category, stated=stated)
+    if target is None:
+        raise target_needed()
+    if bins_in is not None or len(data) > 1:
+        from minrisk.cli.pieces import given_in_pieces
+
+        found = given_in_pieces(data, target, drop, category, bins_in)
+        if found is not None:
+            return found
+    X, y = training_data(data, target, drop, category, stated)
+    name = together(data)
+    classes = classes_in(y, target, name)
+    return GivenRows(X, y, classes, np.unique(y, return_counts=True)[1], X.shape[1], name)
+
+
+def _svmlight_given(data: Sequence[Path], bins_in: Path | None, **options: Any) -> GivenRows:
+    """Rows of a file of svmlight's format."""
+    import numpy as np
+
+    if len(data) > 1:
+        raise click.ClickException(f"files of svmlight's format are read one at a time, got {len(data)} files.")
+    if bins_in is not None:
+        raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {data[0]}.")
+    X, y, first_feature = training_rows(data[0], **options)
+    classes, counts = classes_in(y, None, data[0]), np.unique(y, return_counts=True)[1]
+    return GivenRows(X, y, classes, counts, X.shape[1], str(data[0]), first_feature)
+
+
 def training_data(
-    data: Path, target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect
+    paths: Path | Sequence[Path], target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect
 ) -> tuple[pd.DataFrame, Labels]:
     """Features and labels of the table."""
-    from minrisk.io.tables import missing_columns, open_table
+    from minrisk.io.several import SeveralTables, open_tables
     from minrisk.io.values import columns_of_words, row_numbers, take_features, take_labels
 
-    table = open_table(data, stated)
-    names = table.names
-    missing_columns(names, [target], data, "named by --target")
-    missing_columns(names, drop, data, "named by --drop")
-    if target in drop:
-        raise click.ClickException(f"--drop {target} would leave out the target: drop other columns.")
-    missing_columns(names, category, data, "named by --category")
-    if target in category:
-        raise click.ClickException(f"--category {target} names the target: its labels are classes as they are.")
+    table = open_tables([paths] if isinstance(paths, Path) else paths, stated)
+    data = table.path
+    check_names(table.names, data, target, drop, category)
     frame = table.frame(labels=target, texts=category)
-    tell_table(table)
+    for part in table.tables if isinstance(table, SeveralTables) else [table]:
+        tell_table(part)
     y = take_labels(frame[target], data, as_written=table.written)
-    _tell_blanks(y, target)
+    tell_blanks(y, target)
     features = frame.drop(columns=[target, *drop])
     numbers = row_numbers(features)
     if numbers is not None and numbers not in category:
         features = features.drop(columns=numbers)
-        note(f"the column {numbers!r}, as pandas and R write the names of rows, is left out: rename it to have it as a "
-             "feature")
+        tell_numbers(numbers)
     stated_categories = set(category)
     words = [name for name in columns_of_words(features) if name not in stated_categories]
     for name in words:
         _check_words(features[name], name, data)
     return take_features(features, data, stated_categories.union(words)), y
-
-
-def _tell_blanks(y: Labels, target: str) -> None:
-    """Labels that differ by blanks only are likely a slip."""
-    import numpy as np
-
-    if y.dtype.kind != "U":
-        return
-    labels = np.unique(y).tolist()
-    bare = Counter(label.strip() for label in labels)
-    alike = [label for label in labels if bare[label.strip()] > 1]
-    if alike:
-        note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
 
 
 def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
@@ -178,24 +205,11 @@ def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
              "out with --drop")
 
 
-def classes_in(y: Labels, target: str, data: Path) -> Labels:
+def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:
     """The distinct labels, sorted; there must be two, and they must not all differ."""
     import numpy as np
 
-    from minrisk.io.values import MANY, shown
-
-    classes = np.unique(y)
-    if len(classes) < 2:
-        raise ValueError(
-            f"column {target!r} of {shown(data)} must hold at least two classes, got only {str(classes[0])!r}: there "
-            "is nothing to learn."
-        )
-    if len(classes) > MANY and len(classes) > len(y) / 2:
-        raise ValueError(
-            f"column {target!r} of {shown(data)} must hold class labels, but {len(classes)} of its {len(y)} rows "
-            "differ: it looks like a name or a measurement; give another --target."
-        )
-    return classes
+    return checked_classes(np.unique(y), len(y), target, data)
 
 
 def _keep(model: Any, out: Path) -> int | None:

@@ -27,6 +27,7 @@ from minrisk.cli.common import (
     text_columns,
 )
 from minrisk.cli.streams import note, say, written_on
+from minrisk.cli.svmlight import is_svmlight, rows_for
 from minrisk.io.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
     """Decide for every row of DATA: a table with the column 'decision', in the order of the rows.
 
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
+    DATA may be a file of svmlight's format, whose labels are not looked at.
     """
-    from minrisk.io.tables import kind_of, missing_columns, open_table, safe_texts, write_table
-    from minrisk.io.values import shown
+    from minrisk.io.tables import kind_of, open_table, safe_texts, write_table
 
     check_stdin(model, data, costs)
     if out is not None:
@@ -66,24 +67,16 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
         check_not_over(out, data, model, costs)
     estimator = load_model(model)
     stated = Dialect(delimiter, decimal, encoding)
-    table = open_table(data, stated)
-    kept = _kept(keep, table)
-    names, known, target = table.names, feature_names(estimator), getattr(estimator, "target_name_", None)
-    if known is not None:
-        missing_columns(names, known, data, "which the model was trained on")
-        used = {*known, *kept, target, ""}
-        unused = [name for name in names if name not in used]
-        if unused:
-            plural = "" if len(unused) == 1 else "s"
-            note(f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
-                 + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more"))
+    kept: list[str] = []
+    if is_svmlight(data):
+        X: Any = rows_for(estimator, data, keep=keep, stated=stated).X
+    else:
+        table = open_table(data, stated)
+        kept = _kept(keep, table)
+        X = _table_features(estimator, table, kept)
 
     import pandas as pd
 
-    others = [name for name in names if known is not None or name != target]
-    frame = table.frame(texts=text_columns(estimator, others))
-    tell_table(table)
-    X = features_for(estimator, frame[others], data)
     parts = [pd.DataFrame({"decision": _decisions(estimator, X, costs, model, stated)})]
     if probabilities:
         columns = [f"probability of {label}" for label in estimator.classes_.tolist()]
@@ -98,6 +91,27 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
         _print_table(result, safe_text)
     else:
         write_table(result, out, safe_text)
+
+
+def _table_features(estimator: Any, table: Table, kept: Sequence[str]) -> Any:
+    """The columns of a table that a model knows; a note names those that nobody asked for."""
+    from minrisk.io.tables import missing_columns
+    from minrisk.io.values import shown
+
+    data, names, target = table.path, table.names, getattr(estimator, "target_name_", None)
+    known = feature_names(estimator)
+    if known is not None:
+        missing_columns(names, known, data, "which the model was trained on")
+        used = {*known, *kept, target, ""}
+        unused = [name for name in names if name not in used]
+        if unused:
+            plural = "" if len(unused) == 1 else "s"
+            note(f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
+                 + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more"))
+    others = [name for name in names if known is not None or name != target]
+    frame = table.frame(texts=text_columns(estimator, others))
+    tell_table(table)
+    return features_for(estimator, frame[others], data)
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:

@@ -24,9 +24,9 @@ from minrisk.cli.layout import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
 
     from minrisk._typing import Labels
+    from minrisk.cli.given import GivenRows
     from minrisk.costs import CostMatrix
     from minrisk.demo import Study
 
@@ -36,17 +36,16 @@ COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model wa
 
 # -- facts ---------------------------------------------------------------------------------------------------------
 def describe_fit(
-    model: Any, X: pd.DataFrame, y: Labels, seconds: float, data: Path, target: str, costs: str | None, out: Path,
-    n_bytes: int | None,
+    model: Any, given: GivenRows, seconds: float, target: str | None, costs: str | None, out: Path, n_bytes: int | None
 ) -> dict[str, Any]:
     """What a training was and gave."""
     from minrisk.metrics import best_constant_cost
 
     return {
-        "data": str(data),
+        "data": given.data,
         "target": target,
-        "rows": len(y),
-        "features": X.shape[1],
+        "rows": int(given.counts.sum()),
+        "features": given.n_features,
         "categories": _categories(model),
         "classes": model.classes_.tolist(),
         "costs": costs or "uniform",
@@ -55,7 +54,7 @@ def describe_fit(
         "rounds": model.n_iter_,
         "train_risk": float(model.train_risk_[-1]) if hasattr(model, "train_risk_") else None,
         "validation_risk": _validated(model),
-        "best_constant_cost": best_constant_cost(y, model.cost_),
+        "best_constant_cost": best_constant_cost(given.classes, model.cost_, sample_weight=given.counts),
         "seconds": round(seconds, 3),
         "model": str(out),
         "bytes": n_bytes,
@@ -116,6 +115,7 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
     importance = model.feature_importances_
     order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
+    column, first = ("column", 1) if (own := getattr(model, "first_feature_", None)) is None else ("feature", own)
     hidden = ("cost", "n_jobs", "random_state", "verbose", "warm_start")
     curves = {name: getattr(model, name + "_", None) for name in ("train_risk", "validation_risk", "validation_loss")}
     return {
@@ -140,7 +140,7 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
         "train_loss": model.train_loss_.tolist(),
         **{name: None if curve is None else curve.tolist() for name, curve in curves.items()},
         "importance": [
-            {"feature": f"column {j + 1}" if names is None else str(names[j]), "share": float(importance[j])}
+            {"feature": f"{column} {j + first}" if names is None else str(names[j]), "share": float(importance[j])}
             for j in order
         ],
     }
@@ -153,7 +153,7 @@ def print_fit(facts: dict[str, Any]) -> None:
     lines = [
         ("data", f"{_source(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
         *_category_line(facts),
-        ("classes", f"{len(classes)} in {facts['target']!r}: {listed(classes)}"),
+        ("classes", f"{len(classes)}{_in_target(facts)}: {listed(classes)}"),
         ("costs", _source(facts["costs"])),
         ("algorithm", _algorithm(facts)),
         ("rounds", str(facts["rounds"])),
@@ -178,7 +178,7 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     risk, best = facts["risk"], constant["cost"]
     lines = [
         ("model", facts["model"]),
-        ("data", f"{_source(facts['data'])}: {facts['rows']} rows, classes in {facts['target']!r}"),
+        ("data", f"{_source(facts['data'])}: {facts['rows']} rows" + _in_target(facts, ", classes")),
         ("costs", COSTS.get(facts["costs"], _source(facts["costs"]))),
         ("mean cost", number(risk)),
         ("error", f"{100 * facts['error']:.2f} %"),
@@ -338,6 +338,11 @@ def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
 # -- parts ---------------------------------------------------------------------------------------------------------
 def _source(data: str) -> str:
     return "standard input" if data == "-" else data
+
+
+def _in_target(facts: dict[str, Any], what: str = "") -> str:
+    """Which column holds the classes; nothing of a file that has none."""
+    return "" if facts["target"] is None else f"{what} in {facts['target']!r}"
 
 
 def _file(facts: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ found on bins answers raw values alike.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,15 @@ from minrisk._kernels.binning import bin_column
 from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.data.stored import SparseBins, binned, runs_of
 
 QUANTILE_ROWS = 200_000  # rows that quantiles are computed from, as many as scikit-learn's histogram boosting takes
 COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this size
+SAMPLE_BYTES = 256 << 20  # of rows that are read block after block, those that quantiles are computed from at a time
 HALF_RANGE = np.finfo(np.float64).max / 2  # half a range beyond which its width is no float64
-EXACT_WEIGHT = 2.0**53  # sums of whole numbers up to here are exact in any order
+EXACT_BITS = 53  # of sums of whole numbers that are exact in any order
 UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
 
 
@@ -45,25 +48,37 @@ class Binner:
         return np.array([len(t) + 1 for t in self.thresholds], dtype=np.int64)
 
     def transform(
-        self, X: npt.NDArray[np.generic] | SparseRows, rows: IntArray | None = None, workers: Workers | None = None
-    ) -> Binned | SparseBins:
+        self, X: npt.NDArray[np.generic] | SparseRows | RowBlocks, rows: IntArray | None = None,
+        workers: Workers | None = None,
+    ) -> Binned | SparseBins:  # fmt: skip
         """Bins of X (n, d), or of some of its rows, as (d, n) uint8 with contiguous features; sparse as X is."""
         if isinstance(X, SparseRows):
             return binned(X, self.thresholds, rows)
-        n_samples, n_features = len(X) if rows is None else len(rows), X.shape[1]
-        bins = np.empty((n_features, n_samples), dtype=BIN)
+        shape = X.shape[1], len(X) if rows is None else len(rows)
+        bins: Binned = X.room(shape, BIN) if isinstance(X, RowBlocks) else np.empty(shape, dtype=BIN)
+        for places, block, inside in blocks_of(X, rows):
+            self.fill(bins, places, block, inside, workers or Workers())
+        return bins
+
+    def fill(
+        self, bins: Binned, places: slice | IntArray, block: npt.NDArray[np.generic], inside: IntArray | None,
+        workers: Workers,
+    ) -> None:  # fmt: skip
+        """Write the bins of a block of rows, or of those `inside` it, into these places of `bins` (d, n)."""
 
         def columns(group: tuple[int, int]) -> None:
-            block = _columns(X, rows, *group)
+            values = _columns(block, inside, *group)
             for c, j in enumerate(range(*group)):
-                bin_column(read_only(block[c]), read_only(self.thresholds[j]), bins[j])
+                out = bins[j, places] if isinstance(places, slice) else np.empty(values.shape[1], dtype=BIN)
+                bin_column(read_only(values[c]), read_only(self.thresholds[j]), out)
+                if not isinstance(places, slice):
+                    bins[j, places] = out
 
-        (workers or Workers()).map(columns, _groups(n_samples, n_features))
-        return bins
+        workers.map(columns, _groups(len(block) if inside is None else len(inside), len(bins)))
 
 
 def fit_binner(
-    X: npt.NDArray[np.generic] | SparseRows,
+    X: npt.NDArray[np.generic] | SparseRows | RowBlocks,
     strategy: str = "quantile",
     max_bins: int | None = None,
     rows: IntArray | None = None,
@@ -74,7 +89,7 @@ def fit_binner(
 
     Parameters
     ----------
-    X : ndarray or SparseRows of shape (n, d)
+    X : ndarray, SparseRows or RowBlocks of shape (n, d)
         Real values; NaN means missing.
     strategy : {"quantile", "uniform"}
         "quantile": midpoints between neighbouring distinct values where they fit, else values that divide the rows
@@ -93,21 +108,54 @@ def fit_binner(
     Binner
     """
     limit = max_bins if max_bins is not None else (UNIFORM_THRESHOLDS + 1 if strategy == "uniform" else MAX_BINS)
-    if weight is not None and not np.all(weight > 0):
-        rows = np.flatnonzero(weight > 0) if rows is None else rows[weight[rows] > 0]
-    n_samples = len(X) if rows is None else len(rows)
-    if n_samples > QUANTILE_ROWS:  # evenly spaced: the same whatever the seed
-        spaced = np.linspace(0, n_samples - 1, QUANTILE_ROWS).astype(np.int64)
-        rows = spaced if rows is None else rows[spaced]
-    of_rows = weight if weight is None or rows is None else weight[rows]
+    rows = rows_that_tell(len(X), rows, weight)
+    of_rows = None if weight is None else _whole(weight if rows is None else weight[rows])
     if isinstance(X, SparseRows):
         return Binner(_stored_thresholds(X if rows is None else X[rows], of_rows, strategy, limit))
+    if isinstance(X, RowBlocks):  # some features of these rows at a time
+        own = np.arange(len(X)) if rows is None else rows
+        width = max(1, SAMPLE_BYTES // (8 * max(1, len(own))))
+        found = [
+            _of_columns(X.gathered(own, slice(j, j + width)), None, of_rows, strategy, limit, workers)
+            for j in range(0, X.shape[1], width)
+        ]
+        return Binner(tuple(itertools.chain.from_iterable(found)))
+    return Binner(tuple(_of_columns(X, rows, of_rows, strategy, limit, workers)))
+
+
+def rows_that_tell(n_rows: int, rows: IntArray | None, weight: FloatArray | None) -> IntArray | None:
+    """Of these rows those that thresholds are found from: of some weight and, where they are many, evenly spaced ones.
+
+    None: all of `n_rows`.
+    """
+    if weight is not None and not np.all(weight > 0):
+        rows = np.flatnonzero(weight > 0) if rows is None else rows[weight[rows] > 0]
+    n_samples = n_rows if rows is None else len(rows)
+    if n_samples > QUANTILE_ROWS:  # the same whatever the seed
+        spaced = np.linspace(0, n_samples - 1, QUANTILE_ROWS).astype(np.int64)
+        rows = spaced if rows is None else rows[spaced]
+    return rows
+
+
+def _of_columns(
+    X: npt.NDArray[np.generic], rows: IntArray | None, weight: FloatArray | None, strategy: str, max_bins: int,
+    workers: Workers | None,
+) -> list[FloatArray]:  # fmt: skip
+    """Thresholds of each column from these rows, of these weights."""
 
     def columns(group: tuple[int, int]) -> list[FloatArray]:
-        return [_thresholds(values, of_rows, strategy, limit) for values in _columns(X, rows, *group)]
+        return [_thresholds(values, weight, strategy, max_bins) for values in _columns(X, rows, *group)]
 
-    groups = (workers or Workers()).map(columns, _groups(min(n_samples, QUANTILE_ROWS), X.shape[1]))
-    return Binner(tuple(t for group in groups for t in group))
+    groups = _groups(min(len(X) if rows is None else len(rows), QUANTILE_ROWS), X.shape[1])
+    return [t for group in (workers or Workers()).map(columns, groups) for t in group]
+
+
+def _whole(weight: FloatArray) -> FloatArray:
+    """Weights as whole numbers of a power of two: their sums are exact, so that no order of the rows decides a tie."""
+    if np.all(weight == np.rint(weight)) and weight.sum() < 2.0**EXACT_BITS:
+        return weight
+    bits = EXACT_BITS - 1 - len(weight).bit_length()
+    return np.asarray(np.rint(np.ldexp(weight, bits - int(np.frexp(weight.max())[1]))))
 
 
 def _groups(n_samples: int, n_features: int) -> list[tuple[int, int]]:
@@ -180,20 +228,15 @@ def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
 def _stored_thresholds(
     X: SparseRows, weight: FloatArray | None, strategy: str, max_bins: int
 ) -> tuple[FloatArray, ...]:
-    """`_thresholds` of each sparse feature, from its stored values and how many rows are 0.
-
-    Weights are added up in another order: those that are not whole, whose sums are rounded, take a feature with more
-    values than bins along all rows.
-    """
-    whole = weight is None or bool(np.all(weight == np.rint(weight)) and weight.sum() < EXACT_WEIGHT)
-    runs, missing = runs_of(X, weight if whole else None)
+    """`_thresholds` of each sparse feature, from its stored values and how many rows are 0; weights are whole."""
+    runs, missing = runs_of(X, weight)
     first = np.searchsorted(runs.feature, np.arange(X.shape[1] + 1))
     inner = runs.feature[1:] == runs.feature[:-1] if len(runs.feature) else np.zeros(0, dtype=np.bool_)
     with np.errstate(invalid="ignore"):
         middle = np.where(inner, _midpoints(runs.value[:-1], runs.value[1:]), 0.0)
     total = len(X) if weight is None else weight.sum()
     gone, found = np.array([-np.inf]), []
-    for j, (a, b, lacks) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), missing.tolist(), strict=True)):
+    for a, b, lacks in zip(first[:-1].tolist(), first[1:].tolist(), missing.tolist(), strict=True):
         room = max_bins - 1 - lacks
         if b == a:
             found.append(np.empty(0))
@@ -202,11 +245,8 @@ def _stored_thresholds(
             own = _even_thresholds(runs.value[a], runs.value[b - 1], room)
         elif b - 1 - a <= room:
             own = middle[a : b - 1]
-        elif whole:
+        else:
             known = total if not lacks else runs.weight[a:b].sum()
             own = middle[a : b - 1][_evenly(np.cumsum(runs.weight[a : b - 1]), known, room)]
-        else:
-            own = _thresholds(X.column(j).astype(np.float64), weight, strategy, max_bins)
-            lacks = False
         found.append(np.concatenate([gone, own]) if lacks else own)
     return tuple(found)

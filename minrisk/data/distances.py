@@ -33,24 +33,30 @@ class Units(NamedTuple):
         values count as the mean (median, if robust).
         """
         d = X.shape[1]
-        center, scale, fill = np.zeros(d), np.ones(d), np.zeros(d)
+        top, middle, spread, there = np.ones(d), np.zeros(d), np.zeros(d), np.zeros(d, dtype=np.bool_)
         weight = np.ones(len(X)) if weight is None else weight
-        extent = 0.0
         for j in range(d):
             x = X[:, j].astype(np.float64)
             known = ~np.isnan(x) & (weight > 0.0)
-            if not known.any():
-                continue
-            top = float(np.abs(x[known]).max()) or 1.0
-            extent = max(extent, top)
-            middle, spread = _middle_and_spread(x[known] / top, weight[known], scaling == "robust")
-            fill[j] = middle * top
-            if scaling != "none":
-                center[j] = middle * top
-                scale[j] = spread * top if spread > CONSTANT_DEVIATION else 1.0
-        if scaling == "none" and not SMALLEST_EXTENT < extent < LARGEST_EXTENT:
-            scale[:] = np.ldexp(1.0, int(np.frexp(extent)[1]) - 1) if extent > 0.0 else 1.0
-        return cls(center, scale, fill)
+            there[j] = known.any()
+            if there[j]:
+                top[j] = float(np.abs(x[known]).max()) or 1.0
+                middle[j], spread[j] = _middle_and_spread(x[known] / top[j], weight[known], scaling == "robust")
+        return cls.finished(top, middle, spread, there, scaling)
+
+    @classmethod
+    def finished(
+        cls, top: FloatArray, middle: FloatArray, spread: FloatArray, there: np.ndarray, scaling: str
+    ) -> Units:
+        """From the middle and spread of each feature over its largest value; `there`: whether any value is known."""
+        fill = np.where(there, middle * top, 0.0)
+        if scaling != "none":
+            scale = np.where(there & (spread > CONSTANT_DEVIATION), spread * top, 1.0)
+            return cls(fill.copy(), scale, fill)
+        extent, one = float(top[there].max(initial=0.0)), 1.0
+        if not SMALLEST_EXTENT < extent < LARGEST_EXTENT and extent > 0.0:
+            one = np.ldexp(1.0, int(np.frexp(extent)[1]) - 1)
+        return cls(np.zeros(len(top)), np.full(len(top), one), fill)
 
     def apply(self, X: np.ndarray) -> FloatArray:
         """Points z (n, d)."""
@@ -109,6 +115,33 @@ class Points:
         """Points as anchors (C, d)."""
         return np.ascontiguousarray(self.X[:, rows].T, dtype=np.float64)
 
+    def along(self, zero: FloatArray) -> FloatArray:
+        """Where points are along a fixed direction, from the point `zero` on, (n,)."""
+        found = np.zeros(self.X.shape[1])
+        for j, feature in enumerate(self.X):
+            found += np.cos(j) * (feature - zero[j] if zero[j] else feature)
+        return found
+
+    def coincident(self) -> tuple[IntArray, int]:
+        """Number of each point's location, (n,), and how many there are."""
+        Z = np.ascontiguousarray(self.X.T) + self.X.dtype.type(0)  # no negative zeros
+        view = Z.view(np.dtype((np.void, Z.dtype.itemsize * Z.shape[1]))).ravel()
+        _, location = np.unique(view, return_inverse=True)
+        location = location.ravel()
+        return location, int(location.max()) + 1 if len(location) else 0
+
+    def reduced(self, n_components: int) -> FloatArray:
+        """The first principal components, (n, n_components); all features where they are no more."""
+        from sklearn.decomposition import PCA
+
+        d, n = self.X.shape
+        middle = self.X.mean(axis=1)
+        extent = float(np.abs(np.stack([self.X.max(axis=1), self.X.min(axis=1)]) - middle).max()) or 1.0
+        Z = np.empty((n, d), dtype=np.float32 if d > n_components else np.float64)
+        for j in range(d):  # of numbers near 0, so that products lose nothing to rounding
+            Z[:, j] = (self.X[j] - middle[j]) / extent
+        return PCA(n_components, copy=False, random_state=0).fit_transform(Z) if n > n_components < d else Z
+
 
 def _middle_and_spread(z: FloatArray, weight: FloatArray, robust: bool) -> tuple[float, float]:
     """Weighted mean and deviation, or median and interquartile range as of a normal, of values within -1 and 1."""
@@ -124,12 +157,3 @@ def _middle_and_spread(z: FloatArray, weight: FloatArray, robust: bool) -> tuple
 def is_whole(Z: np.ndarray) -> bool:
     """Whether all values are whole numbers in 0..255."""
     return bool(np.all((Z >= 0) & (Z <= 255) & (Z == np.rint(Z))))
-
-
-def coincident(points: Points) -> tuple[IntArray, int]:
-    """Number of each point's location, (n,), and how many there are."""
-    Z = np.ascontiguousarray(points.X.T) + points.X.dtype.type(0)  # no negative zeros
-    view = Z.view(np.dtype((np.void, Z.dtype.itemsize * Z.shape[1]))).ravel()
-    _, location = np.unique(view, return_inverse=True)
-    location = location.ravel()
-    return location, int(location.max()) + 1 if len(location) else 0

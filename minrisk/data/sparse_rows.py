@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,11 @@ from minrisk.data.row_keys import mixed
 
 DENSE_VALUES = 1 << 22  # of rows that become a dense block: 32 MB at most
 NOT_DENSE = "{rows} rows of {columns} sparse features at once are more than the {most} numbers that a block may have."
+
+
+def stay_sparse(n_rows: int, n_features: int) -> bool:
+    """Whether sparse rows are too many to become an array, where that is faster for learners without bins."""
+    return n_rows * n_features > DENSE_VALUES
 
 
 class SparseRows:
@@ -51,21 +57,13 @@ class SparseRows:
         dense = self.matrix.toarray()
         return np.asarray(dense if dtype is None else dense.astype(dtype))
 
-    def dense(self, who: str) -> np.ndarray:
-        """All of them as an array, where they are few.
+    def gathered(self, together: Callable[[np.ndarray], np.ndarray]) -> SparseRows:
+        """With the rows of other places, by what puts their arrays one after another."""
+        from scipy.sparse import csr_matrix
 
-        Raises
-        ------
-        ValueError
-            If they are more than a block; it names `who` looks at all values of a row.
-        """
-        if self.shape[0] * self.shape[1] > DENSE_VALUES:
-            raise ValueError(
-                f"{who} look at all values of a row, zeros as well: {self.shape[0]} x {self.shape[1]} sparse ones are "
-                f"too many, more than {DENSE_VALUES}. Use learners that are trees, or fewer features, for example by "
-                "sklearn.decomposition.TruncatedSVD."
-            )
-        return np.asarray(self)
+        values, features, counts = map(together, (self.matrix.data, self.matrix.indices, np.diff(self.matrix.indptr)))
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        return SparseRows(csr_matrix((values, features, offsets), shape=(len(counts), self.shape[1])))
 
     @property
     def height(self) -> int:

@@ -36,6 +36,12 @@ class SparseBins:
         self.stored = Entries(*map(read_only, (default, offsets, rows, bins)))
         self.shape = len(default), n_rows
 
+    @classmethod
+    def empty(cls, n_rows: int, n_features: int) -> SparseBins:
+        """Of features with one bin each."""
+        offsets = np.zeros(n_features + 1, dtype=np.int64)
+        return cls(n_rows, np.zeros(n_features, dtype=BIN), offsets, np.empty(0, np.int32), np.empty(0, BIN))
+
     @property
     def size(self) -> int:
         """Bins, of all features and rows."""

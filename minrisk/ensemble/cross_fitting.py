@@ -92,6 +92,7 @@ def cross_fit(
             running, total = fit_temperature(link, held, running, caution=False)
             judged = total / (held.weight or 1.0)
             curve.append((rounds[c], judged))
+        del held  # while members go on
         start = judged if c == 0 else start
         asked = defaults.LEAST_FALL * min(best, start - best) if chosen else defaults.FIRST_FALL * start
         if c == 0 or judged < best - asked:

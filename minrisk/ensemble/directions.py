@@ -9,6 +9,7 @@ import numpy as np
 from minrisk._memory import empty
 from minrisk._sums import weighted_sum
 from minrisk._typing import Codes, FloatArray, IntArray
+from minrisk.data.row_blocks import RowBlocks
 from minrisk.ensemble.defaults import (
     DISCRIMINANT,
     DISCRIMINANT_SPACE,
@@ -140,12 +141,12 @@ def _centered(X: np.ndarray, rows: IntArray, center: FloatArray) -> FloatArray:
     return Z
 
 
-def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
+def fit_moments(X: np.ndarray | RowBlocks, weight: FloatArray, rows: IntArray) -> Moments:
     """Means, scales and principal axes of the given rows of X, of more than 20 000 (or 32 MB) evenly spaced ones.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or RowBlocks of shape (n, d)
         NaN means missing: such cells count as the mean.
     weight : ndarray of shape (n,)
     rows : ndarray of int
@@ -156,10 +157,11 @@ def fit_moments(X: np.ndarray, weight: FloatArray, rows: IntArray) -> Moments:
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
     w, slices = weight[rows], _slices(len(rows), d)  # all rows at once are large
-    center, scale = standardisation(X, w, rows)
+    here, at = (X[rows], np.arange(len(rows))) if isinstance(X, RowBlocks) else (X, rows)
+    center, scale = standardisation(here, w, at)
 
     def part_of(part: slice) -> FloatArray:
-        return standardised(X, rows[part], center, scale)
+        return standardised(here, at[part], center, scale)
 
     covariance = np.zeros((d, d))
     for part in slices:

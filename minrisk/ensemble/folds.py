@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
+from minrisk.data.chunks import CodedLabels
+from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys, summed_keys
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.data.stored import SparseBins
@@ -19,8 +21,8 @@ NO_PAIRS = "cv must give pairs (train, test) of row numbers: {}."
 
 
 def folds_of(
-    cv: Any, X: np.ndarray | SparseRows, y: Labels, rows: IntArray, binned: Binned | SparseBins, codes: Codes,
-    seed: int, more: Sequence[np.ndarray] = (),
+    cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels, rows: IntArray,
+    binned: Binned | SparseBins, codes: Codes, seed: int, more: Sequence[np.ndarray] = (),
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
@@ -29,23 +31,33 @@ def folds_of(
     """
 
     def apart(tied: IntArray) -> Keys:
-        some, others = X[rows[tied]], [column[tied] for column in more]
-        odds, d = odd_numbers(np.random.default_rng([seed, 3]), X.shape[1] + len(others)), X.shape[1]
-        if isinstance(some, SparseRows) and d > SUMMED_FROM:
-            with np.errstate(over="ignore"):
-                return np.asarray(some.keys(odds) + summed_keys(others, odds[d:]))
-        features = map(some.column, range(d)) if isinstance(some, SparseRows) else some.T
-        return (row_keys if d <= SUMMED_FROM else summed_keys)([*features, *others], odds)
+        d, keys = X.shape[1], np.empty(len(tied), dtype=np.uint64)
+        odds = odd_numbers(np.random.default_rng([seed, 3]), d + len(more))
+        for places, block, inside in blocks_of(X, rows[tied]):
+            others = [column[tied[places]] for column in more]
+            keys[places] = _keys(block if inside is None else block[inside], others, odds)
+        return keys
 
     if cv is None or isinstance(cv, Integral):
         folds = fold_numbers(binned, codes, defaults.FOLDS if cv is None else int(cv), seed, apart)
     else:
         folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
+    small = np.min_scalar_type(folds.max())  # a byte for each row, where folds are few
     spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))
-    return folds if spread else np.zeros_like(folds)
+    return (folds if spread else np.zeros_like(folds)).astype(small)
 
 
-def stated_folds(cv: Any, X: np.ndarray | SparseRows, y: Labels) -> IntArray:
+def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Keys) -> Keys:
+    """Of some rows and of what else they may differ by."""
+    d = some.shape[1]
+    if isinstance(some, SparseRows) and d > SUMMED_FROM:
+        with np.errstate(over="ignore"):
+            return np.asarray(some.keys(odds) + summed_keys(others, odds[d:]))
+    features = map(some.column, range(d)) if isinstance(some, SparseRows) else some.T
+    return (row_keys if d <= SUMMED_FROM else summed_keys)([*features, *others], odds)
+
+
+def stated_folds(cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels) -> IntArray:
     """Fold of each row of a splitter or of pairs (train, test).
 
     Raises
@@ -55,9 +67,11 @@ def stated_folds(cv: Any, X: np.ndarray | SparseRows, y: Labels) -> IntArray:
     """
     from sklearn.model_selection import check_cv
 
+    if isinstance(y, CodedLabels):
+        y = y.labels[y.codes]
     folds, number = np.full(len(y), -1), -1
     try:
-        given = X.matrix if isinstance(X, SparseRows) else X
+        given = X.matrix if isinstance(X, SparseRows) else np.empty((len(X), 0)) if isinstance(X, RowBlocks) else X
         splits = list(check_cv(cv, y, classifier=True).split(given, y))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, ValueError) and hasattr(cv, "split"):  # what a splitter says of these rows

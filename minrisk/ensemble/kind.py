@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults
 from minrisk.ensemble.budget import UNLIMITED, Budget
 from minrisk.model.links import Link
+from minrisk.model.projection import Projection
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
@@ -52,14 +54,50 @@ def is_wide(n_rows: int, n_features: int) -> bool:
     return n_features > defaults.WIDE_FEATURES and n_rows > defaults.WIDE_ROWS
 
 
-class Table(NamedTuple):
-    """What members may see of the training rows, which stand fold after fold."""
+class Table:
+    """What members may see of the training rows, which stand fold after fold.
 
-    X: np.ndarray  # (N, d)
-    rows: IntArray  # (n,) of X
-    columns: Columns  # the features, then linear ones
-    finer: Columns  # the features in finer bins; the same where these bring nothing
-    linear: list[IntArray] | None  # numbers of the columns that the member of each fold may see; None: no linear ones
+    Parameters
+    ----------
+    X : ndarray, SparseRows or RowBlocks of shape (N, d)
+    rows : ndarray of int, (n,)
+        Of X.
+    columns : Columns
+        The features; linear ones are put behind them when they are first asked for.
+    bin_finer : callable, optional
+        Gives the features in finer bins; None: these bring nothing.
+    add_linear : callable, optional
+        Adds linear features to the columns and gives their projection, and the numbers of the columns that the member
+        of each fold may see; None: there are none.
+    """
+
+    def __init__(
+        self, X: Any, rows: IntArray, columns: Columns, bin_finer: Callable[[], Columns] | None = None,
+        add_linear: Callable[[], tuple[Projection, list[IntArray]] | None] | None = None,
+    ) -> None:  # fmt: skip
+        self.X, self.rows, self.columns = X, rows, columns
+        self._bin_finer, self._add_linear, self._one = bin_finer, add_linear, Lock()
+        self._finer: Columns | None = None
+        self.projection: Projection | None = None  # of the linear features, once they have been asked for
+        self._seen: list[IntArray] | None = None
+
+    @property
+    def finer(self) -> Columns:
+        """The features in finer bins; the same where these bring nothing."""
+        with self._one:
+            if self._finer is None:
+                self._finer = self.columns if self._bin_finer is None else self._bin_finer()
+            return self._finer
+
+    @property
+    def linear(self) -> list[IntArray] | None:
+        """Numbers of the columns that the member of each fold may see; None: there are no linear features."""
+        with self._one:
+            if self._add_linear is not None:
+                found, self._add_linear = self._add_linear(), None
+                if found is not None:
+                    self.projection, self._seen = found
+            return self._seen
 
     @property
     def n_features(self) -> int:
@@ -151,6 +189,10 @@ class Kind(ABC):
     def of(cls, task: Task) -> Self | None:
         """Itself for a task; None where this kind is not tried."""
         return cls(task)
+
+    def ready(self) -> bool:
+        """Prepare what only this kind sees; False if there is no such thing."""
+        return True
 
     @abstractmethod
     def member(self, fold: int) -> Member:

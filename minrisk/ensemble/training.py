@@ -1,6 +1,6 @@
 """How `MinRiskClassifier` learns, from top to bottom.
 
-1. `bin_table`: bins of the features, finer ones, and linear features beside them.
+1. `bin_table`: bins of the features; finer ones, and linear features beside them, when they are first asked for.
 2. `folds_of`: rows into folds, which stand one after another.
 3. `train_pool`: plain members first, each on all folds but one. Members of every other kind are first trained without
    the first fold only (`trial`).
@@ -37,7 +37,7 @@ from minrisk.ensemble.blending import (
     validated_risk,
 )
 from minrisk.ensemble.budget import Budget
-from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins
+from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins, weight_of
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
 from minrisk.ensemble.cross_fitting import cross_fit, finishing, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
@@ -47,6 +47,7 @@ from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.ensemble.kinds.variation import Factors, Variation
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
+from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
 from minrisk.rows.folded import FoldedRows
@@ -87,9 +88,9 @@ def train(
     y : ndarray of shape (N,)
         For splitters that `cv` may be.
     rows : ndarray of int, (n,)
-        Of X, that count.
+        Of X, that count; put into the order of the folds.
     costs : RowCosts
-        Theirs, as stated.
+        Theirs, as stated; likewise.
     n_classes : int
     matrix : ndarray of shape (K, D), optional
         The costs, where all rows share one matrix.
@@ -99,11 +100,11 @@ def train(
         Told what is being done.
     """
     budget = Budget(plan.time_budget, time.perf_counter())
-    table, folded, projection = bin_table(X, y, rows, costs, matrix is None, plan, workers)
+    table, folded = bin_table(X, y, rows, costs, matrix is None, plan, workers)
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
     many, regression = costs.n_rows >= defaults.MANY_ROWS, None
-    most = plan.n_estimators or (defaults.MANY_ROWS_ROUNDS if many else defaults.USUAL_ROUNDS)
+    most = plan.n_estimators or usual_rounds(costs.n_rows)
     if matrix is None and plan.surrogates[0] in POSTERIOR:
         part = budget.until(defaults.COST_SHARE)
         regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)
@@ -131,15 +132,21 @@ def train(
     pools[best] = vary(pools[best], most, decides_by, bar)
     pools[best] = finished(pools[best], most, bar)
     tried = [report(pool, validated_risk(pool, decides_by), folded.stated_costs) for pool in pools]
-    return TrainedPool(pools[best], projection, list(itertools.chain.from_iterable(tried)), regression)
+    return TrainedPool(pools[best], table.projection, list(itertools.chain.from_iterable(tried)), regression)
+
+
+def usual_rounds(n_rows: int) -> int:
+    """At most, where neither the caller nor time sets a limit."""
+    if n_rows < defaults.MANY_ROWS:
+        return defaults.USUAL_ROUNDS
+    return max(defaults.USUAL_ROUNDS, min(defaults.MANY_ROWS_ROUNDS, defaults.ROWS_IN_ROUNDS // n_rows))
 
 
 def bin_table(
     X: np.ndarray, y: Labels, rows: IntArray, costs: RowCosts, per_row: bool, plan: Plan, workers: Workers
-) -> tuple[Table, FoldedRows, Projection | None]:
-    """The rows as members see them, fold after fold, their costs in that order, and the linear features."""
-    weight = np.zeros(len(X))
-    weight[rows] = costs.weight
+) -> tuple[Table, FoldedRows]:
+    """The rows as members see them, fold after fold, and their costs in that order."""
+    weight = weight_of(X, rows, costs.weight)
     usual, fine = usual_bins(plan.binning, plan.max_bins, costs.n_rows, X.shape[1])
     columns = bin_columns(X, rows, weight, plan.binning, workers, usual)
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
@@ -147,20 +154,25 @@ def bin_table(
     cv = defaults.MANY_ROWS_FOLDS if plan.cv is None and many else plan.cv
     folds = folds_of(cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by)
     if folds.max() == 0:
-        return Table(X, rows, columns, columns, None), folded_rows(costs, folds), None
-    finer, projection, linear = None, None, None
-    if plan.pool:
-        if fine != usual and not is_wide(costs.n_rows, X.shape[1]):
-            finer = bin_columns(X, rows, weight, plan.binning, workers, fine)
-        columns, projection, linear = linear_columns(
-            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers
-        )
+        return Table(X, rows, columns), folded_rows(costs, folds)
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others
-    for part in (columns, finer):
-        if part is not None:
-            part.reorder(order)
-    table = Table(X, rows[order], columns, finer or columns, linear)
-    return table, folded_rows(costs.at(order), folds[order]), projection
+    columns.reorder(order)
+    rows[:] = rows[order]  # in place: copies would be the peak of memory
+    costs.reorder(order)
+    folds = folds[order]
+
+    def bin_finer() -> Columns:
+        return bin_columns(X, rows, weight_of(X, rows, costs.weight), plan.binning, workers, fine)
+
+    def add_linear() -> tuple[Projection, list[IntArray]] | None:
+        members = defaults.FOLDS if plan.cv is None and many else None
+        return linear_columns(
+            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers, members
+        )
+
+    finer = plan.pool and fine != usual and not is_wide(costs.n_rows, X.shape[1])
+    table = Table(X, rows, columns, bin_finer if finer else None, add_linear if plan.pool else None)
+    return table, folded_rows(costs, folds)
 
 
 # -- a pool ------------------------------------------------------------------------------------------------------------
@@ -227,6 +239,7 @@ def with_challengers(
     plain, n = pool.fits[0], pool.held.n_folds
     budget, usual = plain.kind.task.budget, plain.seconds * min(n, workers.n) / n
     budget.kept = finishing(pool.fits, n_rounds)
+    groups = [rivals for group in groups if (rivals := [kind for kind in group if kind.ready()])]
     kinds = list(itertools.chain.from_iterable(groups))
     if workers.n > 1:
         if budget.left() < usual * len(kinds) / workers.n:

@@ -152,6 +152,7 @@ class Fields(NamedTuple):
     optional: Mapping[str, Any] = {}
 
 
+SAID_OF_DATA = (("target", "target_name_", str), ("first_feature", "first_feature_", int))  # by the command line
 ROUND_COUNT = Number(int, 0, MOST_ROUNDS)
 FINITE = Number(float, -LARGEST_FLOAT, LARGEST_FLOAT)
 LABELS = Fields({"dtype": Dtype(), "values": ListOf(Value(MOST_LETTERS), 2)})
@@ -190,7 +191,7 @@ HEADER = Fields(
     {
         "cost_stated": Truth(), "stated_classes": LABELS, "stated_decisions": LABELS,
         "feature_numbers": ListOf(Value()), "feature_labels": ListOf(Name()), "target": Text(),
-        "categories": ListOf(CATEGORY, 1),
+        "first_feature": Number(int, 0, 1), "categories": ListOf(CATEGORY, 1),
     },
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ from minrisk.data.kept import name_out
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
-from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, room_of_header
+from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, SAID_OF_DATA, room_of_header
 from minrisk.io.labels import costs_out, labels_out, room_of_labels
 from minrisk.io.restore import check_scores, restore
 from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
@@ -296,8 +296,7 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
             header["feature_numbers"] = [int(name) for name in own]
         else:
             header["feature_labels"] = [name_out(name) for name in own]
-    if (target := getattr(estimator, "target_name_", None)) is not None:
-        header["target"] = str(target)
+    header |= {f: kind(said) for f, name, kind in SAID_OF_DATA if (said := getattr(estimator, name, None)) is not None}
     if columns := estimator._categories.columns:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])

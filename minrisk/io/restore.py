@@ -13,6 +13,7 @@ from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
+from minrisk.io.header import SAID_OF_DATA
 from minrisk.io.labels import restore_labels, values_in
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
@@ -44,8 +45,9 @@ def restore(contents: Contents) -> Any:
     estimator.n_features_in_ = estimator._categories.n_features
     _restore_names(estimator, header)
     estimator._began_with = estimator._lasting_parameters()
-    if "target" in header:
-        estimator.target_name_ = header["target"]
+    for field, name, _ in SAID_OF_DATA:
+        if field in header:
+            setattr(estimator, name, header[field])
     estimator.n_iter_ = contents.sizes["rounds"]
     for name, part in itertools.chain.from_iterable(GROUPS[group].items() for group in contents.groups):
         if part.is_curve:

@@ -15,7 +15,7 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -246,6 +246,38 @@ class _ParquetTable(Table):
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
         return self._frame(None, ())[list(names)]
+
+
+class ParquetFrames:
+    """A Parquet file of which some rows at a time are read.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    TableError
+        If it is none.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _guarded(path, lambda: _parquet().ParquetFile(path)) as file:
+            self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
+            self.types = list(map(str, file.schema_arrow.types))
+
+    def frames(self, names: Sequence[str], height: int) -> Iterator[pd.DataFrame]:
+        """These columns of so many rows at a time, at most."""
+        import pyarrow as pa
+
+        with _guarded(self._path, lambda: _parquet().ParquetFile(self._path, pre_buffer=False)) as file:
+            batches = file.iter_batches(height, columns=list(names), use_threads=False)
+            while (batch := _guarded(self._path, lambda: next(batches, None))) is not None:
+                if len(batch):
+                    table = pa.Table.from_batches([batch]).select(list(names))
+                    yield table.to_pandas(ignore_metadata=True, types_mapper=_nullable)
+        pa.default_memory_pool().release_unused()
 
 
 def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa: B008 (a tuple cannot change)

@@ -23,6 +23,7 @@ from minrisk.model.step_tables import StepTables
 from minrisk.model.trees import PackedTrees, Tree
 
 CONVERT_ROWS = 4096  # rows of other dtypes are converted to float64 in blocks of this many
+SPARSE_ROWS_TOGETHER = 1024  # sparse rows that learners without bins look at together
 INLINE_ROWS = 256  # rows from which threads share a prediction: fewer are done sooner than threads are told
 
 
@@ -173,6 +174,9 @@ class AdditiveModel:
     ) -> None:
         """`_add` in dense blocks of few rows, of the features that are looked at."""
         model, used = self._compact if last - first == self.n_trees else self._some(first, last)
+        if not isinstance(model.packed, PackedTrees):  # which look at stored values themselves
+            self._add_rows(model, X, scores, workers)
+            return
         X = X if used is None else X.only(used)
 
         def add(low: int) -> None:
@@ -180,6 +184,17 @@ class AdditiveModel:
             model._add(points(X[low:high]), None, scores[low:high], 0, model.n_trees, None)
 
         (workers or Workers()).map(add, range(0, len(X), X.height))
+
+    @staticmethod
+    def _add_rows(model: AdditiveModel, X: SparseRows, scores: FloatArray, workers: Workers | None) -> None:
+        """scores += the answers of all learners of a model to sparse rows, some rows at a time."""
+        values = model._values
+
+        def add(low: int) -> None:
+            rows = X[low : low + SPARSE_ROWS_TOGETHER]
+            model.packed.add_scores(rows, values, 0, model.n_trees, 0, len(rows), scores[low : low + len(rows)])
+
+        (workers or Workers()).map(add, range(0, len(X), SPARSE_ROWS_TOGETHER))
 
     @cached_property
     def _values(self) -> FloatArray:

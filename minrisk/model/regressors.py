@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.trees import Tree
+
+DENSE_ROWS = 64  # of a dense block, fewer of which are too wide to be worth making
 
 
 class FittedRegressor(NamedTuple):
@@ -23,9 +27,15 @@ class FittedRegressor(NamedTuple):
         """One, times what the regressor answers."""
         return 1
 
-    def predict(self, X: np.ndarray) -> FloatArray:
-        """f(x), (n,)."""
-        return np.asarray(self.model.predict(X), dtype=np.float64).reshape(len(X))
+    def predict(self, X: np.ndarray | SparseRows) -> FloatArray:
+        """f(x), (n,); of sparse rows with many features without making them dense, where the regressor can."""
+        if not isinstance(X, SparseRows):
+            return np.asarray(self.model.predict(X), dtype=np.float64).reshape(len(X))
+        if X.height < DENSE_ROWS:
+            with suppress(TypeError):
+                return np.asarray(self.model.predict(X.matrix), dtype=np.float64).reshape(len(X))
+        parts = range(0, len(X), X.height)
+        return np.concatenate([self.predict(np.asarray(X[a : a + X.height], dtype=np.float64)) for a in parts])
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,8 @@ class PackedRegressors:
         return self.regressors[t]
 
     def add_scores(
-        self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
+        self, X: FloatArray | SparseRows, vectors: FloatArray, first: int, last: int, start: int, stop: int,
+        scores: FloatArray,
     ) -> None:
         """scores[start:stop] += f_t(x) times vector t."""
         for t in range(first, last):

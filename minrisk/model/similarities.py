@@ -11,7 +11,9 @@ import numpy as np
 from minrisk._kernels.similarity import add_similarities
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk.data.distances import Points, Units
+from minrisk.data.distances import Units
+from minrisk.data.sparse_points import points_of
+from minrisk.data.sparse_rows import SparseRows
 
 BLOCK_BYTES = 16 << 20  # of distances at a time
 BLOCK_LEARNERS = 256  # whose answers are asked for at a time
@@ -118,7 +120,8 @@ class PackedSimilarities:
         )  # fmt: skip
 
     def add_scores(
-        self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
+        self, X: FloatArray | SparseRows, vectors: FloatArray, first: int, last: int, start: int, stop: int,
+        scores: FloatArray,
     ) -> None:
         """scores[start:stop] += f_t(x) vectors[t] of learners first..last."""
         both = np.concatenate([self.near[first:last], self.far[first:last]])
@@ -130,7 +133,7 @@ class PackedSimilarities:
         n_rows = int(np.clip(BLOCK_BYTES // (8 * max(1, len(used))), 64, 1024))
         for low in range(start, stop, n_rows):
             high = min(low + n_rows, stop)
-            points = Points.of(X[low:high], self.units)
+            points = points_of(X[low:high], self.units)
             distances = np.empty((len(anchors), high - low), dtype=points.kind(anchors))
             points.distances(anchors, 0, high - low, distances)
             add_similarities(
@@ -138,7 +141,7 @@ class PackedSimilarities:
                 high - low, scores,
             )  # fmt: skip
 
-    def responses(self, X: np.ndarray) -> FloatArray:
+    def responses(self, X: np.ndarray | SparseRows) -> FloatArray:
         """f_t(x) of every learner, (n, T)."""
         out = np.zeros((len(X), len(self)))
         for first in range(0, len(self), BLOCK_LEARNERS):

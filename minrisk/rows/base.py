@@ -287,6 +287,12 @@ class Rows(Protocol):
     def resting(self) -> bool:
         """Whether the scores are freed, until `start_at`."""
 
+    def share_weights(self, weight: FloatArray) -> None:
+        """Read these weights, which others read as well, in the place of its own, which are freed.
+
+        They are the same but in the rows left out, at which no pass looks.
+        """
+
     def rest(self, scores: bool = False) -> None:
         """Free what `gradients` and `grow` fill anew, and the scores if so told: memory for others in the meantime."""
 

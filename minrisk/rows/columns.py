@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from minrisk._kernels._dtypes import BIN
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk.data.stored import SparseBins
 
@@ -21,10 +22,16 @@ class Columns:
     n_bins : ndarray of shape (d,)
     thresholds : tuple of ndarray
         Of each feature.
+    room : callable, optional
+        Of a shape and a dtype, gives an array for bins where these lie; default: in memory.
     """
 
-    def __init__(self, binned: Binned | SparseBins, n_bins: IntArray, thresholds: tuple[FloatArray, ...]) -> None:
+    def __init__(
+        self, binned: Binned | SparseBins, n_bins: IntArray, thresholds: tuple[FloatArray, ...],
+        room: Callable[[tuple[int, int], Any], Binned] | None = None,
+    ) -> None:  # fmt: skip
         self.binned, self.n_bins, self.thresholds = binned, n_bins, thresholds
+        self._room = room or np.empty
         self._index: Any = None
         self._one = Lock()
 
@@ -49,23 +56,21 @@ class Columns:
                 column[:] = column[order]
         self._index = None
 
-    def add(self, n_features: int, parts: Iterable[Columns]) -> None:
-        """Put so many features of the same rows behind these; the parts may be made as they are asked for."""
+    def add(self, n_bins: IntArray, thresholds: tuple[FloatArray, ...], fill: Callable[[Binned], None]) -> None:
+        """Put further features of the same rows behind these; `fill` writes their bins."""
         first, n_rows = self.binned.shape
-        n_bins, behind = [self.n_bins], list[Any]()
-        if not isinstance(self.binned, SparseBins):
-            self.binned.resize((first + n_features, n_rows), refcheck=False)  # a copy would be the peak of memory
-        for part in parts:
-            n_bins.append(part.n_bins)
-            self.thresholds += part.thresholds
-            if isinstance(self.binned, SparseBins):
-                behind.append(part.binned)
-            else:
-                self.binned[first : first + len(part.binned)] = np.asarray(part.binned)
-                first += len(part.binned)
+        shape = len(n_bins), n_rows
         if isinstance(self.binned, SparseBins):
-            self.binned = self.binned.beside(behind)
-        self.n_bins, self._index = np.concatenate(n_bins), None
+            behind = np.empty(shape, dtype=BIN)
+            fill(behind)
+            self.binned = self.binned.beside([behind])
+        else:
+            wide = self._room((first + len(n_bins), n_rows), BIN)  # older rows may still read the others
+            wide[:first] = self.binned
+            self.binned = wide
+            fill(self.binned[first:])
+        self.thresholds += thresholds
+        self.n_bins, self._index = np.concatenate([self.n_bins, n_bins]), None
 
     def some(self, n_features: int, rows: IntArray) -> Columns:
         """A copy of the first features of some rows."""

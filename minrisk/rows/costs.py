@@ -57,6 +57,11 @@ class RowCosts(NamedTuple):
         """Those of some rows."""
         return self._replace(row=self.row[rows], weight=self.weight[rows], label=self.label[rows])
 
+    def reorder(self, order: IntArray) -> None:
+        """Put the rows in another order, in place."""
+        for column in (self.row, self.weight, *(() if self.label is self.row else (self.label,))):
+            column[:] = column[order]
+
     def read_only(self) -> RowCosts:
         """As kernels take it; see `minrisk._memory.read_only`."""
         return self._replace(

@@ -12,6 +12,7 @@ import numpy as np
 from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
+from minrisk.data.row_blocks import RowBlocks
 from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, PLANE_ROWS, SIMILAR_ROWS, Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
@@ -70,6 +71,7 @@ def make_rows(
     if SIMILAR_ROWS not in requires:
         columns |= {"X_binned": binner.transform(X, part, workers), "n_bins": binner.n_bins}
     if {SIMILAR_ROWS, DIRECTED_ROWS, CHAIN_ROWS} & requires:
+        X = X.dense("these learners") if isinstance(X, RowBlocks) else X
         columns["X"] = X if part is None else X[part]
     return rows_like(requires)(**columns, **options)
 

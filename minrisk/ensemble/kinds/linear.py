@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
 
 from minrisk._typing import IntArray
 from minrisk.ensemble import defaults
-from minrisk.ensemble.kind import Task
 from minrisk.ensemble.kinds.plain import Plain
 from minrisk.learners.vector_tree import VectorTrees
 
@@ -18,10 +16,9 @@ class Linear(Plain):
     name = "linear"
     place = "linear"
 
-    @classmethod
-    def of(cls, task: Task) -> Self | None:
-        """Where there are linear features."""
-        return None if task.table.linear is None else cls(task)
+    def ready(self) -> bool:
+        """With linear features, if there are any."""
+        return self.task.table.linear is not None
 
     def seen(self, fold: int) -> IntArray:
         """All columns, of directions that part the classes only those that were learnt without the fold."""

@@ -39,7 +39,7 @@ def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
     fewest = min(defaults.FEWEST_LEAVES, max(least, n_rows // defaults.ROWS_OF_FEW_LEAVES))
     leaves = max(fewest, min(max(defaults.MOST_LEAVES, of_classes), n_rows // defaults.ROWS_OF_LEAF))
     if is_wide(n_rows, n_features):
-        return min(leaves, defaults.WIDE_LEAVES)
+        return min(leaves, max(defaults.WIDE_LEAVES, min(n_outputs, defaults.MOST_LEAVES)))
     if n_rows < defaults.MANY_ROWS - defaults.MANY_ROWS // defaults.MANY_ROWS_FOLDS:  # a member's
         return leaves
     most = min(defaults.MOST_LARGE_LEAVES, defaults.LARGE_LEAF_NUMBERS // n_outputs)
@@ -163,7 +163,7 @@ class Plain(Kind):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self.threads = task.workers if self.columns.n_values >= defaults.SHARED_VALUES else Workers()
+        self.threads = task.workers if task.table.columns.n_values >= defaults.SHARED_VALUES else Workers()
         self.wait = 0.0  # of costs far apart the dearest come first: a round leaves e^-rate of a loss, about
         if task.link is None:
             self.wait = log_ratio(task.costs) / task.settings.learning_rate

@@ -102,8 +102,7 @@ class LocalColumns:
         self.n_trained = self.place.n_rows - (left_out[1] - left_out[0])
         self._not_trained = left_out
         self.scores = zeros((n, D), dtypes.SCORE)
-        self.response = np.ones(n, dtype=dtypes.RESPONSE)
-        self.leaf = np.zeros(n, dtype=dtypes.LEAF)
+        self._forget_leaves()
         self.in_bag, self.whole = np.ones(n, dtype=np.bool_), True
         self.in_bag[first:last] = False
         self.sum_bits = sum_bits(self.place.n_rows)
@@ -117,6 +116,11 @@ class LocalColumns:
             self._contrast = np.empty(n, dtype=dtypes.SCORE)
             self.fixed_contrast = np.empty(n, dtype=dtypes.FIXED)
             self._scratch: dict[int, np.ndarray] = {}
+
+    def _forget_leaves(self) -> None:
+        """All rows answer 1 and are in one leaf."""
+        self.response = np.ones(self.n_samples, dtype=dtypes.RESPONSE)
+        self.leaf = zeros((self.n_samples,), dtypes.LEAF)
 
     @cached_property
     def index(self) -> SparseIndex:

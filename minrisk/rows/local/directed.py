@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
@@ -23,79 +23,27 @@ from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse_rows import SparseRows, stay_sparse
 from minrisk.data.stored import SparseBins
 from minrisk.model.codes import Decoder
 from minrisk.rows.base import DIRECTED_ROWS, GrownTree, GrowthRule, Line, Target, TreeLike
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
-from minrisk.rows.fixed_point import divide, fixed_factor, sum_bits
+from minrisk.rows.fixed_point import divide, fixed_factor
+from minrisk.rows.local.centred import CenteredFeatures
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.local.stored_lines import StoredFeatures
 from minrisk.rows.row_losses import DirectedRowLoss, GroupedRowLoss, Groups
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
 RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
-SMALLEST_VALUE = 2.0**-1010  # of a feature's values, the largest: slopes of smaller ones would be beyond float64
-MEAN_BITS = 61  # of the terms of a mean: float64 and int64 hold them
+NO_SPARSE = (
+    "{name} takes no sparse data, and {rows} x {columns} are too many to become an array: use another estimator, as "
+    "sklearn.linear_model.Ridge or sklearn.tree.DecisionTreeRegressor, or fewer features, for example by "
+    "sklearn.decomposition.TruncatedSVD."
+)
 CONSTANT_VARIANCE = 1e-12  # a feature of less variance than this share of its squares is constant, to rounding
-
-
-class CenteredFeatures(NamedTuple):
-    """Features less their means, by powers of two within -1 and 1 (where rows weigh something); a mean for missing."""
-
-    Z: FloatArray  # (d, n)
-    center: FloatArray  # (d,)
-    unit: FloatArray  # (d,): near^2 (x - center) = unit z
-    near: FloatArray  # (d,): in two halves, as unit / near^2 may be beyond float64
-
-    @classmethod
-    def of(cls, X: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> CenteredFeatures:
-        """From raw values (n, d). Rows of weight 0 count for nothing."""
-        n, d = X.shape
-        Z, counts, exchange = np.empty((d, n)), weight > 0, place.exchange
-
-        def top_of(j: int) -> float:
-            return float(np.abs(X[counts & ~np.isnan(X[:, j]), j]).max(initial=0.0))
-
-        largest = exchange.largest(np.array(workers.map(top_of, range(d))))
-        varies = largest > SMALLEST_VALUE  # it would be constant, or its slopes would be beyond float64
-        near = np.where(varies, np.ldexp(1.0, -np.frexp(largest)[1] // 2), 1.0)  # twice: a power of two in float64
-        mean = _means(X, near, weight, workers, place)
-
-        def center(j: int) -> float:
-            with np.errstate(over="ignore", invalid="ignore"):
-                Z[j] = np.where(np.isnan(X[:, j]), 0.0, X[:, j] * near[j] * near[j] - mean[j])
-            return float(np.abs(Z[j, counts]).max(initial=0.0))
-
-        top = exchange.largest(np.array(workers.map(center, range(d))))
-        varies &= (0 < top) & (top < np.inf)
-        unit = np.where(varies, np.ldexp(1.0, np.frexp(top)[1]), 1.0)
-
-        def scale(j: int) -> None:
-            if varies[j]:
-                Z[j] /= unit[j]
-            else:
-                Z[j] = 0.0
-
-        workers.map(scale, range(d))
-        near = np.where(varies, near, 1.0)
-        return cls(Z, np.where(varies, mean / near / near, 0.0), unit, near)
-
-
-def _means(X: FloatArray, near: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> FloatArray:
-    """Weighted mean of what is known of each feature, times near^2 (d,); that is within -1 and 1 where rows weigh."""
-    exchange, bits = place.exchange, min(sum_bits(place.n_rows), MEAN_BITS)
-    factor = float(fixed_factor(exchange.largest(np.array([weight.max(initial=0.0)])), bits)[0])
-
-    def sums(j: int) -> tuple[int, int]:
-        counted = np.where(np.isnan(X[:, j]), 0.0, weight)
-        x = np.where(counted > 0.0, X[:, j], 0.0) * near[j] * near[j]
-        whole = np.rint(counted * factor).astype(FIXED)
-        return int(np.rint(counted * x * factor).astype(FIXED).sum()), int(whole.sum())
-
-    product, total = exchange.added(np.array(workers.map(sums, range(X.shape[1])), dtype=FIXED).reshape(-1, 2)).T
-    return divide(product, total.astype(np.float64))
 
 
 class LocalDirectedRows(LocalRows):
@@ -137,8 +85,17 @@ class LocalDirectedRows(LocalRows):
     @cached_property
     def X(self) -> FloatArray:
         """Raw values, (n, d)."""
-        dense = self._given.dense("lines and regressors") if isinstance(self._given, SparseRows) else self._given
-        return np.asarray(dense, dtype=np.float64)
+        return np.asarray(self._given, dtype=np.float64)
+
+    @property
+    def _stays_sparse(self) -> bool:
+        """Whether raw values are too many to become an array, in all pieces together."""
+        return isinstance(self._given, SparseRows) and stay_sparse(self.place.n_rows, self._given.shape[1])
+
+    @cached_property
+    def _stored(self) -> StoredFeatures:
+        assert isinstance(self._given, SparseRows)
+        return StoredFeatures.of(self._given, self.costs.weight, self.place)
 
     @cached_property
     def _centered(self) -> CenteredFeatures:
@@ -173,19 +130,12 @@ class LocalDirectedRows(LocalRows):
         """The best line in one feature; see `DirectedRows.regress`."""
         bits = min(PRODUCT_BITS, self.sum_bits)
         push_factor, pull_factor = (fixed_factor(top, bits) for top in (self.top_push, self.top_pull))
-        (W, U), centered = self._target_sums(), self._centered
+        W, U = self._target_sums()
         if not W > 0:
             return None
-
-        def sums(start: int, stop: int) -> IntArray:
-            out = np.zeros((len(features), 3), dtype=FIXED)
-            linear_sums(
-                centered.Z, features, self.push, self.pull, push_factor[0], pull_factor[0], start, stop, out
-            )
-            return out
-
         factors = np.concatenate([pull_factor, pull_factor, push_factor])[None]
-        total = divide(self.added(self.over_blocks(sums)), factors)
+        centered = self._stored if self._stays_sparse else self._centered
+        total = divide(self._feature_sums(centered, features, push_factor[0], pull_factor[0]), factors)
         mean = total[:, 0] / W
         spread = total[:, 1] - mean * total[:, 0]  # sum rho (z - mean)^2
         common = total[:, 2] - mean * U  # sum u (z - mean)
@@ -200,6 +150,21 @@ class LocalDirectedRows(LocalRows):
         if not np.isfinite(rise):
             rise, value = 0.0, U / W
         return Line(j, rise, float(centered.center[j]), float(value))
+
+    def _feature_sums(
+        self, centered: CenteredFeatures | StoredFeatures, features: IntArray, push_factor: float, pull_factor: float
+    ) -> np.ndarray:
+        """Sums of rho z, rho z^2 and u z with each feature, (f, 3), in units of the factors."""
+        if isinstance(centered, StoredFeatures):
+            factors = float(push_factor), float(pull_factor)
+            return centered.sums(features, self.push, self.pull, factors, self.place, self.workers)
+
+        def sums(start: int, stop: int) -> IntArray:
+            out = np.zeros((len(features), 3), dtype=FIXED)
+            linear_sums(centered.Z, features, self.push, self.pull, push_factor, pull_factor, start, stop, out)
+            return out
+
+        return np.asarray(self.added(self.over_blocks(sums)))
 
     def _target_sums(self) -> tuple[float, float]:
         """Sums of pull and of push."""
@@ -229,12 +194,26 @@ class LocalDirectedRows(LocalRows):
     def fit(self, regressor: Any) -> Any:
         """The regressor, fitted to the target; see `DirectedRows.fit`."""
         counted = self.pull[:, 0] > 0.0
-        X, push, pull = (  # a regressor has all rows in one place
-            self.exchange.gathered(column[counted]) for column in (self.X, self.push[:, 0], self.pull[:, 0])
+        push, pull = (  # a regressor has all rows in one place
+            self.exchange.gathered(column[counted]) for column in (self.push[:, 0], self.pull[:, 0])
         )
+        if self._stays_sparse:
+            assert isinstance(self._given, SparseRows)
+            X: Any = self._given[np.flatnonzero(counted)].gathered(self.exchange.gathered).matrix
+        else:
+            X = self.exchange.gathered(self.X[counted])
         if not len(pull):
             return None
-        target, weight = push / pull, pull
+        try:
+            return self._fitted(regressor, X, push / pull, pull)
+        except TypeError as error:
+            if not (self._stays_sparse and "sparse" in str(error).lower()):
+                raise
+        raise ValueError(NO_SPARSE.format(name=type(regressor).__name__, rows=X.shape[0], columns=X.shape[1]))
+
+    @staticmethod
+    def _fitted(regressor: Any, X: Any, target: FloatArray, weight: FloatArray) -> Any:
+        """The regressor, told the weights where they differ."""
         if np.all(weight == weight[0]):
             return regressor.fit(X, target)
         if not has_fit_parameter(regressor, "sample_weight"):
@@ -248,7 +227,7 @@ class LocalDirectedRows(LocalRows):
         """Fill the response; see `Rows.respond`. A line is not on bins but on raw values, and so is a regressor."""
         if hasattr(tree, "predict"):
             if self.n_samples:  # regressors refuse to look at none
-                self.response[:] = tree.predict(self.X)
+                self.response[:] = tree.predict(self._given if self._stays_sparse else self.X)
             self.leaf[:] = 0
             return
         slope = getattr(tree, "slope", None)

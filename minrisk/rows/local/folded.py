@@ -155,7 +155,7 @@ class LocalFoldedRows:
         np.add.at(counts, (folds, stated.label), stated.weight > 0)
         counts = self.exchange.added(counts)
         known = counts.sum(axis=0) - counts > 0
-        self.judging = np.where(known[folds, stated.label], stated.weight, 0.0)
+        self.judging = stated.weight if known.all() else np.where(known[folds, stated.label], stated.weight, 0.0)
 
     @cached_property
     def merged_costs(self) -> RowCosts:
@@ -190,7 +190,9 @@ class LocalFoldedRows:
         """Rows from those outside a fold; see `FoldedRows.without`."""
         left_out = (0, 0) if fold is None else (int(self._sizes[fold]), int(self._sizes[fold + 1]))
         costs = self.trained._replace(weight=self._weight_without(fold))
-        return self._make(columns, costs, left_out, workers, self.place)
+        rows = self._make(columns, costs, left_out, workers, self.place)
+        rows.share_weights(self.trained.weight)
+        return rows
 
     def _weight_without(self, fold: int | None) -> FloatArray:
         """Weights, 0 for the rows of a fold."""

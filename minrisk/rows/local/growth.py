@@ -9,12 +9,14 @@ from weakref import ref
 import numpy as np
 
 from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SUM_BITS
-from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project
+from minrisk._kernels.fixed import fix_columns, fix_counted, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
+    COUNT_APART,
     EVALUATED,
     GROWTH_TIE,
     PENDING,
+    SKETCH,
     GrowthState,
     draw_features,
     evaluate_histograms,
@@ -23,7 +25,7 @@ from minrisk._kernels.grow import (
 )
 from minrisk._kernels.histogram import NUMBERED_ROWS
 from minrisk._kernels.node import gather, node_histograms
-from minrisk._kernels.sampling import draw_rows, order_by_leaf, pack_rows
+from minrisk._kernels.sampling import draw_projected, draw_rows, order_by_leaf, pack_rows, squared_sizes
 from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._kernels.stored import RowEntries, count_entries, grow_stored, pack_entries, stored_node_histograms
 from minrisk._memory import empty, read_only
@@ -37,6 +39,9 @@ from minrisk.rows.local.sparse_index import no_lists
 MOST_DRAWN = 1 / 8  # of the rows, for a search
 SEARCHED = 1 << 19  # ..., or rows times features looked at: up to then it takes no longer than the rest of a round
 
+PACKED_ROWS = 1 << COUNT_BITS  # from which on a count does not fit beside a sum of masses
+MOST_ROWS = np.iinfo(np.int32).max  # whose numbers `order` holds
+
 Result = TypeVar("Result")
 
 
@@ -46,8 +51,9 @@ class Growth:
     def __init__(self, rows: LocalColumns) -> None:
         self._rows = ref(rows)  # which own this: without a cycle their memory is free when they are
         n_all = rows.place.n_rows
-        if n_all >= 1 << COUNT_BITS:
-            raise ValueError(f"Trees with vectors in their leaves take fewer than {1 << COUNT_BITS} rows, got {n_all}.")
+        if n_all > MOST_ROWS:
+            raise ValueError(f"Trees with vectors in their leaves take at most {MOST_ROWS} rows, got {n_all}.")
+        self._counts = n_all >= PACKED_ROWS  # in a column of their own
         self._all = np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
         self.order = self._all.copy()  # before a tree is grown all rows are in one leaf
         self._spare = np.empty_like(self._all)
@@ -77,11 +83,12 @@ class Growth:
         """
         rows, D, n = self.rows, self.rows.n_outputs, len(in_bag)
         n_all = int(rows.exchange.added(np.array([n]))[0])
-        n_columns = 2 * D + 1 if target.directions is None else len(target.directions) + 1
+        n_sketch = 0 if target.directions is None else len(target.directions) + 1
+        n_columns = n_sketch + self._counts if n_sketch else 2 * D + 1
         height = max(rows.n_samples, n)  # rows that were drawn several times may be more
         if self._columns.shape != (height, n_columns):
             self._columns = empty((height, n_columns), FIXED)
-            self._sketch = empty((height, 0 if target.directions is None else n_columns), np.float64)
+            self._sketch = empty((height, n_sketch), np.float64)
         if n > len(self.order):
             self.order, self._spare = np.empty((2, n), dtype=np.int32)
         self.order[:n], self._bins = in_bag, rows.X_binned
@@ -95,34 +102,50 @@ class Growth:
             factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
             return divide(1.0, np.concatenate(factors)), n
-        tops = rows.over_blocks(
-            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
-        )
         if packed:
             assert rule.n_rows is not None
             most, offset = max(int(n_all * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
-            m, top = self._draw(in_bag, rule.n_rows, most, offset)
-            unit: FloatArray = fix_sketch(self._sketch, top, rows.sum_bits, COUNT_BITS, 0, m, self._columns)
-            return unit, self._pack(features, self._spare[:m])
-        top, bits = rows.largest(tops), rows.sum_bits
+            m, top = self._draw(target, in_bag, rule.n_rows, most, offset)
+            return self._fix_sketch(top, 0, m), self._pack(features, self._spare[:m])
+        top = rows.largest(self._project(target))
         if are_drawn:
             self._sketch[:n] = self._sketch[in_bag]
-            unit = fix_sketch(self._sketch, top, bits, COUNT_BITS, 0, n, self._columns)
-            return unit, self._pack(features, in_bag)
-        units: list[FloatArray] = rows.over_blocks(
-            lambda a, b: fix_sketch(self._sketch, top, bits, COUNT_BITS, a, b, self._columns)
-        )
+            return self._fix_sketch(top, 0, n), self._pack(features, in_bag)
+        units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(top, a, b))
         return units[0], n
 
-    def _draw(self, in_bag: Int32Array, least: int, most: int, offset: float) -> tuple[int, FloatArray]:
+    def _fix_sketch(self, top: FloatArray, start: int, stop: int) -> FloatArray:
+        """Rows start..stop of the sketch in fixed point; returns what a unit of each column is worth."""
+        bits = self.rows.sum_bits
+        unit: FloatArray
+        if self._counts:
+            unit = fix_counted(self._sketch, top, bits, start, stop, self._columns)
+        else:
+            unit = fix_sketch(self._sketch, top, bits, COUNT_BITS, start, stop, self._columns)
+        return unit
+
+    def _project(self, target: Target) -> list[FloatArray]:
+        """Fill the sketch; returns the column maxima of blocks."""
+        rows = self.rows
+        return rows.over_blocks(
+            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
+        )
+
+    def _draw(
+        self, target: Target, in_bag: Int32Array, least: int, most: int, offset: float
+    ) -> tuple[int, FloatArray]:
         """Draw rows of the bag into `_spare`, their sketch to its top: how many, and the maxima of all that are drawn.
 
-        The draw runs along the rows of all pieces, whose sketches are gathered for it.
+        The draw runs along the rows of all pieces, whose sketches are gathered for it. Alone there is no sketch of the
+        others, which would be large.
         """
-        exchange = self.rows.exchange
-        if self.rows.is_alone:
-            m, top = draw_rows(self._sketch, in_bag, least, most, offset, self._spare)
+        rows, exchange = self.rows, self.rows.exchange
+        if rows.is_alone:
+            of, size = (rows.edge, rows.mass, target.directions, target.weight), empty((rows.n_samples,), np.float64)
+            rows.over_blocks(lambda a, b: squared_sizes(*of, a, b, size))
+            m, top = draw_projected(*of, size, in_bag, least, most, offset, self._spare, self._sketch)
             return m, top
+        self._project(target)
         bags = exchange.gathered(np.array([[self.rows.place.first, len(in_bag)]]))
         before = int(bags[bags[:, 0] < self.rows.place.first, 1].sum())
         sketch = exchange.gathered(self._sketch[in_bag])
@@ -171,6 +194,8 @@ class Growth:
         Or on rows that were `drawn`, some of them perhaps several times, in ascending order: by a sketch.
         """
         rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
+        if self._counts and target.gain == SKETCH:
+            target = target._replace(gain=COUNT_APART)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         in_bag = in_bag if drawn is None else drawn
         factor, n_searched = self._prepare(target, in_bag, rule, features, seed, drawn is not None)

@@ -19,7 +19,7 @@ from minrisk._kernels.scores import (
     split_leaves,
     tree_response,
 )
-from minrisk._memory import empty, give_back, zeros
+from minrisk._memory import empty, give_back, read_only, zeros
 from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk.rows.base import (
     GrownTree,
@@ -86,6 +86,11 @@ class LocalRows(LocalColumns):
         """Whether the scores are freed; see `Rows.resting`."""
         return bool(len(self.scores) < self.n_samples)
 
+    def share_weights(self, weight: FloatArray) -> None:
+        """Read weights that others read, too; see `Rows.share_weights`."""
+        _ = self.merged_costs  # kept from here on: they are of its own weights
+        self.costs = self.costs._replace(weight=read_only(weight))
+
     def rest(self, scores: bool = False) -> None:
         """Free edge, mass and what trees are grown in, and perhaps the scores; see `Rows.rest`."""
         self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
@@ -93,6 +98,7 @@ class LocalRows(LocalColumns):
         self.__dict__.pop("_pair_growth", None)
         if scores:
             self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
+            self.response, self.leaf = self.response[:0].copy(), self.leaf[:0].copy()
             give_back()
 
     def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -172,6 +178,8 @@ class LocalRows(LocalColumns):
         """Fill edge and mass; see `Rows.gradients`."""
         if len(self.edge) < self.n_samples:  # after a rest
             self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
+            if len(self.leaf) < self.n_samples:
+                self._forget_leaves()
         tops = self.over_blocks(
             lambda a, b: loss.gradients(  # type: ignore[union-attr]  # chains have rows of their own
                 self.costs, self.scores, log_scale, a, b, self.edge, self.mass

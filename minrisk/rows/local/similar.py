@@ -14,8 +14,11 @@ from minrisk._kernels import similarity as kernels
 from minrisk._kernels._dtypes import PRODUCT_BITS
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.data.distances import Points, Units, coincident
+from minrisk.data.distances import Units
 from minrisk.data.row_keys import odd_numbers, row_keys
+from minrisk.data.sparse_points import points_of
+from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.stored import SparseBins
 from minrisk.rows.base import SIMILAR_ROWS, Opposite
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
@@ -36,7 +39,7 @@ class LocalSimilarRows(LocalRows):
 
     Parameters
     ----------
-    X : ndarray of shape (N, d)
+    X : ndarray or SparseRows of shape (N, d)
         Raw values of the rows of all pieces; NaN is a missing one.
     units : Units
     cache_bytes : float
@@ -50,14 +53,14 @@ class LocalSimilarRows(LocalRows):
     traits = frozenset({SIMILAR_ROWS})
 
     def __init__(
-        self, X: np.ndarray, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
+        self, X: np.ndarray | SparseRows, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
         blocks: Sequence[int] | None = None, trainable: bool = True, n_neighbors: int | None = None,
         limits: Limits = LIMITS, place: Place | None = None,
     ) -> None:
         n, d = len(costs.row), X.shape[1]
-        bins, n_bins = np.zeros((d, n), dtype=np.uint8), np.ones(d, dtype=np.int64)  # never touched: no memory
+        n_bins, bins = np.ones(d, dtype=np.int64), SparseBins.empty(n, d)
         super().__init__(bins, n_bins, costs, workers, blocks, trainable, limits=limits, place=place)
-        self.units, self.points, self.n_neighbors = units, Points.of(X, units), n_neighbors
+        self.units, self.points, self.n_neighbors = units, points_of(X, units), n_neighbors
         self.response: FloatArray = np.ones(n)  # type: ignore[assignment]  # of the trees on bins: signs
         self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
         self._room = max(8, int(cache_bytes // (8 * max(1, len(X)))))
@@ -70,7 +73,7 @@ class LocalSimilarRows(LocalRows):
     @cached_property
     def location(self) -> tuple[IntArray, int]:
         """Number of each point's location; coincident points share one."""
-        return coincident(self.points)
+        return self.points.coincident()
 
     @cached_property
     def _neighbors(self) -> IntArray | None:
@@ -85,9 +88,7 @@ class LocalSimilarRows(LocalRows):
 
         Coincident points stand in the order of their classes, costs and weights.
         """
-        along = np.zeros(self.place.n_rows)
-        for j, feature in enumerate(self.points.X):
-            along += np.cos(j) * feature
+        along = self.points.along(self.units.apply(np.zeros((1, len(self.units.center))))[0])
         table, row, weight, label = self.costs[:4]
         cost = row_keys(table.T, odd_numbers(np.random.default_rng(0), table.shape[1]))[row]
         gathered = self.exchange.gathered

@@ -1,0 +1,235 @@
+"""Training data in chunks, which together need not fit in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._printable import short
+from minrisk._typing import IntArray, Labels
+from minrisk.data.frames import Frame
+
+BATCH_VALUES = 1 << 22  # cells of a file that are read together: 32 MB of numbers
+PARQUET_NAMES = (".parquet", ".pq")
+
+
+class Chunk(NamedTuple):
+    """Some rows."""
+
+    X: Any  # array-like or table
+    y: Any
+    sample_weight: Any = None  # None: 1 for each row
+
+
+class CodedLabels(NamedTuple):
+    """Labels of many rows, as numbers of the distinct ones."""
+
+    labels: Labels  # sorted
+    codes: IntArray  # (n,) of the smallest dtype
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+class Chunks:
+    """Training data in chunks, for `fit` in the place of X: ``model.fit(minrisk.Chunks(...))``.
+
+    A fit reads them several times and keeps one byte a value, which may lie in a file. The model is that of the same
+    rows in one array, to the byte. Iterating gives (X, y) of each chunk, or (X, y, sample_weight) where there are
+    weights.
+
+    Parameters
+    ----------
+    source : callable, path, list of paths, or pyarrow.dataset.Dataset
+        A callable without arguments that begins anew each time and gives an iterable of (X, y) or (X, y,
+        sample_weight), or of tables with the column `target`. Paths are Parquet files, or folders of them, read in the
+        order given, in a folder by name; they need pyarrow.
+    target : str, optional
+        Column of the class, of tables and files.
+    weight : str, optional
+        Column of sample weights, of tables and files.
+    drop : sequence of str, default=()
+        Columns of tables and files that are no features.
+    bins_in : path, optional
+        Folder for the bins, n x d bytes, in a file without a name that is gone when the fit ends. Default: they are in
+        memory.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the source is none of these, or a file has no such column; here, or while it is read.
+
+    Notes
+    -----
+    X of a chunk is an array or a table of numbers; NaN is missing. Categories and sparse matrices have to come in one
+    piece: what a category says depends on all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minrisk import Chunks, MinRiskClassifier
+    >>> def made():
+    ...     rng = np.random.default_rng(0)
+    ...     for _ in range(3):
+    ...         X = rng.normal(size=(100, 4))
+    ...         yield X, np.where(X[:, 0] > X[:, 1], "up", "down")
+    >>> model = MinRiskClassifier(random_state=0).fit(Chunks(made))
+    >>> model.predict([[1, 0, 0, 0], [0, 1, 0, 0]])
+    array(['up', 'down'], dtype='<U4')
+    """
+
+    def __init__(
+        self, source: Any, *, target: str | None = None, weight: str | None = None, drop: Sequence[str] = (),
+        bins_in: str | os.PathLike[str] | None = None,
+    ) -> None:  # fmt: skip
+        self.source, self.target, self.weight, self.drop = source, target, weight, tuple(drop)
+        self.bins_in = None if bins_in is None else Path(bins_in)
+        self._read = self._reader()
+        if self.bins_in is not None and not self.bins_in.is_dir():
+            raise ValueError(f"bins_in must be a folder, got {str(bins_in)!r}, which is none: make it first.")
+
+    def __repr__(self) -> str:
+        return f"Chunks({short(repr(self.source), 60)}, target={self.target!r})"
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for chunk in self.chunks():
+            yield tuple(chunk) if chunk.sample_weight is not None else chunk[:2]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Each of them, from the beginning."""
+        for number, given in enumerate(self._read()):
+            yield self._parted(given, number)
+
+    def _reader(self) -> Callable[[], Iterable[Any]]:
+        """What gives the chunks, as the source has them."""
+        source = self.source
+        if isinstance(source, str | os.PathLike):
+            source = [source]
+        if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
+            self._require_target("files")
+            paths = [path for given in source for path in _files(Path(given))]
+            return lambda: _of_files(paths)
+        if type(source).__module__.startswith("pyarrow") and hasattr(source, "to_batches"):
+            self._require_target("a pyarrow dataset")
+            return lambda: _of_dataset(source)
+        if callable(source):
+            return lambda: _of_callable(source)
+        raise TypeError(
+            "Chunks takes a callable without arguments that gives (X, y) pairs anew each time, paths of Parquet files "
+            f"or a pyarrow dataset, got {type(source).__name__}: an iterator could be read once only, so give what "
+            "makes it."
+        )
+
+    def _require_target(self, what: str) -> None:
+        if self.target is None:
+            raise ValueError(f"Chunks of {what} need target=, the name of the column that holds the class.")
+
+    def _parted(self, given: Any, number: int) -> Chunk:
+        """Features, labels and weights of one chunk."""
+        frame = Frame.of(given)
+        if frame is None:
+            if isinstance(given, tuple | list) and len(given) in (2, 3):
+                return Chunk(*given)
+            raise TypeError(
+                f"each chunk must be (X, y) or (X, y, sample_weight), or a table with a target column, got "
+                f"{type(given).__name__} for chunk {number}."
+            )
+        self._require_target("tables")
+        names = [str(name) for name in frame.names]
+        wanted = [name for name in (self.target, self.weight, *self.drop) if name is not None]
+        if absent := [name for name in wanted if name not in names]:
+            raise ValueError(f"chunk {number} has no column {absent[0]!r}; its columns are {names}.")
+        cells = {str(column.name): column for column in frame.columns if str(column.name) in wanted}
+        X = frame.take([j for j, name in enumerate(names) if name not in wanted])
+        y, weight = (None if name is None else _values(cells[name]) for name in (self.target, self.weight))
+        return Chunk(X, y, weight)
+
+
+def _values(column: Any) -> Any:
+    """Cells of a column as `fit` takes labels and weights."""
+    if column.kind != "arrow":
+        return column.cells
+    cells = column.cells
+    if cells.null_count:
+        return cells.to_pylist()
+    if column.holds_categories:
+        cells = cells.cast(cells.type.value_type)
+    return cells.to_numpy()
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or those of a folder."""
+    if path.is_dir():
+        found = sorted(file for file in path.iterdir() if file.name.lower().endswith(PARQUET_NAMES))
+        if not found:
+            raise ValueError(f"{path} holds no Parquet files: give their folder.")
+        return found
+    if not path.exists():
+        raise ValueError(f"there is no file {path}: correct the path.")
+    if not path.name.lower().endswith(PARQUET_NAMES):
+        raise ValueError(f"{path} must be a Parquet file, whose name ends in .parquet; others are read by a callable.")
+    return [path]
+
+
+def _of_files(paths: Sequence[Path]) -> Iterator[Any]:
+    """Some rows at a time of Parquet files with the same columns."""
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
+    names = None
+    for path in paths:
+        with ParquetFile(path, pre_buffer=False) as file:
+            own = file.schema_arrow.names
+            names = names or own
+            if sorted(own) != sorted(names):
+                raise ValueError(f"{path} has other columns than {paths[0]}: {own} and {names}.")
+            height = max(1, BATCH_VALUES // max(1, len(names)))
+            for batch in file.iter_batches(height, use_threads=False):
+                if len(batch):
+                    yield pyarrow.Table.from_batches([batch]).select(names)
+    pyarrow.default_memory_pool().release_unused()
+
+
+def _of_dataset(dataset: Any) -> Iterator[Any]:
+    import pyarrow
+
+    height = max(1, BATCH_VALUES // max(1, len(dataset.schema.names)))
+    for batch in dataset.to_batches(batch_size=height, batch_readahead=1, fragment_readahead=1, use_threads=False):
+        if len(batch):
+            yield pyarrow.Table.from_batches([batch])
+
+
+def _of_callable(source: Callable[[], Iterable[Any]]) -> Iterable[Any]:
+    given = source()
+    if not hasattr(given, "__iter__"):
+        raise TypeError(f"the callable of Chunks must give an iterable of chunks, got {type(given).__name__}.")
+    return given
+
+
+def gathered_labels(parts: Iterable[Labels]) -> CodedLabels:
+    """Labels of chunks, each (n_i,), as numbers of the distinct ones.
+
+    They have the dtype that all chunks' labels in one array have.
+    """
+    known: list[Labels] = []
+    coded: list[tuple[Labels, IntArray]] = []
+    for part in parts:
+        labels, codes = np.unique(part, return_inverse=True)
+        known.append(labels)
+        coded.append((labels, codes.astype(np.min_scalar_type(max(1, len(labels) - 1)))))
+    if not known:
+        raise ValueError("the chunks hold no rows: give some.")
+    if len({part.dtype.kind in "UO" for part in known}) > 1:
+        raise ValueError("y must hold numbers or texts, got both in different chunks: make texts of all.")
+    labels = np.unique(np.concatenate(known))
+    small = np.min_scalar_type(max(1, len(labels) - 1))
+    return CodedLabels(labels, np.concatenate([np.searchsorted(labels, own).astype(small)[c] for own, c in coded]))
+
+
+def rows_in(chunk: Chunk) -> int:
+    """How many rows a chunk has."""
+    return int(np.shape(chunk.y)[0]) if np.ndim(chunk.y) else 0
