@@ -114,7 +114,7 @@ def test_iris(tmp_path):
     assert_same(MinRiskClassifier(n_estimators=30, random_state=0), *load_iris(return_X_y=True), tmp_path)
 
 
-@pytest.mark.skipif(not (DATA / "letter").is_dir(), reason="the set is not there")
+@pytest.mark.skipif(not (DATA / "letter.csv.gz").is_file(), reason="the set is not there")
 def test_letter(tmp_path, monkeypatch):
     monkeypatch.setattr(binning, "QUANTILE_ROWS", 1500)
     data = load("letter")

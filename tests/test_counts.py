@@ -80,6 +80,9 @@ def test_models_hardly_depend_on_where_rows_are_counted(options, monkeypatch):
 
 
 def test_as_many_rows_as_int32_numbers(monkeypatch):
+    X_binned, n_bins, edge, mass, in_bag, _ = random_problem(0, "sketch", 150)
+    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
+    growth.Growth(rows)
     monkeypatch.setattr(growth, "MOST_ROWS", 100)
     with pytest.raises(ValueError, match="at most 100 rows, got 150"):
-        MinRiskClassifier(n_estimators=2, pool=False, cv=1).fit(np.random.default_rng(0).normal(size=(150, 2)), np.arange(150) % 2)
+        growth.Growth(rows)

@@ -13,7 +13,8 @@ HIGHEST_EXPONENT = 600.0  # x above is cut to it, so that sums of weights stay f
 LOG2_E = 1.4426950408889634  # 1 / ln 2
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum is ln 2; n * LN2_HIGH is exact
 EXPONENT_BIAS = ROUNDER_BITS - 1023  # taken off the bits of n + ROUNDER, it leaves the exponent field of 2^n
-EXPONENTIAL_ROWS = 64  # rows whose exponentials losses take in one loop: their scores stay within the fastest cache
+EXPONENTIAL_ROWS = 64  # rows whose exponentials losses take in one loop, at most;
+EXPONENTIAL_SCORES = 4096  # or fewer, of so many scores: these stay within the fastest cache, with what is made of them
 
 
 @kernel
@@ -31,6 +32,12 @@ def exponential(x):
     power = np.int64((np.float64(shifted).view(np.int64) - EXPONENT_BIAS) << 52).view(np.float64)  # 2^n
     y = (low + r4 * (middle + r4 * (high + r4 * (1.0 / 479001600.0)))) * power
     return y if x >= LOWEST_EXPONENT else 0.0
+
+
+@kernel
+def rows_at_once(n_outputs):
+    """Rows whose exponentials are taken in one loop."""
+    return min(EXPONENTIAL_ROWS, max(1, EXPONENTIAL_SCORES // n_outputs))
 
 
 SHIFT = np.uint64(52)  # bits below the exponent of a float64

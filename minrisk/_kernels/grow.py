@@ -193,12 +193,12 @@ def draw_directions(mass, ridge, q, seed):
 
 @kernel
 def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, least, clear):
-    """`best_threshold` for a sketch of one or two, spelt out; `clear` zeroes what it has read of the histogram."""
+    """`best_threshold` for a sketch of one or two, spelt out."""
     m = total.shape[0] - 1
     f0, f1, fm = factor[0], factor[1] if m == 2 else 0.0, factor[m]
     whole0, whole1 = total[0] * f0, total[1] * f1 if m == 2 else 0.0
     whole_mass, count = (total[m] >> COUNT_BITS) * fm, total[m] & COUNT
-    best, where, previous = least, -1, -1
+    best, beaten, where, previous = least, least, -1, -1
     bar = best + GROWTH_TIE * abs(best)
     left0, left1, left_mass = np.int64(0), np.int64(0), np.int64(0)
     for w in range(4):
@@ -218,7 +218,7 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
                 product = mass_l * mass_r
                 sum_ = (g0 * g0 + g1 * g1) * mass_r + (other0 * other0 + other1 * other1) * mass_l
                 if sum_ > bar * product:  # only the winner's fractions are divided
-                    best, where = sum_ / product, (previous + b) >> 1
+                    best, beaten, where = sum_ / product, best, (previous + b) >> 1
                     bar = best + GROWTH_TIE * abs(best)
             left0 += histogram[b, 0]
             left_mass += here
@@ -230,14 +230,14 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
                 if m == 2:
                     histogram[b, 1] = 0
             previous = b
-    return best, where
+    return best, beaten, where
 
 
 @kernel
 def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least, clear, left, right):
-    """Largest merit of the two sides above `least`, the first of equals, and its bin: midway between occupied bins.
+    """Largest merit of the two sides above `least`, the first of equals, what it beat, and its bin.
 
-    The bin is -1 where none is above. `clear` zeroes what it has read of the histogram.
+    The bin, midway between occupied ones, is -1 where none is above. `clear` zeroes what it has read of the histogram.
     """
     n_columns = total.shape[0]
     if gain == SKETCH and n_columns <= 3:  # the usual cases
@@ -245,7 +245,7 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
     count = count_of(total, gain)
     for c in range(n_columns):
         left[c] = 0
-    best, where, previous = least, -1, -1
+    best, beaten, where, previous = least, least, -1, -1
     bar = best + GROWTH_TIE * abs(best)
     for w in range(4):
         word = words[w]
@@ -261,27 +261,29 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
                     right[c] = total[c] - left[c]
                 value = merit(left, factor, ridge, gain) + merit(right, factor, ridge, gain)
                 if value > bar:
-                    best, where = value, (previous + b) >> 1
+                    best, beaten, where = value, best, (previous + b) >> 1
                     bar = best + GROWTH_TIE * abs(best)
             for c in range(n_columns):
                 left[c] += histogram[b, c]
                 if clear:
                     histogram[b, c] = 0
             previous = b
-    return best, where
+    return best, beaten, where
 
 
 @part
 def evaluate_rows(
     X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
-    gathered, histogram,
+    gathered, histogram, least,
 ):  # fmt: skip
-    """Best split of a node straight from its rows: merit, feature, bin. `histogram` is zero, and left so."""
+    """Best split of a node straight from its rows, if above `least`: merit, what it beat, feature, bin.
+
+    `histogram` is zero, and left so; `gathered` are the node's columns.
+    """
     n_columns = columns.shape[1]
-    gather(columns, order, start, end, gathered)
     words = np.empty(4, dtype=np.uint64)
     left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
-    best, where, which = merit(total, factor, ridge, gain), -1, -1
+    best, beaten, where, which = least, least, -1, -1
     for f in range(features.shape[0]):
         j = features[f]
         if is_listed(lists, j, end - start):
@@ -291,10 +293,23 @@ def evaluate_rows(
         else:
             everything(n_bins[j], words)
             fill(X_binned[j], order, start, end, gathered, histogram)
-        value, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right)
+        value, low, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right)
         if b >= 0:
-            best, where, which = value, b, j
-    return best, which, where
+            best, beaten, where, which = value, low, b, j
+    return best, beaten, which, where
+
+
+@grow_kernel
+def evaluate_some(
+    X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
+    gathered, least,
+):  # fmt: skip
+    """`evaluate_rows` by itself, for threads that share the features of a node: see `following`."""
+    histogram = np.zeros((MAX_BINS, columns.shape[1]), dtype=np.int64)
+    return evaluate_rows(
+        X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member,
+        leaf, gathered, histogram, least,
+    )  # fmt: skip
 
 
 @grow_kernel
@@ -306,7 +321,7 @@ def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain
     best, where, which = merit(total, factor, ridge, gain), -1, -1
     for f in range(features.shape[0]):
         everything(n_bins[features[f]], words)
-        value, b = best_threshold(
+        value, _, b = best_threshold(
             histograms[f], words, total, factor, ridge, gain, min_leaf, best, False, left, right
         )
         if b >= 0:
@@ -410,11 +425,13 @@ def grow(
         for leaf in (split, sizes[0] - 1):
             if status[leaf] == PENDING:
                 draw_features(features, n_drawn, seed, node[leaf], drawn)
-                value, j, b = evaluate_rows(
+                gather(columns, order, start[leaf], end[leaf], gathered)
+                whole = merit(total[leaf], factor, ridge, gain)
+                value, _, j, b = evaluate_rows(
                     X_binned, drawn[:n_drawn], n_bins, columns, order, start[leaf], end[leaf], total[leaf], factor,
-                    ridge, gain, min_leaf, lists, member, leaf, gathered, histogram,
+                    ridge, gain, min_leaf, lists, member, leaf, gathered, histogram, whole,
                 )
-                drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
+                drop[leaf], best_feature[leaf], best_bin[leaf] = value - whole, j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
         split = next_split(tree)
         if split < 0:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponentials, logarithm
+from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponentials, logarithm, rows_at_once
 from minrisk._kernels._jit import kernel, part
 
 VANISHED_WEIGHT = 1e-290  # of a row: smaller weights are 0 to the value, as they are in fixed point
@@ -34,14 +34,42 @@ def below_highest(cost, index, label, scores, low, high, everyone, x):
 
     `everyone`: all of them do. Looking that up would take a third of a round's gradients.
     """
+    D = scores.shape[1]
     for i in range(low, high):
         row, highest = index[i], scores[i, label[i]]
-        for k in range(scores.shape[1]):
-            counted = scores[i, k] if everyone or cost[row, k] > 0.0 else -np.inf
-            highest = counted if counted > highest else highest
-        for k in range(scores.shape[1]):
+        if everyone:
+            s, a, b, c, d = scores[i], highest, highest, highest, highest
+            for k in range(0, D - D % 4, 4):  # four maxima, since each comparison waits for the one before
+                a, b = s[k] if s[k] > a else a, s[k + 1] if s[k + 1] > b else b
+                c, d = s[k + 2] if s[k + 2] > c else c, s[k + 3] if s[k + 3] > d else d
+            a, c = b if b > a else a, d if d > c else c
+            highest = c if c > a else a
+            for k in range(D - D % 4, D):
+                highest = s[k] if s[k] > highest else highest
+        else:
+            for k in range(D):
+                counted = scores[i, k] if cost[row, k] > 0.0 else -np.inf
+                highest = counted if counted > highest else highest
+        for k in range(D):
             difference = scores[i, k] - highest
             x[i - low, k] = difference if difference < 0.0 else 0.0
+
+
+@part
+def sums_of_rows(x, n, sums):
+    """sums[b] = sum of x[b] in the order of its columns, b < n; four together, since an addition waits for the last."""
+    for b in range(0, n - n % 4, 4):
+        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+        for k in range(x.shape[1]):
+            first += x[b, k]
+            second += x[b + 1, k]
+            third += x[b + 2, k]
+            fourth += x[b + 3, k]
+        sums[b], sums[b + 1], sums[b + 2], sums[b + 3] = first, second, third, fourth
+    for b in range(n - n % 4, n):
+        sums[b] = 0.0
+        for k in range(x.shape[1]):
+            sums[b] += x[b, k]
 
 
 @part
@@ -59,15 +87,16 @@ def exponential_gradients(cost, index, label, weight, scores, log_scale, start, 
     Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
     """
     D = scores.shape[1]
-    top, x = np.zeros((3, D)), np.empty((EXPONENTIAL_ROWS, D))
-    for low in range(start, stop, EXPONENTIAL_ROWS):
-        high = min(low + EXPONENTIAL_ROWS, stop)
+    height = rows_at_once(D)
+    top, x = np.zeros((3, D)), np.empty((height, D))
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
         for i in range(low, high):
             s, z = scores[i], x[i - low]
             base = s[label[i]] + log_scale
             for k in range(D):
                 z[k] = s[k] - base
-        exponentials(x.reshape(EXPONENTIAL_ROWS * D), (high - low) * D)
+        exponentials(x.reshape(height * D), (high - low) * D)
         for i in range(low, high):
             y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
             z[y], total = 0.0, 0.0
@@ -92,21 +121,27 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
     distance apart.
     """
     D = scores.shape[1]
-    top, x, behind = np.zeros((3, D)), np.empty((EXPONENTIAL_ROWS, D)), np.empty(EXPONENTIAL_ROWS)
+    height = rows_at_once(D)
+    top, x = np.zeros((3, D)), np.empty((height, D))
+    behind, all_right, all_wrong = np.empty(height), np.empty(height), np.empty(height)
     scale, everyone = math.exp(-log_scale), all_count(cost, index, label, start, stop)
-    for low in range(start, stop, EXPONENTIAL_ROWS):
-        high = min(low + EXPONENTIAL_ROWS, stop)
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
         below_highest(cost, index, label, scores, low, high, everyone, x)
         for i in range(low, high):  # what the true class's score is below the highest
             behind[i - low] = -x[i - low, label[i]]
-        exponentials(x.reshape(EXPONENTIAL_ROWS * D), (high - low) * D)
+        exponentials(x.reshape(height * D), (high - low) * D)
         for i in range(low, high):
-            b, y, w, row = i - low, label[i], weight[i] * scale, index[i]
-            right, wrong = x[b, y], 0.0
-            x[b, y] = 0.0
+            b, y, row = i - low, label[i], index[i]
+            right = x[b, y]
             for k in range(D):
                 x[b, k] *= cost[row, k]
-                wrong += x[b, k]
+            x[b, y] = 0.0
+            all_right[b] = right
+        sums_of_rows(x, high - low, all_wrong)
+        for i in range(low, high):
+            b, y, w = i - low, label[i], weight[i] * scale
+            right, wrong = all_right[b], all_wrong[b]
             total = wrong + right
             for k in range(D):
                 q = x[b, k] / total

@@ -8,7 +8,7 @@ y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`, S = `
 import numpy as np
 
 from minrisk._kernels import grouped
-from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponentials
+from minrisk._kernels._exponential import exponentials, rows_at_once
 from minrisk._kernels._jit import kernel
 from minrisk._kernels.grouped import by_group
 
@@ -20,13 +20,14 @@ def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, ed
     Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
     """
     D = scores.shape[1]
-    top, x = np.zeros((3, D)), np.empty((EXPONENTIAL_ROWS, D))
-    for low in range(start, stop, EXPONENTIAL_ROWS):
-        high = min(low + EXPONENTIAL_ROWS, stop)
+    height = rows_at_once(D)
+    top, x = np.zeros((3, D)), np.empty((height, D))
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
         for i in range(low, high):
             for k in range(D):
                 x[i - low, k] = scores[i, k] - log_scale
-        exponentials(x.reshape(EXPONENTIAL_ROWS * D), (high - low) * D)
+        exponentials(x.reshape(height * D), (high - low) * D)
         for i in range(low, high):
             y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
             z[y], total = 0.0, 0.0
@@ -67,8 +68,8 @@ def pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, dow
             d[k] = lowest - s[k]
         scale[i - low] = highest - lowest - log_scale
     n = high - low
-    exponentials(up.reshape(EXPONENTIAL_ROWS * D), n * D)
-    exponentials(down.reshape(EXPONENTIAL_ROWS * D), n * D)
+    exponentials(up.reshape(up.size), n * D)
+    exponentials(down.reshape(down.size), n * D)
     exponentials(scale, n)
     for i in range(low, high):
         c, u = cost[index[i]], up[i - low]
@@ -84,10 +85,11 @@ def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, e
     Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
     """
     D = scores.shape[1]
-    top, scale = np.zeros((3, D)), np.empty(EXPONENTIAL_ROWS)
-    up, down = np.empty((EXPONENTIAL_ROWS, D)), np.empty((EXPONENTIAL_ROWS, D))
-    for low in range(start, stop, EXPONENTIAL_ROWS):
-        high = min(low + EXPONENTIAL_ROWS, stop)
+    height = rows_at_once(D)
+    top, scale = np.zeros((3, D)), np.empty(height)
+    up, down = np.empty((height, D)), np.empty((height, D))
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
         pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
         for i in range(low, high):
             a, b, A, B, y = up[i - low], down[i - low], 0.0, 0.0, label[i]
@@ -108,10 +110,11 @@ def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, e
 def pair_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
     """Sum over the bag's rows of class y of their L_t, in fixed point, (D,)."""
     D = scores.shape[1]
-    sums, up, down = np.zeros(D, dtype=np.int64), np.empty((EXPONENTIAL_ROWS, D)), np.empty((EXPONENTIAL_ROWS, D))
-    scale = np.empty(EXPONENTIAL_ROWS)
-    for low in range(start, stop, EXPONENTIAL_ROWS):
-        high = min(low + EXPONENTIAL_ROWS, stop)
+    height = rows_at_once(D)
+    sums, up, down = np.zeros(D, dtype=np.int64), np.empty((height, D)), np.empty((height, D))
+    scale = np.empty(height)
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
         pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
         for i in range(low, high):
             A, B, y = 0.0, 0.0, label[i]
@@ -126,10 +129,11 @@ def pair_values(cost, index, label, weight, scores, log_scale, in_bag, factor, s
 def gather_pairs(cost, index, label, weight, scores, log_scale, group, n_groups, start, stop, terms):
     """Sums over group g of w c_j e^(S_j), then of e^(-S_k), the products of the two times e^-log_scale."""
     D = scores.shape[1]
-    up, down, scale = np.empty((EXPONENTIAL_ROWS, D)), np.empty((EXPONENTIAL_ROWS, D)), np.empty(EXPONENTIAL_ROWS)
+    height = rows_at_once(D)
+    up, down, scale = np.empty((height, D)), np.empty((height, D)), np.empty(height)
     classes, first = by_group(group, n_groups)
-    for low in range(start, stop, EXPONENTIAL_ROWS):
-        high = min(low + EXPONENTIAL_ROWS, stop)
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
         pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
         for i in range(low, high):
             for g in range(n_groups):

@@ -191,7 +191,7 @@ def evaluate_entries(
             continue
         for c in range(n_columns):
             most[c] += total[c]
-        value, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right)
+        value, _, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right)
         for c in range(n_columns):  # without rows in it, it was passed over
             most[c] = 0
         if b >= 0:
@@ -236,7 +236,7 @@ def evaluate_packed(
             words[w] = np.uint64(0)
         for s in range(stop - base):
             words[s >> 6] |= np.uint64(1) << np.uint64(s & 63)
-        value, threshold = best_threshold(
+        value, _, threshold = best_threshold(
             sums[base:stop], words, total, factor, ridge, gain, min_leaf, best, True, left, right
         )
         for k in range(n_columns):  # without rows in it, it was passed over

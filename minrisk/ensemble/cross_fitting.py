@@ -82,7 +82,8 @@ def cross_fit(
                 break
         if behind:  # on to where it may be time to stop at the earliest, unless the scores on the way are too many
             soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS
-            ahead = sum(at <= soon for at in rounds[c:]) if few and not pace.budget.limited else 0
+            most = 0 if pace.budget.limited else len(rounds) if few else defaults.CHECKPOINTS_AHEAD
+            ahead = min(most, sum(at <= soon for at in rounds[c:]))
             workers.map(partial(go_on, rounds=rounds[c : c + ahead + 1], rests=len(members) > 1), behind)
         held = pooled(folded, members, rounds[c])
         if link is None:
@@ -100,6 +101,8 @@ def cross_fit(
         patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):
             break
+    if len(members) == 1:  # which has not rested so far
+        members[0].rest()
     progress, held = [member.result(rounds[chosen]) for member in members], pooled(folded, members, rounds[chosen])
     temperature = fit_temperature(link, held, temperature)[0] if link else 1.0
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)

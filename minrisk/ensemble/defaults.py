@@ -101,5 +101,6 @@ COST_PATIENCE = 2.0  # stop at a round above this many times the best one, and G
 SHARED_VALUES = 1 << 13  # binned values, below which threads cost more than they bring
 RESTING_SCORES = 1 << 17  # from which on members that wait for the others free what the next round fills anew,
 FORGETTING_SCORES = 1 << 19  # and their scores, which their trees bring back
-TOGETHER_SCORES = 1 << 21  # beyond which members train one after another, a checkpoint at a time: less memory
+TOGETHER_SCORES = 1 << 21  # beyond which members train one after another, a few checkpoints at a time: less memory
+CHECKPOINTS_AHEAD = 1  # then, beside the next one, at most: trees bring scores back, which takes as long as some rounds
 LINEAR_VALUES = 1 << 21  # of linear features that are computed together: all of them would be the peak of memory

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._memory import give_back
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.boosting.monitors import ProgressBar
@@ -160,6 +161,9 @@ def bin_table(
     rows[:] = rows[order]  # in place: copies would be the peak of memory
     costs.reorder(order)
     folds = folds[order]
+    del order, weight
+    if columns.n_values > defaults.LINEAR_VALUES:
+        give_back()  # what sorting has taken
 
     def bin_finer() -> Columns:
         return bin_columns(X, rows, weight_of(X, rows, costs.weight), plan.binning, workers, fine)

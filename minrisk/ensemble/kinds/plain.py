@@ -155,7 +155,8 @@ class TreeMember:
 class Plain(Kind):
     """Boosted trees; other kinds of trees differ in what they see and how they are grown.
 
-    `workers` train its members side by side; above `TOGETHER_SCORES` these are one thread, and members have them all.
+    `workers` train its members side by side; above `TOGETHER_SCORES` these are one thread. A member shares its own
+    work with threads that no other works on.
     """
 
     name = "plain"
@@ -168,7 +169,7 @@ class Plain(Kind):
         if task.link is None:
             self.wait = log_ratio(task.costs) / task.settings.learning_rate
         together = task.folded.n_rows * task.n_outputs <= defaults.TOGETHER_SCORES
-        self.workers, self.inside = (self.threads, Workers()) if together else (Workers(), self.threads)
+        self.workers = self.threads if together else Workers()
 
     @property
     def columns(self) -> Columns:
@@ -184,9 +185,9 @@ class Plain(Kind):
         return trees
 
     # -- members -------------------------------------------------------------------------------------------------
-    def _member(self, fold: int, left_out: int | None, workers: Workers) -> TreeMember:
+    def _member(self, fold: int, left_out: int | None) -> TreeMember:
         task = self.task
-        rows = task.folded.without(left_out, self.columns, workers)
+        rows = task.folded.without(left_out, self.columns, self.threads)
         return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching)
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
@@ -198,7 +199,7 @@ class Plain(Kind):
 
     def member(self, fold: int) -> TreeMember:
         """A member to be trained on the other folds."""
-        return self._member(fold, fold, self.inside)
+        return self._member(fold, fold)
 
     def finish(self, fit: CrossFit, most: int) -> CrossFit:
         """With the last rounds of its members; what left-out rows have said of it stands."""
@@ -211,7 +212,7 @@ class Plain(Kind):
 
     def _finished(self, fold: int, made: Progress, n_rounds: int) -> Progress:
         """The member of this fold, gone on to so many rounds on all rows."""
-        member = self._member(fold, None, self.inside)
+        member = self._member(fold, None)
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
         member.progress = made  # what `result` gives of it does not hold the rows
@@ -226,7 +227,7 @@ class Plain(Kind):
         Nothing says how often its trees are right. What they say of a row counts as half a row more of a class: at most
         3/2 times the odds of the class frequencies or, trained on costs, the ratio of what two decisions cost.
         """
-        member, n_rounds = self._member(0, None, self.threads), min(most, defaults.FIRST_CHECKPOINT)
+        member, n_rounds = self._member(0, None), min(most, defaults.FIRST_CHECKPOINT)
         member.train([n_rounds])
         made = member.result(n_rounds)
         assert made.intercept is not None
@@ -243,7 +244,7 @@ class Plain(Kind):
 
     def alone(self, n_rounds: int) -> CrossFit:
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        member, pace = self._member(0, None, self.threads), Pace(self.task.budget)
+        member, pace = self._member(0, None), Pace(self.task.budget)
         stops = checkpoints(n_rounds) if pace.budget.limited else [n_rounds]
         for stop in pace.within(stops):
             member.train([stop])

@@ -26,6 +26,31 @@ Result = TypeVar("Result")
 
 HISTOGRAM_BYTES = 512 << 10  # one thread's histogram stays within its cache
 EXCHANGED_BYTES = 64 << 20  # of histograms in one exchange
+BLOCKS_OF_THREAD = 2  # of rows: the last one of another thread is then not waited for long
+SHARES_OF_FEATURES = 4  # likewise of features, at most
+OUTPUT_SUMS = 4.0  # elementary sums that most passes take for a row and an output
+ADDED_SUMS = 1.0  # those that add or round numbers in the order of memory
+LOSS_SUMS = 8.0  # those with an exponential
+WALK_SUMS = 64.0  # for a row, whatever the outputs, that walks through a tree
+
+
+def blocks_of(
+    n: int, first: int, last: int, n_threads: int, inner: Sequence[int] | None
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Blocks of the rows outside first..last for so many threads, and as few as there can be.
+
+    Those for threads are about as large as each other, or end at the `inner` boundaries, which then both do.
+    """
+    n_trained, width = n - (last - first), last - first
+    parts = 1 if n_threads == 1 else BLOCKS_OF_THREAD * n_threads
+    cuts = [n_trained * part // parts for part in range(1, parts)] if inner is None else []
+    cuts = [cut if cut < first else cut + width for cut in cuts] if inner is None else list(inner)
+    found = []
+    for some in (cuts, [] if inner is None else cuts):
+        bounds = sorted({0, *some, n, first, last})
+        trained = [block for block in itertools.pairwise(bounds) if not first <= block[0] < last]
+        found.append(trained or [(0, 0)])
+    return found[0], found[1]
 
 
 class LocalColumns:
@@ -91,14 +116,9 @@ class LocalColumns:
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)
         self.exchange = self.place.exchange
-        if blocks is None:
-            parts = 1 if n * D < limits.inline_work else workers.n
-            blocks = [n * p // parts for p in range(1, parts)]
         first, last = (min(max(row - self.place.first, 0), n) for row in left_out)
         self.left_out = first, last
-        bounds = sorted({0, *blocks, n, first, last})
-        trained = [block for block in itertools.pairwise(bounds) if not first <= block[0] < last]
-        self.blocks = trained or [(0, 0)]
+        self.blocks, self.undivided = blocks_of(n, first, last, workers.n, blocks)
         self.n_trained = self.place.n_rows - (left_out[1] - left_out[0])
         self._not_trained = left_out
         self.scores = zeros((n, D), dtypes.SCORE)
@@ -139,10 +159,13 @@ class LocalColumns:
         return fixed_factor(top, self.sum_bits - spare)
 
     # -- over blocks of rows ---------------------------------------------------------------------------------
-    def over_blocks(self, task: Callable[[int, int], Result]) -> list[Result]:
-        """Results of `task(start, stop)` for each block of rows."""
-        if len(self.blocks) == 1:  # no detour for few rows
-            return [task(*self.blocks[0])]
+    def over_blocks(self, task: Callable[[int, int], Result], sums: float = OUTPUT_SUMS) -> list[Result]:
+        """Results of `task(start, stop)` for each block of rows; blocks are larger where threads would not pay.
+
+        `sums` is what it does for a row and an output, in elementary sums: about as many half nanoseconds.
+        """
+        if self.n_samples * self.n_outputs * sums < self.limits.inline_work or self.workers.n_free == 1:
+            return [task(*block) for block in self.undivided]
         return self.workers.map(lambda block: task(*block), self.blocks)
 
     def bag_of(self, chosen: IntArray) -> Bag:
@@ -172,8 +195,13 @@ class LocalColumns:
         self, features: IntArray, bytes_per_feature: int, work: int, task: Callable[[IntArray, np.ndarray], Result]
     ) -> tuple[IntArray, list[Result]]:
         """Run `task(chunk of features, zeroed histogram memory)`; returns the features in the order of the results."""
-        chunks = self.index.chunks(features, max(1, HISTOGRAM_BYTES // bytes_per_feature))
-        n_threads = 1 if work < self.limits.inline_work else min(self.workers.n, len(chunks))
+        width = max(1, HISTOGRAM_BYTES // bytes_per_feature)
+        shared = work >= self.limits.inline_work and self.workers.n_free > 1
+        if shared:
+            parts = min(SHARES_OF_FEATURES * self.workers.n, 2 * work // max(1, self.limits.inline_work))
+            width = min(width, -(-len(features) // max(1, parts)))
+        chunks = self.index.chunks(features, width)
+        n_threads = min(self.workers.n, len(chunks)) if shared else 1
         size = max(len(chunk) for chunk in chunks) * bytes_per_feature // 8
         counter = itertools.count()
         results: dict[int, Result] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 from weakref import ref
 
@@ -20,6 +22,7 @@ from minrisk._kernels.grow import (
     GrowthState,
     draw_features,
     evaluate_histograms,
+    evaluate_some,
     grow,
     merit,
 )
@@ -33,7 +36,7 @@ from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.rows.fixed_point import divide
 from minrisk.rows.growing import BestFirstTree, Leaf
-from minrisk.rows.local.columns import LocalColumns
+from minrisk.rows.local.columns import WALK_SUMS, LocalColumns
 from minrisk.rows.local.sparse_index import no_lists
 
 MOST_DRAWN = 1 / 8  # of the rows, for a search
@@ -41,8 +44,39 @@ SEARCHED = 1 << 19  # ..., or rows times features looked at: up to then it takes
 
 PACKED_ROWS = 1 << COUNT_BITS  # from which on a count does not fit beside a sum of masses
 MOST_ROWS = np.iinfo(np.int32).max  # whose numbers `order` holds
+SHARES_OF_THREAD = 4  # tasks for each thread, at most: the last one of another is then not waited for long
+GROWN_SUMS = 2  # elementary sums that a row, feature and column takes in the search of a node: rows lie apart
+LEAF_SUMS = 8  # and a row and output in sums by leaf
+NEAR_TIES = 4.0 * GROWTH_TIE  # relative difference of merits from which on it does not matter how they are compared
 
 Result = TypeVar("Result")
+
+
+def following(
+    best: tuple[float, int, int], found: tuple[float, float, int, int],
+    again: Callable[[float], tuple[float, float, int, int]],
+) -> tuple[float, int, int]:  # fmt: skip
+    """The best split of features that were searched so far, and of more of them that were searched by themselves.
+
+    To the bit as if they had been searched after the first ones, whichever these are: a split must beat the best so far
+    by more than a tie, so that splits that nearly tie may decide by the order in which they come.
+
+    Parameters
+    ----------
+    best : tuple
+        Merit, feature (-1: none) and bin so far.
+    found : tuple
+        Merit, the merit that it beat, feature and bin of the others by themselves.
+    again : callable
+        Searches the others for splits above a merit. It is asked only where splits nearly tie.
+    """
+    merit, beaten, feature, bin_ = found
+    if feature < 0 or merit <= best[0]:  # none of them is above it by more than a tie
+        return best
+    rival = max(best[0], beaten)
+    if best[1] >= 0 and merit <= rival + NEAR_TIES * abs(rival):
+        merit, _, feature, bin_ = again(best[0])
+    return best if feature < 0 else (merit, feature, bin_)
 
 
 class Growth:
@@ -54,9 +88,12 @@ class Growth:
         if n_all > MOST_ROWS:
             raise ValueError(f"Trees with vectors in their leaves take at most {MOST_ROWS} rows, got {n_all}.")
         self._counts = n_all >= PACKED_ROWS  # in a column of their own
-        self._all = np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
-        self.order = self._all.copy()  # before a tree is grown all rows are in one leaf
-        self._spare = np.empty_like(self._all)
+        first, last = rows.left_out
+        trained = np.arange(first, dtype=np.int32), np.arange(last, rows.n_samples, dtype=np.int32)
+        self._all = np.concatenate(trained)
+        self._sizes = empty((rows.n_samples,), np.float64)  # of rows that are drawn from; afterwards its memory is
+        self.order, self._spare = (half[: len(self._all)] for half in np.split(self._sizes.view(np.int32), 2))
+        self.order[:] = self._all  # before a tree is grown all rows are in one leaf
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
         self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
@@ -105,13 +142,13 @@ class Growth:
         if packed:
             assert rule.n_rows is not None
             most, offset = max(int(n_all * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
-            m, top = self._draw(target, in_bag, rule.n_rows, most, offset)
-            return self._fix_sketch(top, 0, m), self._pack(features, self._spare[:m])
+            drawn, top = self._draw(target, in_bag, rule.n_rows, most, offset)
+            return self._fix_sketch(top, 0, len(drawn)), self._pack(features, drawn)
         top = rows.largest(self._project(target))
         if are_drawn:
             self._sketch[:n] = self._sketch[in_bag]
             return self._fix_sketch(top, 0, n), self._pack(features, in_bag)
-        units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(top, a, b))
+        units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(top, a, b), self._per_output)
         return units[0], n
 
     def _fix_sketch(self, top: FloatArray, start: int, stop: int) -> FloatArray:
@@ -128,23 +165,30 @@ class Growth:
         """Fill the sketch; returns the column maxima of blocks."""
         rows = self.rows
         return rows.over_blocks(
-            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch)
+            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch),
+            self._per_output,
         )
+
+    @property
+    def _per_output(self) -> float:
+        """Elementary sums that a row and output takes in a pass over the sketch."""
+        return 2.0 * self._sketch.shape[1] / self.rows.n_outputs
 
     def _draw(
         self, target: Target, in_bag: Int32Array, least: int, most: int, offset: float
-    ) -> tuple[int, FloatArray]:
-        """Draw rows of the bag into `_spare`, their sketch to its top: how many, and the maxima of all that are drawn.
+    ) -> tuple[Int32Array, FloatArray]:
+        """Draw rows of the bag, their sketch to its top: which, and the maxima of all that are drawn.
 
         The draw runs along the rows of all pieces, whose sketches are gathered for it. Alone there is no sketch of the
         others, which would be large.
         """
         rows, exchange = self.rows, self.rows.exchange
         if rows.is_alone:
-            of, size = (rows.edge, rows.mass, target.directions, target.weight), empty((rows.n_samples,), np.float64)
-            rows.over_blocks(lambda a, b: squared_sizes(*of, a, b, size))
-            m, top = draw_projected(*of, size, in_bag, least, most, offset, self._spare, self._sketch)
-            return m, top
+            of, size = (rows.edge, rows.mass, target.directions, target.weight), self._sizes
+            rows.over_blocks(lambda a, b: squared_sizes(*of, a, b, size), self._per_output)
+            drawn = empty(in_bag.shape, np.int32)  # of which the first ones only are touched
+            m, top = draw_projected(*of, size, in_bag, least, most, offset, drawn, self._sketch)
+            return drawn[:m], top
         self._project(target)
         bags = exchange.gathered(np.array([[self.rows.place.first, len(in_bag)]]))
         before = int(bags[bags[:, 0] < self.rows.place.first, 1].sum())
@@ -153,8 +197,8 @@ class Growth:
         drawn = np.empty_like(everyone)
         m, top = draw_rows(sketch, everyone, least, most, offset, drawn)
         here = np.flatnonzero((drawn[:m] >= before) & (drawn[:m] < before + len(in_bag)))
-        self._sketch[: len(here)], self._spare[: len(here)] = sketch[here], in_bag[drawn[here] - before]
-        return len(here), top
+        self._sketch[: len(here)] = sketch[here]
+        return in_bag[drawn[here] - before], top
 
     def _pack(self, features: IntArray, drawn: Int32Array) -> int:
         """These rows side by side, numbered from 0: nodes of few rows read few lines of memory. Returns how many.
@@ -232,9 +276,12 @@ class Growth:
                 break
             leaves = [split] if tree.sizes[0] == 1 else [split, int(tree.sizes[0]) - 1]
             waiting = [leaf for leaf in leaves if tree.status[leaf] == PENDING]
-            histograms = self._histograms(leaves, waiting, rule, features, seed)
-            for leaf in waiting:
-                best, which, where = self._best(*histograms[leaf], tree.total[leaf], factor, target, rule)
+            if rule.n_drawn == len(features):
+                histograms = self._histograms(leaves, waiting, rule, features, seed)
+                found = [self._best(*histograms[leaf], tree.total[leaf], factor, target, rule) for leaf in waiting]
+            else:
+                found = self._searched(waiting, target, rule, features, seed, factor, order)
+            for leaf, (best, which, where) in zip(waiting, found, strict=True):
                 tree.drop[leaf] = best - merit(tree.total[leaf], factor, target.ridge, target.gain)
                 tree.best_feature[leaf], tree.best_bin[leaf] = which, where
                 tree.status[leaf] = EVALUATED if which >= 0 else CLOSED
@@ -280,9 +327,55 @@ class Growth:
         return GrownTree(feature, bins, left, gain, node, deepest)
 
     def _large(self, rule: GrowthRule, features: IntArray, n_rows: int) -> int:
-        """Leaves of more rows than this are evaluated apart, where threads or a parent less a sibling pay for it."""
-        apart = self.rows.workers.n > 1 or rule.n_drawn == len(features)
-        return self.rows.limits.large_leaf if apart else n_rows
+        """Leaves of more rows than this are evaluated apart, where a parent less a sibling or free threads pay for it.
+
+        The splits are the same.
+        """
+        limits = self.rows.limits
+        if rule.n_drawn == len(features):
+            return limits.large_leaf
+        sums = GROWN_SUMS * rule.n_drawn * self._columns.shape[1]
+        return limits.inline_work // 2 // sums if self.rows.workers.n_free > 1 else n_rows  # a sibling comes with it
+
+    def _searched(
+        self, leaves: list[int], target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray,
+        order: Int32Array,
+    ) -> list[tuple[float, int, int]]:  # fmt: skip
+        """Best split of each of these leaves over the features that it draws: merit, feature, bin.
+
+        Threads share the features of all of them at once, in ranges as large as leaves enough for each to do.
+        """
+        rows, tree = self.rows, self._tree
+        assert tree is not None
+        columns, work, given = self._columns, [], []
+        for leaf in leaves:
+            start, end = int(tree.start[leaf]), int(tree.end[leaf])
+            drawn, gathered = np.empty(len(features), dtype=np.int64), empty((end - start, columns.shape[1]), FIXED)
+            draw_features(features, rule.n_drawn, seed, tree.node[leaf], drawn)
+            gather(columns, order, start, end, gathered)
+            whole = merit(tree.total[leaf], factor, target.ridge, target.gain)
+            given.append((leaf, start, end, read_only(drawn[: rule.n_drawn]), gathered, whole))
+            work.append(GROWN_SUMS * gathered.size * rule.n_drawn)
+        share = max(1, rows.limits.inline_work // 2, sum(work) // (SHARES_OF_THREAD * rows.workers.n))
+        ranges = []
+        for number, sums in enumerate(work):
+            parts = min(rule.n_drawn, max(1, round(sums / share)))
+            bounds = [rule.n_drawn * part // parts for part in range(parts + 1)]
+            ranges += [(number, first, last) for first, last in itertools.pairwise(bounds)]
+
+        def evaluate(number: int, first: int, last: int, least: float) -> tuple[float, float, int, int]:
+            leaf, start, end, drawn, gathered, _ = given[number]
+            found: tuple[float, float, int, int] = evaluate_some(
+                self._bins, drawn[first:last], rows.n_bins, columns, order, start, end, tree.total[leaf], factor,
+                target.ridge, target.gain, rule.min_leaf, self._lists, rows.leaf, leaf, gathered, least,
+            )  # fmt: skip
+            return found
+
+        found = rows.workers.map(lambda one: evaluate(*one, given[one[0]][-1]), ranges)
+        best = [(whole, -1, -1) for *_, whole in given]
+        for (number, first, last), split in zip(ranges, found, strict=True):
+            best[number] = following(best[number], split, partial(evaluate, number, first, last))
+        return best
 
     def _grow_with_others(
         self, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray, order: Int32Array
@@ -291,7 +384,7 @@ class Growth:
         rows, lists = self.rows, len(self._lists[2]) > 0
         start, end, here = [0], [len(order)], [self._columns[order].sum(axis=0)]
         tree = BestFirstTree(target, rule, factor, rows.exchange.added(here[0]))
-        large = self._large(rule, features, tree.count(0))
+        large = rows.limits.large_leaf if rule.n_drawn == len(features) else tree.count(0)  # as `_grow_here` does
         leaves = [0]
         while True:
             for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
@@ -405,12 +498,15 @@ class Growth:
         width = width or max(4, n_features // 32)
         starts = range(0, n_features, width)
 
-        def run(first: int) -> Result:
-            return task(first, min(first + width, n_features))
+        def run(firsts: Sequence[int]) -> list[Result]:
+            return [task(first, min(first + width, n_features)) for first in firsts]
 
-        if work < self.rows.limits.inline_work:
-            return [run(first) for first in starts]
-        return self.rows.workers.map(run, starts)
+        limits, workers = self.rows.limits, self.rows.workers
+        parts = min(len(starts), SHARES_OF_THREAD * workers.n, 2 * work // max(1, limits.inline_work))
+        if parts < 2 or workers.n_free == 1:
+            return run(starts)
+        groups = [starts[len(starts) * part // parts : len(starts) * (part + 1) // parts] for part in range(parts)]
+        return list(itertools.chain.from_iterable(workers.map(run, groups)))
 
     # -- what the leaves hold ----------------------------------------------------------------------------------------
     def _number(self, tree: GrownTree, order: Int32Array) -> None:
@@ -425,24 +521,28 @@ class Growth:
         rows.over_blocks(
             lambda a, b: tree_response(
                 X_binned, feature, tree.bin, tree.left, one, number, a, b, rows.response, rows.leaf
-            )
+            ),
+            WALK_SUMS / rows.n_outputs,
         )
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Edge and mass summed over the rows of each leaf, (L, D) each."""
         rows, n_leaves = self.rows, len(self.start)
-        inline = rows.n_samples * rows.n_outputs < rows.limits.inline_work
-        parts = 1 if inline else min(n_leaves, 4 * rows.workers.n)
+        inline = LEAF_SUMS * rows.n_samples * rows.n_outputs < rows.limits.inline_work
+        parts = 1 if inline or rows.workers.n_free == 1 else min(n_leaves, SHARES_OF_THREAD * rows.workers.n)
+        ends = np.cumsum(self.end - self.start)
+        bounds = np.searchsorted(ends, ends[-1] * np.arange(1, parts) // parts) + 1  # about as many rows in each part
+        bounds = np.unique([0, *bounds, n_leaves])
         sums = np.empty((2, n_leaves, rows.n_outputs))
         edge, mass = sums
 
-        def add(part: int) -> None:
-            leaves = slice(n_leaves * part // parts, n_leaves * (part + 1) // parts)
+        def add(bounds: tuple[int, int]) -> None:
+            leaves = slice(*bounds)
             leaf_column_sums(
                 rows.edge, rows.mass, rows.top_edge, rows.top_mass, rows.sum_bits - (SUM_BITS - FLOAT_BITS), self.order,
                 self.start[leaves], self.end[leaves], edge[leaves], mass[leaves],
             )
 
-        rows.workers.map(add, range(parts))
+        rows.workers.map(add, itertools.pairwise(bounds.tolist()))
         edge, mass = rows.exchange.added(sums)
         return edge, mass

@@ -19,7 +19,7 @@ LEAF_BATCH = 256  # leaves per histogram pass
 def leaf_totals(rows: LocalColumns, n_leaves: int) -> IntArray:
     """The bag's contrast in each leaf."""
     total = np.zeros(n_leaves, dtype=FIXED)
-    for start, stop in rows.blocks:
+    for start, stop in rows.undivided:
         leaf_sums(rows.leaf, rows.fixed_contrast, start, stop, total)
     return total
 
@@ -37,7 +37,7 @@ def add_contrasts(rows: LocalColumns, features: IntArray, first: int, total: Int
             index.frequent, rows.n_bins, sums,
         )  # fmt: skip
     else:
-        for start, stop in rows.blocks:
+        for start, stop in rows.undivided:
             leaf_histogram(rows.X_binned, features, rows.leaf, first, rows.fixed_contrast, start, stop, sums)
 
 

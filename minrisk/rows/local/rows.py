@@ -36,7 +36,7 @@ from minrisk.rows.base import (
 )
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.fixed_point import divide, fixed_factor
-from minrisk.rows.local.columns import LocalColumns
+from minrisk.rows.local.columns import ADDED_SUMS, LOSS_SUMS, WALK_SUMS, LocalColumns
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
 from minrisk.rows.local.pair_growth import PairGrowth
@@ -55,6 +55,7 @@ from minrisk.rows.row_losses import (
 )
 
 SPARSE_TREES = 32  # of which the bins of split features are made at once: a byte a row for each
+SHARED_PASSES = 4  # times what threads share at least, from which on a round's passes over classes are worth sharing
 MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
 
 
@@ -183,7 +184,8 @@ class LocalRows(LocalColumns):
         tops = self.over_blocks(
             lambda a, b: loss.gradients(  # type: ignore[union-attr]  # chains have rows of their own
                 self.costs, self.scores, log_scale, a, b, self.edge, self.mass
-            )
+            ),
+            LOSS_SUMS,
         )
         self.top_edge, self.top_mass, self.top_value = self.largest(tops)
         self._restrict(None)
@@ -212,7 +214,7 @@ class LocalRows(LocalColumns):
 
     def _column_sums(self, values: FloatArray, top: FloatArray, spare: int = 0) -> IntArray:
         bits = self.sum_bits - spare
-        return self.added(self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b)))
+        return self.added(self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b), ADDED_SUMS))
 
     def draw_bag(self, size: int, generator: np.random.Generator) -> Bag:
         """So many rows; see `Rows.draw_bag`."""
@@ -249,7 +251,9 @@ class LocalRows(LocalColumns):
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
         """Values in fixed point into the columns from `first` on; returns the sums of these rows."""
-        parts = self.over_blocks(lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first))
+        parts = self.over_blocks(
+            lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first), 2.0 * ADDED_SUMS
+        )
         return np.asarray(np.sum(parts, axis=0))
 
     def edges(self) -> FloatArray:
@@ -259,7 +263,7 @@ class LocalRows(LocalColumns):
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
         return self.added(
-            self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b))
+            self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b), ADDED_SUMS)
         )
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
@@ -277,7 +281,8 @@ class LocalRows(LocalColumns):
         parts = self.over_blocks(
             lambda a, b: loss.slopes(
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
-            )
+            ),
+            LOSS_SUMS,
         )
         return divide(self.added(parts), factors)
 
@@ -306,9 +311,9 @@ class LocalRows(LocalColumns):
     def advance(self, vectors: FloatArray) -> None:
         """scores += response * vectors[0], or vectors[leaf] where there are several; see `Rows.advance`."""
         if len(vectors) == 1:
-            self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b))
+            self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b), ADDED_SUMS)
         else:
-            self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b))
+            self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b), ADDED_SUMS)
 
     def shift(self, vector: FloatArray) -> None:
         """scores += vector: the constant term."""
@@ -321,7 +326,8 @@ class LocalRows(LocalColumns):
             lambda a, b: tree_response(
                 X_binned, feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response,
                 self.leaf,
-            )
+            ),
+            WALK_SUMS / self.n_outputs,
         )
 
     @property
@@ -358,7 +364,13 @@ class LocalRows(LocalColumns):
         return self._growth.leaf_sums()
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
-        """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`."""
+        """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`.
+
+        Of so many classes that threads pay, they are made of their parts.
+        """
+        shared = LOSS_SUMS * self.n_samples * self.n_outputs >= SHARED_PASSES * self.limits.inline_work
+        if self.workers.n > 1 and shared:
+            return None
         if self.traits or self.sparse is not None or not self.is_alone or self.n_trained > self.limits.large_leaf:
             return None
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)

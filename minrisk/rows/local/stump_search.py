@@ -37,7 +37,7 @@ def add_columns(
             rows.X_binned, features, fixed, index.offsets, index.rows, total_here, index.frequent, rows.n_bins, sums
         )
     else:
-        for start, stop in rows.blocks:
+        for start, stop in rows.undivided:
             edge_histogram(rows.X_binned, features, fixed, start, stop, sums)
 
 
