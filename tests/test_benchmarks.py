@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import clone
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_digits, load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from threadpoolctl import threadpool_limits
@@ -231,3 +231,95 @@ def test_table_5_has_its_other_columns_there_only():
     assert not list(trials("IV", 3, ["letter"], list(COMPARED), nus))
     assert next(made(trial) for trial in found if trial.method == "gradboost").nu == 0.5
     assert next(made(trial) for trial in found if trial.method == "mh").response == "sign"
+
+
+# -- expected cost against processor seconds -----------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def few():
+    from benchmarks import front
+
+    X, y = load_digits(return_X_y=True)
+    X = X.astype(np.float32)
+    noisy = np.random.default_rng(0).random(len(y)) < 0.3  # boosting goes too far soon
+    y = np.where(noisy, np.random.default_rng(1).integers(0, 10, len(y)), y)
+    y[7] = 10  # a class of one row
+    return front.Parts("digits", X[:600], y[:600], X[600:], y[600:])
+
+
+def test_an_eighth_of_each_class_stops_a_peer(few):
+    rows, out = few.left_out()
+    np.testing.assert_array_equal(np.sort(np.concatenate([rows, out])), np.arange(600))
+    assert abs(len(out) - 75) <= 1 and 7 in rows
+    shares = np.bincount(few.y[out], minlength=11)[:10] / np.bincount(few.y)[:10]
+    assert np.all(np.abs(shares - 1 / 8) < 0.02)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("peer", ["lightgbm", "xgboost", "catboost"])
+def test_a_peer_has_the_rounds_that_are_best_on_left_out_rows(peer, few, monkeypatch):
+    pytest.importorskip(peer)
+    from benchmarks import front
+
+    monkeypatch.setattr(front, "SPACES", {peer: front.SPACES[peer]._replace(beforehand=({"learning_rate": 0.6},))})
+    monkeypatch.setattr(front, "ROUNDS", 60)
+    found, made = [], front.made_peer
+    monkeypatch.setattr(front, "made_peer", lambda *given: found.append(made(*given)) or found[-1])
+    monkeypatch.setattr(front, "PATIENCE", 60.0)  # over the rate: looks beyond every minimum
+    fitted = front.fit_stopped(peer, 0, few, 60.0)
+    X, y = few.X[few.left_out()[1]], few.y[few.left_out()[1]]
+    kept = fitted.rounds if peer == "catboost" else 60  # CatBoost forgets the others
+    losses = [front.log_loss(front.FIRST[peer](found[0], X, rounds), y) for rounds in range(1, kept + 1)]
+    assert 1 < fitted.rounds < 60 and not fitted.cut and fitted.seconds > 0
+    np.testing.assert_allclose(front.log_loss(fitted.probabilities(X), y), min(losses), rtol=1e-5)
+    assert front.fit_stopped(peer, 0, few, 0.0).rounds <= 2  # the limit of seconds ends it
+    again = front.fit_all(peer, 0, few, fitted.rounds)
+    assert again.rounds == round(fitted.rounds * 8 / 7)
+    assert again.probabilities(few.X_test).shape == (len(few.y_test), 11)
+
+
+def test_one_fit_of_ours_serves_all_costs(few):
+    from benchmarks import front
+    from minrisk import MinRiskClassifier
+
+    fitted = front.fit_ours({"n_estimators": 10}, few)
+    for kind in ("0/1", "normal", "lognormal"):
+        cost = few.tables()[kind]
+        told = MinRiskClassifier(n_estimators=10, n_jobs=1, random_state=0).fit(few.X, few.y, cost=cost)
+        np.testing.assert_array_equal(
+            common.least_expected(fitted.probabilities(few.X_test), cost), told.predict(few.X_test)
+        )
+
+
+def test_the_front_is_read_by_seconds_and_left_out_rows_only():
+    from benchmarks import front_report as front
+
+    def row(method, setting, fitted_on, seconds, cost, out="", rounds=9):
+        return {"set": "s", "method": method, "setting": setting, "fitted_on": fitted_on, "seconds": str(seconds),
+                "left_out_log_loss": str(out), "log_loss": "1", "error": "0.1", "tests": "50", "parameters": "{}",
+                "rounds": str(rounds), "cut": "0", "official": "", **dict.fromkeys(front.KINDS, str(cost)), "lognormal": str(2 * cost)}
+
+    rows = [row("minrisk", "defaults", "all", 12, 0.05, rounds=70), row("minrisk", "25 rounds", "all", 3, 0.1, rounds=25),
+            row("minrisk", "50 rounds", "all", 4, 0.30, rounds=50), row("minrisk", "10 rounds", "all", 5, 0.4, rounds=10),
+            row("lightgbm", "0", "eighths", 30, 0.01, out=0.9),
+            row("lightgbm", "1", "eighths", 10, 0.20, out=0.5), row("lightgbm", "1", "all", 6, 0.15),
+            row("lightgbm", "0", "all", 20, 0.01)]  # fmt: skip
+    stopped, again = front.summary(rows)
+    assert (stopped["fitted_on"], again["fitted_on"]) == ("eighths", "all")  # of setting 1, whatever its cost
+    assert (stopped["ours in time"], stopped["ours in half the time"], stopped["settings"]) == ("50 rounds",) * 2 + (2,)
+    expected = ((0.31 / 0.21) ** 5 * (0.61 / 0.41)) ** (1 / 6)  # half a mistake of fifty
+    np.testing.assert_allclose([stopped["ratio in time"], stopped["ratio in half the time"]], expected)
+    assert again["ours in half the time"] == "25 rounds" and again["ours in time"] == "50 rounds"
+    np.testing.assert_allclose(stopped["ratio of defaults"], ((0.06 / 0.21) ** 5 * (0.11 / 0.41)) ** (1 / 6))
+    assert np.isnan(front.line_of(row("lightgbm", "1", "all", 1, 0.2), 2, rows[:3], rows[0])["ratio in time"])
+
+
+def test_settings_of_the_grid_are_the_same_for_every_set_and_differ():
+    from benchmarks import front
+
+    for peer, space in front.SPACES.items():
+        grid = [front.setting(peer, number) for number in range(front.SETTINGS)]
+        assert grid == [front.setting(peer, number) for number in range(front.SETTINGS)]
+        assert len({str(one) for one in grid}) == front.SETTINGS
+        for name, (_, low, high) in space.drawn.items():
+            values = [one[name] for one in grid[len(space.beforehand):]]
+            assert low <= min(values) < max(values) <= high
