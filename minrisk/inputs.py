@@ -150,7 +150,10 @@ class Inputs:
             for number, chunk in enumerate(chunks.chunks()):
                 if rows_in(chunk) == 0:
                     continue
-                X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y), reset=n == 0 and not goes_on)
+                try:
+                    X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y), reset=n == 0 and not goes_on)
+                except ValueError as problem:
+                    raise ValueError(f"chunk {number}, which begins with row {n}: {problem}") from problem
                 n += len(X)
                 dtypes.add(X.dtype)
                 weights.append(_chunk_weights(chunk.sample_weight, len(X), number))
@@ -163,9 +166,9 @@ class Inputs:
         check_classification_targets(np.repeat(coded.labels, 3))  # alone they would look like measurements
         weighted = [weight is not None for weight in weights]
         if any(weighted) and (sample_weight is not None or not all(weighted)):
-            other = "from fit" if sample_weight is not None else "in some chunks only"
+            other = "also from fit" if sample_weight is not None else "not in all chunks"
             raise ValueError(
-                f"sample weights must come with all chunks or be given to fit, got them in chunks and {other}."
+                f"sample weights must come with all chunks or be given to fit, got them in chunks, but {other}."
             )
         if any(weighted):
             sample_weight = np.concatenate(weights)
@@ -223,6 +226,8 @@ class Inputs:
             if fits and not self._categories.columns and not np.isinf(X).any():
                 return X
         check_is_fitted(self, "model_")
+        if isinstance(X, Chunks):
+            raise TypeError("Chunks are predicted one by one: for X, *_ in chunks: model.predict(X).")
         checked = self._check_columns(self._arranged(X), self._categories, reset=False)
         return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
 

@@ -55,7 +55,7 @@ class MinRiskClassifier(BoostedClassifier):
         enough for "exponential" as well the one of least validated cost.
     n_estimators : int, optional
         Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000, of which half
-        a billion divided by the rows are made if these are fewer, but at least 200.
+        a billion divided by the rows are made if these are fewer, but at least 200; with a `time_budget` 10 000.
     learning_rate : float, optional
         Factor on every leaf vector. Default: 0.5, on 20 000 rows or more 0.3.
     max_leaf_nodes : int, optional
@@ -103,10 +103,11 @@ class MinRiskClassifier(BoostedClassifier):
         Seconds that the fit takes; the model then depends on the machine. Rounds end where the seconds do (the first 5
         are always made). What is left is used: for challengers, for "exponential" beside "softmax" ("auto"), then for
         members that vary in their seed and in what is left open of `learning_rate`, `max_leaf_nodes`, `max_features`
-        and `smoothing` ("varied"), which join by the share that left-out rows give them unless their mean cost rises:
-        more time never gives a larger validated cost. Members then have up to 10 000 rounds unless `n_estimators` says
-        otherwise. A fit ends early where left-out rows cost nothing, or say that there is nothing to learn, and with a
-        surrogate that is trained on costs, which has no variations. None: "softmax" only, as long as it takes.
+        and `smoothing` ("varied"). All of them join by the share that left-out rows give them unless their mean cost
+        rises. Members have up to 10 000 rounds unless `n_estimators` says otherwise; those of the first kind may be
+        fewer than without a budget. A fit ends early where left-out rows cost nothing, or say that there is nothing to
+        learn, and with a surrogate that is trained on costs, which has no variations. None: "softmax" only, as long as
+        it takes.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -127,8 +128,9 @@ class MinRiskClassifier(BoostedClassifier):
     surrogate_ : str
         The surrogate chosen.
     selection_ : list of dict
-        What was tried: surrogate, variant, share in the pool (0: dropped), n_rounds (in all), temperature, risk (mean
-        cost of the rows that it left out, by itself), pooled_risk, seconds.
+        What was tried: surrogate, variant, share in the model (0: dropped), n_rounds (in all), temperature, risk (mean
+        cost of the rows that it left out, by itself), pooled_risk (of all with a share, of this surrogate), seconds.
+        Variations without a share are not listed. Fits of other folds are judged by other rows.
     train_loss_ : ndarray of shape (n_iter_ + 1,)
         The members' mean loss before round 1 and after every round.
     validation_loss_ : ndarray of shape (m, 2)

@@ -86,7 +86,8 @@ class Chunks:
         self, source: Any, *, target: str | None = None, weight: str | None = None, drop: Sequence[str] = (),
         bins_in: str | os.PathLike[str] | None = None,
     ) -> None:  # fmt: skip
-        self.source, self.target, self.weight, self.drop = source, target, weight, tuple(drop)
+        self.source, self.target, self.weight = source, target, weight
+        self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
         self.bins_in = None if bins_in is None else Path(bins_in)
         self._read = self._reader()
         if self.bins_in is not None and not self.bins_in.is_dir():
@@ -118,10 +119,14 @@ class Chunks:
             return lambda: _of_dataset(source)
         if callable(source):
             return lambda: _of_callable(source)
+        advice = "see its docstring"
+        if hasattr(source, "__next__"):
+            advice = "an iterator could be read once only, so give what makes it"
+        elif isinstance(source, list | tuple):
+            advice = "of a list of pairs make a callable, lambda: pairs" if source else "it is empty"
         raise TypeError(
             "Chunks takes a callable without arguments that gives (X, y) pairs anew each time, paths of Parquet files "
-            f"or a pyarrow dataset, got {type(source).__name__}: an iterator could be read once only, so give what "
-            "makes it."
+            f"or a pyarrow dataset, got {type(source).__name__}: {advice}."
         )
 
     def _require_target(self, what: str) -> None:
@@ -182,15 +187,18 @@ def _of_files(paths: Sequence[Path]) -> Iterator[Any]:
 
     names = None
     for path in paths:
-        with ParquetFile(path, pre_buffer=False) as file:
-            own = file.schema_arrow.names
-            names = names or own
-            if sorted(own) != sorted(names):
-                raise ValueError(f"{path} has other columns than {paths[0]}: {own} and {names}.")
-            height = max(1, BATCH_VALUES // max(1, len(names)))
-            for batch in file.iter_batches(height, use_threads=False):
-                if len(batch):
-                    yield pyarrow.Table.from_batches([batch]).select(names)
+        try:
+            with ParquetFile(path, pre_buffer=False) as file:
+                own = file.schema_arrow.names
+                names = names or own
+                if sorted(own) != sorted(names):
+                    raise ValueError(f"{path} has other columns than {paths[0]}: {own} and {names}.")
+                height = max(1, BATCH_VALUES // max(1, len(names)))
+                for batch in file.iter_batches(height, use_threads=False):
+                    if len(batch):
+                        yield pyarrow.Table.from_batches([batch]).select(names)
+        except (pyarrow.ArrowException, OSError) as problem:
+            raise ValueError(f"{path} cannot be read as Parquet: {str(problem).splitlines()[0]}") from problem
     pyarrow.default_memory_pool().release_unused()
 
 

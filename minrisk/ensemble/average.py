@@ -68,14 +68,17 @@ def mean_losses(pool: Pool) -> FloatArray:
     return np.asarray(np.where(np.isfinite(means), means, bounded))
 
 
-def report(pool: Pool, risk: float, costs: RowCosts) -> list[dict[str, Any]]:
-    """A line per kind: plain values, mean stated costs; `risk` is the pool's, as validated."""
-    lines, shares = [], [*pool.weights, *([0.0] * len(pool.dropped))]
+def report(pool: Pool, risk: float, costs: RowCosts, is_kept: bool = True) -> list[dict[str, Any]]:
+    """A line per kind: plain values, mean stated costs; `risk` is the pool's, as validated.
+
+    Kinds of a pool that is not kept have no share in the model.
+    """
+    lines, shares = [], [*(weight * is_kept for weight in pool.weights), *([0.0] * len(pool.dropped))]
     for fit, share in zip((*pool.fits, *pool.dropped), shares, strict=True):
         lines.append({
-            "surrogate": fit.kind.task.surrogate, "variant": fit.kind.name, "share": share,
+            "surrogate": fit.kind.task.surrogate, "variant": fit.kind.name, "share": float(share),
             "n_rounds": fit.n_rounds, "temperature": fit.temperature,
             "risk": fit.held.stated(fit.risk) if np.isfinite(fit.risk) else None,
-            "pooled_risk": costs.stated(risk) if np.isfinite(risk) else None, "seconds": fit.seconds,
+            "pooled_risk": float(costs.stated(risk)) if np.isfinite(risk) else None, "seconds": fit.seconds,
         })  # fmt: skip
     return lines

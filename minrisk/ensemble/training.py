@@ -114,7 +114,7 @@ def train(
         most = plan.n_estimators or defaults.BUDGET_ROUNDS
     pools, best, least = list[Pool](), 0, np.inf
     for surrogate in plan.surrogates:
-        if pools and not (budget.limited and pools[best].seconds < budget.left()):
+        if pools and not (folded.n_folds > 1 and budget.limited and pools[best].seconds < budget.left()):
             break
         bar.part(surrogate, len(plan.surrogates) if budget.limited else 1)
         posterior = surrogate in POSTERIOR
@@ -133,7 +133,8 @@ def train(
         budget.kept = finishing(pools[best].fits, most)
     pools[best] = vary(pools[best], most, decides_by, bar)
     pools[best] = finished(pools[best], most, bar)
-    tried = [report(pool, validated_risk(pool, decides_by), folded.stated_costs) for pool in pools]
+    risks = [validated_risk(pool, decides_by) for pool in pools]
+    tried = [report(pool, risks[k], folded.stated_costs, k == best) for k, pool in enumerate(pools)]
     return TrainedPool(pools[best], table.projection, list(itertools.chain.from_iterable(tried)), regression)
 
 
@@ -260,7 +261,9 @@ def with_challengers(
             break
         phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
         trials = [ahead.pop(0) if ahead else trial(kind, n, n_rounds) for kind in rivals]
-        pool = challenge(pool, trials, n_rounds, workers, matrix)
+        found = challenge(pool, trials, n_rounds, workers, matrix)
+        if not budget.limited or validated_risk(found, matrix) <= validated_risk(pool, matrix):
+            pool = found
         budget.kept = finishing(pool.fits, phases.most)
     return pool
 

@@ -56,6 +56,13 @@ class SeveralTables(Table):
                         f"{shown(self.tables[numbers[0]].path)}: correct one of them, or say by --category that it "
                         "holds categories."
                     )
+            dates = [frame[name].dtype.kind in "mM" for frame in frames]
+            others = [k for k, (date, none) in enumerate(zip(dates, empty, strict=True)) if not date and not none]
+            if any(dates) and others:
+                raise TableError(
+                    f"column {name!r} holds dates in {shown(self.tables[dates.index(True)].path)} and none in "
+                    f"{shown(self.tables[others[0]].path)}: correct one of them."
+                )
         return pd.concat(frames, ignore_index=True)
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
