@@ -24,7 +24,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -486,7 +485,7 @@ def main() -> None:
     if not arguments.summary:
         work(arguments, there({name: PEERS[name] for name in arguments.peers}))
     if not report(written(__doc__)):
-        sys.exit("There is nothing to sum up: no set has fits of ours and of a peer.")
+        print("There is nothing to sum up: no set has fits of ours and of a peer.")
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def test_a_fit_takes_its_time_and_more_never_costs_more(options):
     X, y = noisy()
     MinRiskClassifier(**options).fit(X, y)  # kernels
     risks = []
-    for seconds in (0.3, 1.0, 2.5):
+    for seconds in (0.3, 1.2):
         begun = time.process_time()
         model = MinRiskClassifier(random_state=0, time_budget=seconds, **options).fit(X, y)
         taken = time.process_time() - begun
@@ -91,17 +91,17 @@ def test_a_fit_takes_its_time_and_more_never_costs_more(options):
         risks.append(model.selection_[0]["pooled_risk"])
         assert len(model.predict(X)) == len(y)
     if options.get("cv") == 1:
-        assert risks == [None] * 3
+        assert risks == [None] * 2
     else:
-        assert risks[2] <= risks[0]
+        assert risks[1] <= risks[0]
 
 
 def test_time_that_is_left_is_used_for_variations():
     X, y = noisy()
     MinRiskClassifier().fit(X, y)
     begun = time.perf_counter()
-    model = MinRiskClassifier(random_state=0, time_budget=4.0, n_estimators=10).fit(X, y)
-    assert time.perf_counter() - begun > 0.8 * 4.0
+    model = MinRiskClassifier(random_state=0, time_budget=2.5, n_estimators=10).fit(X, y)
+    assert time.perf_counter() - begun > 0.8 * 2.5
     assert model.n_iter_ <= 10
     assert {line["surrogate"] for line in model.selection_} == {"softmax", "exponential"}
     assert sum(line["share"] for line in model.selection_ if line["surrogate"] == model.surrogate_) == pytest.approx(1)
@@ -122,7 +122,7 @@ def test_nothing_is_tried_where_nothing_can_be_gained():
 def test_many_rows_within_a_budget(monkeypatch):
     monkeypatch.setattr(defaults, "MANY_ROWS", 200)
     X, y = noisy(2000)
-    model = MinRiskClassifier(random_state=0, time_budget=4.0).fit(X, y)
+    model = MinRiskClassifier(random_state=0, time_budget=2.5).fit(X, y)
     assert all(line["risk"] is not None for line in model.selection_)
     assert {line["variant"] for line in model.selection_} >= {"plain", "linear"}
 
