@@ -13,16 +13,15 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import minrisk
 from minrisk import cli
 from minrisk.cli import layout, report
-from minrisk.cli.app import app
 from minrisk.cli.fit import fit
 from minrisk.cli.methods import ESTIMATORS, MethodOption
 from minrisk.costs import CostMatrix
 from minrisk.metrics import best_constant_cost, expected_cost
+from tests.command_line import invoke, refused, run
 
 ROOT = Path(__file__).parent.parent
 COSTS = "true,bad,fair,good\ngood,2,1,0\nfair,3,0,1\nbad,0,4,9\n"  # not in the order of the classes
@@ -63,27 +62,6 @@ def folder(tmp_path_factory):
     minrisk.save(minrisk.REBELClassifier(n_estimators=2).fit(train[["a", "b"]], train["grade"], cost=per_row),
                  place / "per_row.minrisk")
     return place
-
-
-def invoke(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "100"})
-
-
-def run(*args):
-    """Standard output of a run that must succeed."""
-    result = invoke(*args)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(*args):
-    """The one line of a run that must fail."""
-    result = invoke(*args)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("minrisk: ") and result.stderr.endswith("\n") and result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr
-    return result.stderr
 
 
 # -- what works ----------------------------------------------------------------------------------------------------

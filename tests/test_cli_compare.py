@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import minrisk
-from minrisk.cli.app import app
+from tests import command_line
 
 ROOT = Path(__file__).parent.parent
 COSTS = "true,bad,fair,good\ngood,2,1,0\nfair,3,0,1\nbad,0,4,9\n"
@@ -38,7 +37,7 @@ def folder(tmp_path):
 
 
 def invoke(*args):
-    return CliRunner().invoke(app, ["compare", *map(str, args)], env={"COLUMNS": "100"})
+    return command_line.invoke("compare", *args)
 
 
 def run(*args):
@@ -48,10 +47,7 @@ def run(*args):
 
 
 def refused(*args):
-    result = invoke(*args)
-    assert result.exit_code == 2 and result.stdout == "", result.output
-    assert result.stderr.startswith("minrisk: ") and result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
-    return result.stderr
+    return command_line.refused("compare", *args)
 
 
 def test_it_says_what_compare_finds(folder):

@@ -18,19 +18,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from click.testing import CliRunner
 
 import minrisk
 from minrisk.cli import streams as streams_of_app
 from minrisk.cli.app import app
 from minrisk.io.tables import Table
+from tests.command_line import invoke, refused
 
 ROOT = Path(__file__).parent.parent
 FEW = ("--method", "rebel", "--n-estimators", 5)
-
-
-def invoke(*args, input=None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "100"}, input=input)
 
 
 def run(*args, input=None):
@@ -38,12 +34,6 @@ def run(*args, input=None):
     result = invoke(*args, input=input)
     assert result.exit_code == 0, result.output
     return result.stdout, result.stderr
-
-
-def refused(*args):
-    result = invoke(*args)
-    assert result.exit_code == 2 and result.stdout == "" and result.stderr.count("\n") == 1, result.output
-    return result.stderr
 
 
 def process(*args, env=None, **more):

@@ -8,33 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import minrisk
-from minrisk.cli.app import app
 from minrisk.io.svmlight import is_svmlight, read_svmlight
+from tests import command_line
+from tests.command_line import invoke, run
 
 FEW = ("--method", "rebel", "--n-estimators", 5)
 
 
-def invoke(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "100"})
-
-
-def run(*args):
-    result = invoke(*args)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def refused(*args):
-    """The one line that is said, without a traceback."""
-    result = invoke(*args)
-    assert result.exit_code == 2 and result.stdout == "", result.output
-    assert result.stderr.startswith("minrisk: ") and result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr and "should not have happened" not in result.stderr
-    return result.stderr
+    """The one line that is said, of a fault that was foreseen."""
+    said = command_line.refused(*args)
+    assert "should not have happened" not in said
+    return said
 
 
 def words(n, seed=0, d=12):
