@@ -20,13 +20,16 @@ from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
 from minrisk.data.chunks import Chunks, CodedLabels
+from minrisk.data.categories import Categories
 from minrisk.data.kept import check_kept
+from minrisk.data.partitioned import is_partitioned
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
     from minrisk.boosting.monitors import ProgressBar
     from minrisk.costs import CostMatrix
+    from minrisk.elsewhere import Elsewhere
     from minrisk.model.additive import AdditiveModel
     from minrisk.rows.costs import RowCosts
 
@@ -101,6 +104,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         from minrisk.boosting.monitors import ProgressBar
 
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
+        if is_partitioned(X):
+            self._fit_elsewhere(X, y, sample_weight, cost, goes_on)
+            return
         if isinstance(X, Chunks):
             if y is not None:
                 raise ValueError("Chunks hold the labels of their rows: leave y out.")
@@ -113,6 +119,42 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self._began_with = self._lasting_parameters()
         for name in ("target_name_", "first_feature_"):  # that the command line gave another fit
             self.__dict__.pop(name, None)
+
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool) -> None:
+        """Train on the partitions of collections, where they are; few rows in one task."""
+        from minrisk import elsewhere
+        from minrisk.boosting.monitors import ProgressBar
+
+        if goes_on:
+            raise ValueError("warm_start goes on with rows that are here: set warm_start=False to fit a Dask collection.")
+        per_row = is_partitioned(cost)
+        with elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None) as rows:
+            if rows.n_rows <= elsewhere.FEW_ROWS:
+                self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
+                return
+            self._categories = Categories((), rows.n_features)
+            self._began_with = self._lasting_parameters()
+            with one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
+                self._train_elsewhere(rows, cost, bar)
+
+    def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
+        """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
+        raise TypeError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
+
+    def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any]:
+        """Who asks all pieces of the rows, and these as a fit takes them; sets classes, decisions, costs and the seed."""
+        from minrisk.rows.costs import RowCosts
+        from minrisk.rows.remote.given import CountedRows
+
+        n_labels = len(rows.labels)
+        every = CodedLabels(rows.labels, np.arange(n_labels))
+        codes, labels = self._encode(every, np.ones(n_labels), False)
+        table = self._resolve_matrix(cost, codes, labels)
+        self._seed = self._draw_seed()
+        none = np.empty(0, dtype=np.int32)
+        costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
+        driver = rows.driver(effective_n_jobs(self.n_jobs))
+        return driver, driver.made(CountedRows, rows.labels, codes, costs, rows.dtype)
 
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
@@ -186,6 +228,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             check_kept(decisions, "the decisions of cost")
             self.decisions_ = label_array(decisions, self.classes_)
             return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), weight > 0.0)
+        return self._resolve_matrix(cost, codes, labels)
+
+    def _resolve_matrix(self, cost: Any, codes: IntArray, labels: Labels) -> AvoidableCosts:
+        """`_resolve_cost` where all rows share one matrix."""
         given = self.cost if cost is None else cost
         self._stated = None if given is None else cost_of_counted(given, self.classes_, labels)
         self.cost_ = as_cost(self._stated, self.classes_)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from minrisk.boosting.loop import Progress, Recipe
     from minrisk.boosting.monitors import ProgressBar
     from minrisk.data.binning import Binner
+    from minrisk.elsewhere import Elsewhere
     from minrisk.model.links import Link
     from minrisk.rows.base import Rows
     from minrisk.rows.costs import RowCosts
@@ -97,6 +98,22 @@ class RecipeClassifier(BoostedClassifier):
             requires = recipe.requires - {CORRECTIVE_ROWS}
             validation = make_rows(requires, X, validating, binner, others, workers, False, **options)
         return TrainingData(binner, recipe, rows, validation, of_rows)
+
+    def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
+        """Fit to rows that lie elsewhere: their bins are all that the learners see."""
+        from minrisk.rows.base import OF_VALUES
+
+        if self.early_stopping:
+            raise ValueError("early_stopping sets rows apart that are here: set early_stopping=False for Dask collections.")
+        driver, counted = self._counted_elsewhere(rows, cost)
+        of_rows = counted.merged_costs
+        in_loss = self._costs_in_loss(of_rows)
+        binner = counted.binner(self.binning, self.max_bins)
+        recipe, options = self._recipe(in_loss, binner.thresholds), self._row_options(np.empty((0, 0)), None, in_loss)
+        if options or recipe.codebook is not None or recipe.decoder is not None or recipe.requires & OF_VALUES:
+            raise ValueError(f"{type(self).__name__} looks at all values of all rows: it takes no Dask collections.")
+        made = counted.rows(recipe.requires, counted.columns(binner, Workers()), in_loss, Workers())
+        self._boost(TrainingData(binner, recipe, made, None, of_rows), False, bar)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""

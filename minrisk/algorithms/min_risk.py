@@ -7,7 +7,9 @@ with that one for calibration, is what scikit-learn's ``CalibratedClassifierCV(e
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -25,6 +27,9 @@ from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rul
 
 if TYPE_CHECKING:
     from minrisk.boosting.monitors import ProgressBar
+    from minrisk.elsewhere import Elsewhere
+    from minrisk.ensemble.kind import Settings
+    from minrisk.ensemble.training import Plan, TrainedPool
 
 class MinRiskClassifier(BoostedClassifier):
     """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
@@ -220,20 +225,49 @@ class MinRiskClassifier(BoostedClassifier):
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
     ) -> None:
         """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
-        from minrisk.ensemble.average import mean_losses, pooled_model
-        from minrisk.ensemble.kind import Settings
-        from minrisk.ensemble.training import Plan, train
+        from minrisk.ensemble.training import train
 
         rows, costs = self._counted(X, y, sample_weight, cost, False)
-        settings = Settings.of(vars(self), costs.n_rows, X.shape[1])
+        plan, settings = self._plan(costs.n_rows, X.shape[1])
+        matrix = None if self.cost_ is None else costs.table
+        self._keep(train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, bar))
+
+    def _plan(self, n_rows: int, n_features: int) -> tuple[Plan, Settings]:
+        """What the parameters say to a fit of so many rows."""
+        from minrisk.ensemble.kind import Settings
+        from minrisk.ensemble.training import Plan
+
+        settings = Settings.of(vars(self), n_rows, n_features)
         surrogates = POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
         left_open = frozenset(name for name in Settings._fields if getattr(self, name) is None)
         plan = Plan(
             surrogates, self.n_estimators, self.cv, self.pool, self.binning, self.max_bins, self.time_budget, left_open,
             self._seed,
         )  # fmt: skip
+        return plan, settings
+
+    def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
+        """Likewise, of rows that lie elsewhere."""
+        from minrisk.ensemble.budget import Budget
+        from minrisk.ensemble.elsewhere import table_elsewhere
+        from minrisk.ensemble.training import train_on
+
+        if not (self.cv is None or isinstance(self.cv, Integral)):
+            raise ValueError(f"cv must be a number of folds for rows in Dask collections, got {self.cv!r}.")
+        driver, counted = self._counted_elsewhere(rows, cost)
+        costs = counted.merged_costs
+        plan, settings = self._plan(costs.n_rows, rows.n_features)
+        budget = Budget(plan.time_budget, time.perf_counter())
+        table, folded = table_elsewhere(driver, counted, plan, rows.n_features)
         matrix = None if self.cost_ is None else costs.table
-        found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, bar)
+        self._keep(train_on(
+            table, folded, costs.n_rows, len(self.classes_), matrix, plan, settings, Workers(), bar, budget
+        ))
+
+    def _keep(self, found: TrainedPool) -> None:
+        """Attributes of the fit."""
+        from minrisk.ensemble.average import mean_losses, pooled_model
+
         self.model_ = pooled_model(found.pool, len(self._categories.source), found.projection)
         self.surrogate_ = found.pool.fits[0].kind.task.surrogate
         self.selection_: list[dict[str, Any]] = found.tried

@@ -51,6 +51,15 @@ def summed_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
     return key
 
 
+def numbered_keys(numbers: np.ndarray, seed: int) -> Keys:
+    """A random number for each number and a seed (splitmix64), (n,)."""
+    with np.errstate(over="ignore"):
+        key = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed % (1 << 64)) * MIXER
+        for shift, factor in ((30, MIXER), (27, np.uint64(0x94D049BB133111EB))):
+            key = (key ^ (key >> np.uint64(shift))) * factor
+        return np.asarray(key ^ (key >> np.uint64(31)))
+
+
 def _whole(column: np.ndarray) -> Keys:
     """Cells as whole numbers: the same for equal cells only."""
     if column.dtype.kind in "biu":

@@ -13,7 +13,7 @@ from minrisk._workers import Workers
 from minrisk.data.binning import Binner, fit_binner, rows_that_tell
 from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.ensemble import defaults
-from minrisk.ensemble.directions import fit_moments
+from minrisk.ensemble.directions import Moments, fit_moments
 from minrisk.model.projection import Projection
 from minrisk.rows.columns import Columns
 
@@ -73,24 +73,43 @@ def linear_columns(
         return None
     of_all, ascending = weight_of(X, rows, weight), np.argsort(rows, kind="stable")
     moments = fit_moments(X, of_all, rows[ascending])
-    if moments.axes.shape[1] < 2:
-        return None
-    directions = [moments.principal()]
     sample = ascending[np.searchsorted(rows, moments.rows, sorter=ascending)]
-    label, of_rows, fold = codes[sample], weight[sample], folds[sample]
-    for b in range(n_folds):
-        directions.append(moments.discriminant(label, of_rows, np.flatnonzero(fold != b)))
-    projection = moments.projection(np.concatenate(directions, axis=1))
+    found = linear_features(moments, d, codes[sample], weight[sample], folds[sample], n_folds)
+    if found is None:
+        return None
+    projection, own = found
     del moments, ascending
     binner = projected_binner(X, projection, None if np.all(of_all == 1.0) else of_all, binning, max_bins, workers)
     among = _unless_all(rows, X)
     axis.add(binner.n_bins, binner.thresholds, lambda bins: fill_projected(bins, X, among, projection, binner, workers))
-    first = d + np.cumsum([0, *(kind.shape[1] for kind in directions)])
-    shared = np.arange(first[1])
-    own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
     if axis.n_values > defaults.LINEAR_VALUES:
         give_back()  # the pieces that the axes were computed in
     return projection, own
+
+
+def linear_features(
+    moments: Moments, d: int, label: Codes, weight: FloatArray, fold: IntArray, n_folds: int
+) -> tuple[Projection, list[IntArray]] | None:
+    """The projection, and the columns that the member of each fold may see, d features before them; None: too few vary.
+
+    Parameters
+    ----------
+    moments : Moments
+    d : int
+    label, weight, fold : ndarray of shape (m,)
+        Of the rows that the moments are of.
+    n_folds : int
+        First folds that have a member.
+    """
+    if moments.axes.shape[1] < 2:
+        return None
+    directions = [moments.principal()]
+    for b in range(n_folds):
+        directions.append(moments.discriminant(label, weight, np.flatnonzero(fold != b)))
+    first = d + np.cumsum([0, *(kind.shape[1] for kind in directions)])
+    shared = np.arange(first[1])
+    own = [np.concatenate([shared, np.arange(a, b)]) for a, b in itertools.pairwise(first[1:].tolist())]
+    return moments.projection(np.concatenate(directions, axis=1)), own
 
 
 def _unless_all(rows: IntArray, X: Any) -> IntArray | None:

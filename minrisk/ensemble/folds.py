@@ -11,7 +11,7 @@ import numpy as np
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.row_blocks import RowBlocks, blocks_of
-from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys, summed_keys
+from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys, summed_keys
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.data.stored import SparseBins
 from minrisk.ensemble import defaults
@@ -39,12 +39,32 @@ def folds_of(
         return keys
 
     if cv is None or isinstance(cv, Integral):
+        if len(rows) >= defaults.MANY_ROWS:
+            return spread_folds(drawn_folds(np.arange(len(rows)), int(cv), seed), codes)
         folds = fold_numbers(binned, codes, defaults.FOLDS if cv is None else int(cv), seed, apart)
     else:
         folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
-    small = np.min_scalar_type(folds.max())  # a byte for each row, where folds are few
-    spread = len(np.unique(codes * (folds.max() + 1) + folds)) > len(np.unique(codes))
+    return spread_folds(folds, codes)
+
+
+def spread_folds(folds: IntArray, codes: Codes, counts: IntArray | None = None) -> IntArray:
+    """These folds, or one for all where no class has rows in two; `counts` (K, folds) are of all rows, if more than these."""
+    if counts is None:
+        counts = fold_counts(folds, codes, int(codes.max(initial=0)) + 1, int(folds.max(initial=0)) + 1)
+    spread = np.any(np.count_nonzero(counts, axis=1) > 1)
+    small = np.min_scalar_type(counts.shape[1] - 1)  # a byte for each row, where folds are few
     return (folds if spread else np.zeros_like(folds)).astype(small)
+
+
+def fold_counts(folds: IntArray, codes: Codes, n_classes: int, n_folds: int) -> IntArray:
+    """Rows of each class in each fold, (K, folds)."""
+    of_both = codes.astype(np.int64) * n_folds + folds
+    return np.bincount(of_both, minlength=n_classes * n_folds).reshape(n_classes, n_folds)
+
+
+def drawn_folds(numbers: IntArray, n_folds: int, seed: int) -> IntArray:
+    """Fold of each of many rows, by a random number that depends on the row's number and the seed alone."""
+    return ((numbered_keys(numbers, seed) >> np.uint64(32)) * np.uint64(n_folds) >> np.uint64(32)).astype(np.uint8 if n_folds <= 256 else np.int64)
 
 
 def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Keys) -> Keys:

@@ -103,10 +103,18 @@ def train(
     """
     budget = Budget(plan.time_budget, time.perf_counter())
     table, folded = bin_table(X, y, rows, costs, matrix is None, plan, workers)
+    return train_on(table, folded, costs.n_rows, n_classes, matrix, plan, settings, workers, bar, budget)
+
+
+def train_on(
+    table: Table, folded: FoldedRows, n_rows: int, n_classes: int, matrix: FloatArray | None, plan: Plan,
+    settings: Settings, workers: Workers, bar: ProgressBar, budget: Budget,
+) -> TrainedPool:  # fmt: skip
+    """`train`, of rows that are in their folds; they count as `n_rows`."""
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
-    many, regression = costs.n_rows >= defaults.MANY_ROWS, None
-    most = plan.n_estimators or usual_rounds(costs.n_rows)
+    many, regression = n_rows >= defaults.MANY_ROWS, None
+    most = plan.n_estimators or usual_rounds(n_rows)
     if matrix is None and plan.surrogates[0] in POSTERIOR:
         part = budget.until(defaults.COST_SHARE)
         regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)

@@ -148,6 +148,7 @@ PAIR_ROWS = "pair rows"
 CORRECTIVE_ROWS = "corrective rows"
 CHAIN_ROWS = "chain rows"
 PLANE_ROWS = "plane rows"
+OF_VALUES = frozenset({DIRECTED_ROWS, SIMILAR_ROWS, CHAIN_ROWS})  # rows that hold values beside bins
 
 
 class TreeLike(Protocol):

@@ -7,7 +7,7 @@ many there are, changes no bit: maxima and sums of whole numbers do not depend o
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,21 @@ class Alone:
         """Its own."""
         return own
 
+    def collected(self, own: Any) -> Any:
+        """Its own."""
+        return own
+
+    def told(self, value: Any) -> Any:
+        """The same."""
+        return value
+
+
+class Segment(NamedTuple):
+    """Rows that stand side by side here and among all rows."""
+
+    start: int  # of them here
+    first: int  # its number among all rows
+
 
 class Place(NamedTuple):
     """Where a piece stands among all rows: they are numbered through the pieces."""
@@ -49,6 +64,18 @@ class Place(NamedTuple):
     first: int  # number of its first row
     n_rows: int  # of all pieces
     exchange: Exchange
+    segments: tuple[Segment, ...] = ()  # both starts ascending; none: rows are numbered from `first` on
+
+    def here(self, number: int, n_here: int) -> int:
+        """Where the rows of this number or a larger one begin, among those that are here, of which there are so many."""
+        if not self.segments:
+            return min(max(number - self.first, 0), n_here)
+        ends = [*(segment.start for segment in self.segments[1:]), n_here]
+        reached = [
+            segment.start + min(max(number - segment.first, 0), end - segment.start)
+            for segment, end in zip(self.segments, ends, strict=True)
+        ]
+        return next((at for at, end in zip(reached, ends, strict=True) if at < end), n_here)
 
 
 def everything(n_rows: int) -> Place:

@@ -20,11 +20,11 @@ from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
 
 
-def folded_rows(costs: RowCosts, folds: IntArray) -> FoldedRows:
-    """Rows that stand fold after fold, of these costs."""
+def folded_rows(costs: RowCosts, folds: IntArray, place: Place | None = None) -> FoldedRows:
+    """Rows that stand fold after fold, of these costs; `place`, where they are not all."""
     from minrisk.rows.local.folded import LocalFoldedRows
 
-    return LocalFoldedRows(costs, folds, binned_rows)
+    return LocalFoldedRows(costs, folds, binned_rows, place=place)
 
 
 def binned_rows(

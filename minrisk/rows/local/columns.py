@@ -116,7 +116,7 @@ class LocalColumns:
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)
         self.exchange = self.place.exchange
-        first, last = (min(max(row - self.place.first, 0), n) for row in left_out)
+        first, last = (self.place.here(number, n) for number in left_out)
         self.left_out = first, last
         self.blocks, self.undivided = divided(n, first, last, workers.n, blocks)
         self.n_trained = self.place.n_rows - (left_out[1] - left_out[0])

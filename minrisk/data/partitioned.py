@@ -1,0 +1,12 @@
+"""Which tables lie in partitions elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def is_partitioned(X: Any) -> bool:
+    """Whether it is an array, a dataframe or a series of Dask."""
+    own = type(X).__module__.partition(".")[0] == "dask"
+    return own and "dask" in sys.modules and hasattr(X, "__dask_graph__")

@@ -1,0 +1,196 @@
+"""Who asks pieces of rows elsewhere, and stands for all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from inspect import getattr_static, isfunction
+from threading import RLock
+from typing import Any, Protocol
+
+import numpy as np
+
+from minrisk._workers import Workers
+from minrisk.rows.remote.log import Behind, Call, Contribution, Given, Handle, Item
+from minrisk.rows.remote.replica import Shard, Threads, answer
+
+OPAQUE = frozenset({"draw_bag", "left_out_scores", "dealt"})  # whose arrays are the pieces' own
+NOT_ELSEWHERE = frozenset({"whole_rounds"})  # of rows that are all here
+
+
+class Engine(Protocol):
+    """What carries calls to shards and brings back what they give: all that is known of a cluster."""
+
+    n_shards: int
+
+    def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Of each shard the future of function(shard, *its arguments)."""
+
+    def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
+        """function(results) here, where function(parts of them) may come first: it is associative."""
+
+
+def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Contribution | Behind:
+    """See `Shard.step`."""
+    return shard.step(first, items)
+
+
+def combined(found: Sequence[Contribution | Behind]) -> Contribution | Behind:
+    """What pieces give together."""
+    behind = [one for one in found if isinstance(one, Behind)]
+    if behind:
+        return Behind({number: known for one in behind for number, known in one.known.items()})
+    kinds = {one.kind for one in found if isinstance(one, Contribution)}
+    if len(kinds) != 1:
+        raise RuntimeError(f"pieces of rows meet in one exchange, got {sorted(kinds)}: the calls differ.")
+    kind, own = kinds.pop(), [one.own for one in found if isinstance(one, Contribution)]
+    return Contribution(kind, own[0] if len(own) == 1 else _TOGETHER[kind](own))
+
+
+def _largest(own: Sequence[np.ndarray]) -> np.ndarray:
+    return np.asarray(np.max(np.array(own), axis=0))
+
+
+def _added(own: Sequence[np.ndarray]) -> np.ndarray:
+    return np.asarray(np.sum(np.array(own), axis=0))
+
+
+def _joined(own: Sequence[Any]) -> Any:
+    """Arrays one after another; of tuples of arrays each by itself."""
+    if isinstance(own[0], tuple):
+        return tuple(_joined(column) for column in zip(*own, strict=True))
+    return np.concatenate(own)
+
+
+_TOGETHER = {"largest": _largest, "added": _added, "gathered": _joined, "collected": _joined}
+
+
+class Driver:
+    """Keeps the log, and brings all pieces to each exchange.
+
+    It is the exchange of its own piece, which has no rows.
+
+    Parameters
+    ----------
+    engine : Engine
+    rows : object
+        The driver's own, none, with a `place`.
+    """
+
+    def __init__(self, engine: Engine, rows: Any) -> None:
+        self._engine, self._rows, self._one = engine, rows, RLock()
+        self._place = rows.place._replace(exchange=self)
+        self._log: list[Item] = []
+        self._told = 0  # items of the log, to all pieces
+        self._objects: dict[int, Any] = {}
+        self._workers = Workers()
+        self.n_exchanges = 0
+
+    # -- the exchange of the driver's piece ------------------------------------------------------------------------
+    def largest(self, own: np.ndarray) -> np.ndarray:
+        """Elementwise maximum."""
+        return self._all_of("largest", own)  # type: ignore[no-any-return]
+
+    def added(self, own: np.ndarray) -> np.ndarray:
+        """Sum."""
+        return self._all_of("added", own)  # type: ignore[no-any-return]
+
+    def gathered(self, own: np.ndarray) -> np.ndarray:
+        """The pieces' arrays one after another."""
+        return self._all_of("gathered", own)  # type: ignore[no-any-return]
+
+    def collected(self, own: Any) -> Any:
+        """Likewise, here only."""
+        return self._all_of("collected", own)
+
+    def told(self, value: Any) -> Any:
+        """What the pieces are told when they go on."""
+        self._log.append(Given(value, asked=False))
+        return value
+
+    def _all_of(self, kind: str, own: Any) -> Any:
+        """One exchange."""
+        firsts = [self._told] * self._engine.n_shards
+        while True:
+            asked = self._engine.map(stepped, [(first, self._log[first:]) for first in firsts])
+            found = self._engine.reduce(combined, asked)
+            if not isinstance(found, Behind):
+                break
+            for number, known in found.known.items():  # of a piece that is built anew
+                firsts[number] = min(known, self._told)
+        if found.kind != kind:
+            raise RuntimeError(f"pieces of rows meet in the exchange {kind!r}, got {found.kind!r}: the calls differ.")
+        self._told = len(self._log)
+        self.n_exchanges += 1
+        together = _TOGETHER[kind]([own, found.own])
+        self._log.append(Given(None if kind == "collected" else together))
+        return together
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+    def made(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """What make(rows, place, ...) makes in each piece."""
+        return self.asked(None, make, arguments, options)
+
+    def asked(
+        self, of: Handle | None, name: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None,
+        reads: bool = False,
+    ) -> Any:  # fmt: skip
+        """Ask an object of all pieces; the answer, which is the same in all of them, or what stands for all answers."""
+        with self._one:
+            number = len(self._log)
+            told = {name: _told(value) for name, value in (options or {}).items()}
+            call = Call(number, of, name, _told(arguments), told, reads)
+            self._log.append(call)
+            found = answer(call, self._rows, self._place, self._objects, self._workers)
+            self._objects[number] = found
+            return self._standing(found, Handle(number), name in OPAQUE)
+
+    def _standing(self, found: Any, handle: Handle, opaque: bool) -> Any:
+        """What users of it see."""
+        if opaque or (type(found).__module__.startswith("minrisk.") and not isinstance(found, tuple)):
+            return Everywhere(self, handle, found)
+        if type(found) is tuple and handle.part < 0:
+            return tuple(
+                self._standing(part, Handle(handle.call, p), opaque) for p, part in enumerate(found)
+            )
+        return found
+
+
+class Everywhere:
+    """An object of every piece: what is asked of it is asked of all of them."""
+
+    def __init__(self, driver: Driver, handle: Handle, own: Any) -> None:
+        self._driver, self._handle, self._own = driver, handle, own
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of all pieces."""
+        return int(self._own.place.n_rows)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in NOT_ELSEWHERE:
+            return lambda *arguments, **options: None
+        own, driver = self._own, self._driver
+        if name in vars(own):
+            return getattr(own, name)
+        static = getattr_static(type(own), name, None)
+        if isfunction(static):
+            return lambda *arguments, **options: driver.asked(self._handle, name, arguments, options)
+        if hasattr(static, "__get__"):
+            return driver.asked(self._handle, name, reads=True)
+        return getattr(own, name)
+
+
+def _told(value: Any) -> Any:
+    """As it goes to the pieces: what is changed later is copied."""
+    if isinstance(value, Everywhere):
+        return value._handle
+    if isinstance(value, Workers):
+        return Threads()
+    if type(value) in (list, tuple):
+        return type(value)(_told(one) for one in value)
+    if isinstance(value, np.ndarray | np.random.Generator):
+        return copy.deepcopy(value)
+    return value

@@ -1,0 +1,152 @@
+"""Rows of one place as they were given, and as a fit takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._workers import Workers
+from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
+from minrisk.rows.base import Rows
+from minrisk.rows.columns import Columns
+from minrisk.rows.costs import RowCosts
+from minrisk.rows.exchange import Place, everything
+from minrisk.rows.factory import rows_like
+
+
+class Part(NamedTuple):
+    """Some rows, side by side among all, as they were given and checked."""
+
+    X: np.ndarray  # (m, d)
+    y: Labels  # (m,)
+    weight: FloatArray | None = None  # (m,)
+    cost: FloatArray | None = None  # (m, D)
+
+
+class Stretch(NamedTuple):
+    """Rows that stand side by side at a place, and among all rows."""
+
+    start: int  # of them at the place
+    n_rows: int
+    first: int  # number of the first one among all rows
+
+
+class GivenRows:
+    """Rows of one place.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    firsts : sequence of int
+        Number of the first row of each among all rows, ascending.
+    n_rows : int
+        Of all places.
+    """
+
+    def __init__(self, parts: Sequence[Part], firsts: Sequence[int], n_rows: int) -> None:
+        self.place = everything(0)._replace(n_rows=n_rows)
+        self.X, self.y, self.weight, self.cost = (_joined([part[c] for part in parts]) for c in range(4))
+        starts = np.cumsum([0, *(len(part.y) for part in parts)])
+        self.stretches = [Stretch(int(a), len(p.y), f) for a, p, f in zip(starts, parts, firsts, strict=False)]
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory."""
+        return sum(column.nbytes for column in (self.X, self.y, self.weight, self.cost) if column is not None)
+
+
+def _joined(columns: Sequence[Any]) -> Any:
+    """One after another; None where there are none."""
+    if columns[0] is None or len(columns) == 1:
+        return columns[0]
+    return np.concatenate(columns)
+
+
+class CountedRows:
+    """Rows of some weight at one place, as a fit takes them: the first thing that a `Driver` makes in every piece.
+
+    Parameters
+    ----------
+    rows : GivenRows
+    place : Place
+    labels : ndarray
+        All of y, sorted.
+    codes : ndarray of int
+        Class of each label.
+    costs : RowCosts
+        Its table, unit and least costs count.
+    dtype : dtype
+        That X has in all places.
+    """
+
+    def __init__(
+        self, rows: GivenRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
+    ) -> None:  # fmt: skip
+        self.X = rows.X.astype(dtype, copy=False)
+        code = codes[np.searchsorted(labels, rows.y)].astype(np.int32)
+        self.costs = costs._replace(row=code, weight=np.ones(len(code)), label=code)
+        self.stretches, self.place = rows.stretches, place
+        self.weighted = False
+
+    @property
+    def n_rows(self) -> int:
+        """Of all places."""
+        return self.place.n_rows
+
+    @property
+    def merged_costs(self) -> RowCosts:
+        """Of the rows of all places; see `RowCosts.merged`."""
+        return self.costs.merged(self.place.exchange, self.n_rows)
+
+    def numbers(self) -> IntArray:
+        """Of the rows that are here, among all."""
+        parts = [np.arange(stretch.first, stretch.first + stretch.n_rows) for stretch in self.stretches]
+        return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+    # -- some of all rows ------------------------------------------------------------------------------------------
+    def spaced(self, most: int) -> tuple[IntArray, IntArray]:
+        """Numbers of so many evenly spaced rows of all, those that are here, and where they stand here."""
+        n = self.n_rows
+        chosen = np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)
+        numbers, here = [chosen[:0]], [chosen[:0]]
+        for stretch in self.stretches:
+            a, b = np.searchsorted(chosen, [stretch.first, stretch.first + stretch.n_rows])
+            numbers.append(chosen[a:b])
+            here.append(chosen[a:b] - stretch.first + stretch.start)
+        return np.concatenate(numbers), np.concatenate(here)
+
+    def collected(self, numbers: IntArray, *columns: np.ndarray) -> tuple[np.ndarray, ...] | None:
+        """Columns of some rows, of those of all places in the order of their numbers; None but at one place."""
+        found = self.place.exchange.collected((numbers, *columns))
+        if found is None:
+            return None
+        order = np.argsort(found[0], kind="stable")
+        return tuple(column[order] for column in found[1:])
+
+    # -- columns -----------------------------------------------------------------------------------------------------
+    def binner(self, strategy: str, max_bins: int | None) -> Binner:
+        """Thresholds, as `fit_binner` finds them for all rows in one place."""
+        return self.thresholds(lambda rows: self.X[rows], strategy, max_bins)
+
+    def thresholds(self, values_of: Any, strategy: str, max_bins: int | None) -> Binner:
+        """Likewise, of values_of(rows here)."""
+        numbers, here = self.spaced(QUANTILE_ROWS)
+        found, binner = self.collected(numbers, values_of(here), self.costs.weight[here]), None
+        if found is not None:
+            binner = fit_binner(found[0], strategy, max_bins, None, found[1] if self.weighted else None)
+        told: Binner = self.place.exchange.told(binner)
+        return told
+
+    def columns(self, binner: Binner, workers: Workers) -> Columns:
+        """Bins of these rows."""
+        return Columns(binner.transform(self.X, None, workers), binner.n_bins, binner.thresholds)
+
+    def rows(self, requires: frozenset[str], columns: Columns, costs: RowCosts, workers: Workers, **options: Any) -> Rows:
+        """Rows for a recipe; the table of `costs` is that of its loss."""
+        own = self.costs._replace(table=costs.table, unit=costs.unit, least=costs.least)
+        return rows_like(requires)(
+            X_binned=columns.binned, n_bins=columns.n_bins, costs=own, workers=workers, place=self.place, **options
+        )
