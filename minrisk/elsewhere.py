@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.utils.validation import _check_sample_weight
 
 from minrisk._typing import Labels
+from minrisk.costs.units import check_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.label_cells import check_labels
-from minrisk.rows.remote.driver import Driver
+from minrisk.rows.remote.driver import Driver, Engine
 from minrisk.rows.remote.given import GivenRows, Part
 
 if TYPE_CHECKING:
@@ -25,7 +27,9 @@ class PartFacts(NamedTuple):
     """What is said of a partition."""
 
     n_rows: int
+    n_counted: int  # of some weight
     labels: Labels  # sorted
+    counted: np.ndarray  # of each label, whether rows of some weight have it
     dtype: np.dtype
     columns: dict[str, Any]  # by their names in `KEPT`
 
@@ -42,35 +46,66 @@ def check_part(
         if y is None or np.shape(y)[0] != n_rows:
             raise ValueError(f"y must have a label for each of the {n_rows} rows, got {0 if y is None else len(y)}.")
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
+        if weight is not None:
+            weight = check_weights(weight)
+            if np.any(weight):  # else this partition has no rows that count
+                weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
     except ValueError as problem:
         raise ValueError(f"partition {number}: {problem}") from None
     kept = {name: vars(checked)[name] for name in KEPT if name in vars(checked)}
-    return Part(X, np.asarray(y)), PartFacts(n_rows, np.unique(y), X.dtype, kept)
+    labels, codes = np.unique(y, return_inverse=True)
+    counted = np.bincount(codes, weights=weight) > 0.0
+    n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
+    return Part(X, np.asarray(y), weight), PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept)
+
+
+class Partitions(Protocol):
+    """Partitions of X, and of y, weights and costs beside them, on an engine."""
+
+    def checked(self, check: Callable[..., tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
+        """Futures of what check(number, X, y, weight, cost) makes of each partition, and what it says of it."""
+
+    def engine(self, parts: Sequence[Any], sizes: Sequence[int], n_threads: int) -> Engine:
+        """Shards of partitions (futures of `Part`) of so many rows each."""
+
+    def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
+        """function(the parts), as one task."""
+
+
+def partitions_of(X: Any, y: Any, weight: Any, cost: Any) -> Partitions:
+    """Those of collections."""
+    from minrisk.rows.dask.partitions import DaskPartitions
+
+    return DaskPartitions(X, y, weight, cost)
 
 
 class Elsewhere:
-    """The rows of a fit in the partitions of collections; what is made of them is let go at the end of a ``with`` block.
+    """The rows of a fit in the partitions of collections.
 
     Parameters
     ----------
     estimator : BoostedClassifier
+        Told of the features.
     X, y, weight, cost : collections
 
     Attributes
     ----------
     labels : ndarray
         All of y, sorted.
+    counted : ndarray of bool
+        Of each label, whether rows of some weight have it.
+    weighted : bool
+        Whether rows have weights.
     n_rows : int
+    are_few : bool
+        Whether they are best fitted in one task.
     dtype : dtype
         That X has in common.
     """
 
     def __init__(self, estimator: BoostedClassifier, X: Any, y: Any, weight: Any, cost: Any) -> None:
-        from minrisk.rows.dask.partitions import checked_parts, client_of
-
-        self._client = client_of()
-        bare = type(estimator)(**estimator.get_params(deep=False))
-        parts, facts = checked_parts(self._client, Check(bare), X, y, weight, cost)
+        self._partitions = partitions_of(X, y, weight, cost)
+        parts, facts = self._partitions.checked(Check(_bare(estimator)))
         self._parts = [part for part, own in zip(parts, facts, strict=True) if own is not None]
         self._facts: list[PartFacts] = [own for own in facts if own is not None]
         if not self._facts:
@@ -80,15 +115,13 @@ class Elsewhere:
             if not all(np.array_equal(own.columns.get(name), first.get(name)) for name in KEPT):
                 raise ValueError(f"partitions must have the same columns, got {first} and {own.columns}.")
         vars(estimator).update(first)
-        self.labels = gathered_labels([own.labels for own in self._facts]).labels
+        self.labels, self.weighted = gathered_labels([own.labels for own in self._facts]).labels, weight is not None
+        self.counted = np.isin(self.labels, np.concatenate([own.labels[own.counted] for own in self._facts]))
+        if not self.counted.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
         self.n_rows = sum(own.n_rows for own in self._facts)
+        self.are_few = sum(own.n_counted for own in self._facts) <= FEW_ROWS
         self.dtype = np.result_type(*(own.dtype for own in self._facts))
-
-    def __enter__(self) -> Elsewhere:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._parts = []
 
     @property
     def n_features(self) -> int:
@@ -97,17 +130,20 @@ class Elsewhere:
 
     def driver(self, n_threads: int) -> Driver:
         """Asks the shards that are made of the partitions."""
-        from minrisk.rows.dask.engine import DaskEngine
-
-        engine = DaskEngine(self._client, self._parts, [own.n_rows for own in self._facts], n_threads)
-        self._parts = []
-        none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0])
+        engine = self._partitions.engine(self._parts, [own.n_rows for own in self._facts], n_threads)
+        self._parts = []  # the shards have them
+        none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0))
         return Driver(engine, GivenRows([none], [0], self.n_rows))
 
     def fitted_whole(self, estimator: BoostedClassifier, cost: Any) -> dict[str, Any]:
         """Attributes of an estimator that is fitted to all rows in one task."""
-        found: dict[str, Any] = self._client.submit(_fitted, estimator, cost, self._parts, pure=False).result()
+        found: dict[str, Any] = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
         return found
+
+
+def _bare(estimator: BoostedClassifier) -> BoostedClassifier:
+    """One with the same parameters, and no fit."""
+    return type(estimator)(**estimator.get_params(deep=False))
 
 
 class Check:
@@ -120,8 +156,13 @@ class Check:
         return check_part(self._estimator, number, X, y, weight, cost)
 
 
-def _fitted(estimator: BoostedClassifier, cost: Any, parts: Sequence[Part]) -> dict[str, Any]:
-    whole = GivenRows(parts, [0] * len(parts), 0)
-    made = type(estimator)(**estimator.get_params(deep=False))
-    made.fit(whole.X, whole.y, whole.weight, whole.cost if cost is None else cost)
-    return {name: value for name, value in vars(made).items() if name not in estimator.get_params(deep=False)}
+class Fit:
+    """Fitting an estimator to all rows, as a task."""
+
+    def __init__(self, estimator: BoostedClassifier, cost: Any) -> None:
+        self._estimator, self._cost = estimator, cost
+
+    def __call__(self, parts: Sequence[Part]) -> dict[str, Any]:
+        rows, parameters = GivenRows(parts, [0] * len(parts), 0), self._estimator.get_params(deep=False)
+        fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, rows.cost if self._cost is None else self._cost)
+        return {name: value for name, value in vars(fitted).items() if name not in parameters}

@@ -95,7 +95,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         given = self.get_params(deep=False)
         trained = copy(self)  # what fails, or is interrupted, leaves this estimator as it was
         trained.__dict__.update(check_parameters(type(self).__name__, given, self._rules))
-        trained._fit(X, y, check_weights(sample_weight), cost)
+        trained._fit(X, y, sample_weight if is_partitioned(X) else check_weights(sample_weight), cost)
         self.__dict__ = {**trained.__dict__, **given}
         return self
 
@@ -128,14 +128,14 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         if goes_on:
             raise ValueError("warm_start goes on with rows that are here: set warm_start=False to fit a Dask collection.")
         per_row = is_partitioned(cost)
-        with elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None) as rows:
-            if rows.n_rows <= elsewhere.FEW_ROWS:
-                self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
-                return
-            self._categories = Categories((), rows.n_features)
-            self._began_with = self._lasting_parameters()
-            with one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
-                self._train_elsewhere(rows, cost, bar)
+        rows = elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None)
+        if rows.are_few:
+            self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
+            return
+        self._categories = Categories((), rows.n_features)
+        self._began_with = self._lasting_parameters()
+        with one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
+            self._train_elsewhere(rows, cost, bar)
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
         """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
@@ -148,13 +148,13 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
         n_labels = len(rows.labels)
         every = CodedLabels(rows.labels, np.arange(n_labels))
-        codes, labels = self._encode(every, np.ones(n_labels), False)
+        codes, labels = self._encode(every, rows.counted.astype(np.float64), False)
         table = self._resolve_matrix(cost, codes, labels)
         self._seed = self._draw_seed()
         none = np.empty(0, dtype=np.int32)
         costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
         driver = rows.driver(effective_n_jobs(self.n_jobs))
-        return driver, driver.made(CountedRows, rows.labels, codes, costs, rows.dtype)
+        return driver, driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted)
 
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar

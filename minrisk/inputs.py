@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
+from functools import partial, wraps
+from inspect import isgeneratorfunction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
@@ -19,6 +20,7 @@ from minrisk.data.chunks import Chunks, gathered_labels, rows_in
 from minrisk.data.frames import Frame
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
+from minrisk.data.partitioned import is_partitioned
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import (
@@ -47,11 +49,16 @@ R = TypeVar("R")
 
 
 def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that sees one fit from beginning to end: another thread's `fit` replaces all attributes in one go."""
+    """A method that sees one fit from beginning to end: another thread's `fit` replaces all attributes in one go.
+
+    Of a Dask collection its answer is computed partition by partition, when it is asked for.
+    """
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         estimator: Any = args[0]
+        if len(args) > 1 and is_partitioned(args[1]) and not isgeneratorfunction(method):
+            return estimator._answered_elsewhere(method, *args[1:], **kwargs)  # type: ignore[no-any-return]
         fitted = object.__new__(type(estimator))
         fitted.__dict__ = estimator.__dict__
         return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
@@ -219,6 +226,18 @@ class Inputs:
         frame = Frame.of(X)
         return X if frame is None or self._column_names is None else frame.arranged(self._column_names)
 
+    def _answered_elsewhere(self, method: Any, X: Any, *others: Any, **options: Any) -> Any:
+        """What a method answers about the partitions of X, as a Dask array."""
+        from minrisk.rows.dask.partitions import answered
+
+        check_is_fitted(self, "model_")
+        if any(map(is_partitioned, (*others, *options.values()))):
+            raise TypeError(f"{method.__name__} takes a Dask collection as X only, got others: compute them first.")
+        if method.__name__ == "score":
+            raise TypeError("score gives one number of all rows, which must be here: compute X and y first.")
+        few: Any = method(self, _one_row(self, getattr(X, "_meta", X)), *others, **options)
+        return answered(partial(_answer, self, method.__name__, others, options), X, few.shape[1:], few.dtype)
+
     def _check_X(self, X: Any) -> Any:
         if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32):
             known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
@@ -230,6 +249,18 @@ class Inputs:
             raise TypeError("Chunks are predicted one by one: for X, *_ in chunks: model.predict(X).")
         checked = self._check_columns(self._arranged(X), self._categories, reset=False)
         return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
+
+
+def _answer(estimator: Any, name: str, others: tuple[Any, ...], options: dict[str, Any], X: Any) -> Any:
+    """About the rows of a partition, which may have none."""
+    if X.shape[0] == 0:
+        return getattr(estimator, name)(_one_row(estimator, X), *others, **options)[:0]
+    return getattr(estimator, name)(X, *others, **options)
+
+
+def _one_row(estimator: Any, X: Any) -> Any:
+    """A row of missing values in a frame like X, or of zeros."""
+    return X.reindex([0]) if hasattr(X, "reindex") else np.zeros((1, estimator.n_features_in_))
 
 
 def check_the_same(name: str, before: Any, now: Any) -> None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from minrisk.rows.costs import RowCosts
 
 
+NOT_ELSEWHERE = "{name} looks at all values of all rows: it takes no Dask collections. REBELClassifier does."
+
+
 class TrainingData(NamedTuple):
     """Training data in the loop's terms."""
 
@@ -105,13 +108,15 @@ class RecipeClassifier(BoostedClassifier):
 
         if self.early_stopping:
             raise ValueError("early_stopping sets rows apart that are here: set early_stopping=False for Dask collections.")
+        if "binning" not in self._rules:
+            raise ValueError(NOT_ELSEWHERE.format(name=type(self).__name__))
         driver, counted = self._counted_elsewhere(rows, cost)
         of_rows = counted.merged_costs
         in_loss = self._costs_in_loss(of_rows)
-        binner = counted.binner(self.binning, self.max_bins)
+        binner = counted.binner(self.binning, self.max_bins, rows.weighted)
         recipe, options = self._recipe(in_loss, binner.thresholds), self._row_options(np.empty((0, 0)), None, in_loss)
         if options or recipe.codebook is not None or recipe.decoder is not None or recipe.requires & OF_VALUES:
-            raise ValueError(f"{type(self).__name__} looks at all values of all rows: it takes no Dask collections.")
+            raise ValueError(NOT_ELSEWHERE.format(name=type(self).__name__))
         made = counted.rows(recipe.requires, counted.columns(binner, Workers()), in_loss, Workers())
         self._boost(TrainingData(binner, recipe, made, None, of_rows), False, bar)
 

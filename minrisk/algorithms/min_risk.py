@@ -258,7 +258,7 @@ class MinRiskClassifier(BoostedClassifier):
         costs = counted.merged_costs
         plan, settings = self._plan(costs.n_rows, rows.n_features)
         budget = Budget(plan.time_budget, time.perf_counter())
-        table, folded = table_elsewhere(driver, counted, plan, rows.n_features)
+        table, folded = table_elsewhere(driver, counted, plan, costs.n_rows, rows.n_features)
         matrix = None if self.cost_ is None else costs.table
         self._keep(train_on(
             table, folded, costs.n_rows, len(self.classes_), matrix, plan, settings, Workers(), bar, budget

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._sums import sum_of_parts, whole_parts
 from minrisk._typing import FloatArray
 from minrisk.data.frames import NUMBERS, is_missing, of_cells
 
@@ -18,6 +20,14 @@ WHOLE_WITHIN = 1e-9  # relative, within which a number is whole
 LARGEST_FLOAT = float(np.finfo(np.float64).max)  # that means of costs and losses are shown as where they are beyond it
 LARGEST_COST = 2.0**64  # in units of those that are not whole
 FIRST = 100  # numbers that mostly tell at once that not all are whole
+
+
+Numbers = Callable[[np.ndarray], np.ndarray]
+
+
+def as_is(own: np.ndarray) -> np.ndarray:
+    """Of all places where there is but one."""
+    return own
 
 
 class AvoidableCosts(NamedTuple):
@@ -89,22 +99,46 @@ def check_weights(sample_weight: Any) -> Any:
     return numbers
 
 
-def relative_weights(weight: FloatArray) -> FloatArray:
+def relative_weights(weight: FloatArray, largest: Numbers = as_is, added: Numbers = as_is) -> FloatArray:
     """Weights in rows: as many as each stands for where all are whole multiples of the least, else 1 in the mean.
 
     The mean is over positive weights.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n,)
+    largest, added : callable, optional
+        Of an array, its elementwise maximum and the sum of whole numbers over all places where there are weights;
+        default: all are here.
     """
-    weight, _ = scaled(weight)
-    unit = whole_unit(weight[weight > 0.0])
-    if unit is not None:
-        weight = np.rint(weight / unit)
+    top = largest(np.array([weight.max(initial=0.0)]))
+    weight, _ = scaled(weight, top=float(top[0]))
     positive = weight[weight > 0.0]
-    return np.asarray(weight if unit is not None and positive.min() == 1.0 else weight / positive.mean())
+    most, least = (float(bound[0]) for bound in (
+        largest(np.array([positive.max(initial=-np.inf)])), -largest(-np.array([positive.min(initial=np.inf)]))
+    ))  # fmt: skip
+    units = possible_units(least, most)
+    broken = largest(np.array([0.0 if _whole_multiples(positive, unit) else 1.0 for unit in units] or [0.0]))
+    unit = next((unit for unit, is_broken in zip(units, broken, strict=False) if not is_broken), None)
+    if unit is not None:
+        weight, least = np.rint(weight / unit), float(np.rint(least / unit))
+        positive = weight[weight > 0.0]
+        most = float(np.rint(most / unit))
+    if unit is not None and least == 1.0:
+        return np.asarray(weight)
+    n_positive = int(added(np.array([len(positive)]))[0])
+    sums = added(whole_parts(positive, most, n_positive))
+    return np.asarray(weight / (sum_of_parts(sums, most, n_positive) / n_positive))
 
 
-def scaled(values: FloatArray, smallest: float = SMALLEST_SHARE) -> tuple[FloatArray, int]:
-    """Numbers >= 0 times 2**-exponent, the largest from 1 up to 2, and the exponent; below `smallest` they are 0."""
-    exponent = int(np.frexp(values.max(initial=0.0))[1]) - 1
+def scaled(
+    values: FloatArray, smallest: float = SMALLEST_SHARE, top: float | None = None
+) -> tuple[FloatArray, int]:
+    """Numbers >= 0 times 2**-exponent, the largest from 1 up to 2, and the exponent; below `smallest` they are 0.
+
+    `top` is the largest number, where it may not be among these.
+    """
+    exponent = int(np.frexp(values.max(initial=0.0) if top is None else top)[1]) - 1
     found = np.ldexp(values, -exponent)  # exact, but for what is set to 0
     found[found < smallest] = 0.0
     return found, exponent
@@ -118,14 +152,18 @@ def unscaled(values: Any, exponent: int) -> Any:
 
 def whole_unit(positive: FloatArray) -> float | None:
     """The largest number of which all these are whole multiples, to rounding, if they are not too many."""
-    least, most = float(positive.min()), float(positive.max())
-    for count in range(1, LEAST_COUNT + 1):
-        unit = least / count
-        if not most / unit <= MOST_COUNTS:
-            return None
-        if _whole(positive[:FIRST] / unit) and _whole(positive / unit):
-            return unit
-    return None
+    units = possible_units(float(positive.min()), float(positive.max()))
+    return next((unit for unit in units if _whole_multiples(positive, unit)), None)
+
+
+def possible_units(least: float, most: float) -> list[float]:
+    """Numbers of which all from the least to the most one may be whole multiples, if they are not too many."""
+    units = [least / count for count in range(1, LEAST_COUNT + 1)]
+    return list(itertools.takewhile(lambda unit: most / unit <= MOST_COUNTS, units))
+
+
+def _whole_multiples(positive: FloatArray, unit: float) -> bool:
+    return _whole(positive[:FIRST] / unit) and _whole(positive / unit)
 
 
 def _whole(counts: FloatArray) -> bool:

@@ -15,7 +15,7 @@ from minrisk.ensemble.folds import drawn_folds, fold_counts, spread_folds
 from minrisk.ensemble.kind import Table, is_wide
 from minrisk.model.projection import Projection
 from minrisk.rows.columns import Columns
-from minrisk.rows.exchange import Place, Segment
+from minrisk.rows.exchange import Place
 from minrisk.rows.factory import folded_rows
 from minrisk.rows.folded import FoldedRows
 from minrisk.rows.remote.given import CountedRows, GivenRows
@@ -34,6 +34,7 @@ class FoldedPiece:
     """
 
     def __init__(self, rows: GivenRows, place: Place, counted: CountedRows, n_folds: int, seed: int) -> None:
+        place = counted.place
         self._counted, exchange, K = counted, place.exchange, counted.costs.table.shape[0]
         folds, codes = drawn_folds(counted.numbers(), n_folds, seed), counted.costs.label
         folds = spread_folds(folds, codes, exchange.added(fold_counts(folds, codes, K, n_folds)))
@@ -49,7 +50,7 @@ class FoldedPiece:
         for fold in range(n_folds):
             for first, n_rows in of_here[:, [0, 1 + fold]].tolist():
                 before = int(of_all[of_all[:, 0] < first, 1 + fold].sum())
-                segments.append(Segment(start, int(begin[fold]) + before))
+                segments.append((start, int(begin[fold]) + before))
                 start += n_rows
         self.place = place._replace(segments=tuple(segments))
 
@@ -79,7 +80,7 @@ class FoldedPiece:
         if found is not None:
             X, label, weight, fold = found
             linear = linear_features(fit_moments(X, weight, np.arange(len(X))), d, label, weight, fold, n_folds)
-        linear = exchange.told(linear)
+        (linear,) = exchange.told((linear,))
         if linear is None:
             return None
         projection, seen = linear
@@ -93,9 +94,9 @@ class FoldedPiece:
         return projection, seen
 
 
-def table_elsewhere(driver: Any, counted: Any, plan: Any, d: int) -> tuple[Table, Any]:
-    """`minrisk.ensemble.training.bin_table` for rows that lie elsewhere: many, without categories."""
-    n, many = counted.n_rows, counted.n_rows >= defaults.MANY_ROWS
+def table_elsewhere(driver: Any, counted: Any, plan: Any, n: int, d: int) -> tuple[Table, Any]:
+    """`minrisk.ensemble.training.bin_table` for rows that lie elsewhere: many, which count as n, of d numbers."""
+    many = n >= defaults.MANY_ROWS
     usual, fine = usual_bins(plan.binning, plan.max_bins, n, d)
     n_folds = plan.cv or (defaults.MANY_ROWS_FOLDS if many else defaults.FOLDS)
     piece = driver.made(FoldedPiece, counted, n_folds, plan.seed)

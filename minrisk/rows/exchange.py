@@ -1,4 +1,4 @@
-"""What crosses between the pieces of rows that do not lie in one memory: maxima, exact sums, and gathered messages.
+"""What crosses between the pieces of rows that do not lie in one memory: maxima, exact sums, and messages.
 
 Every piece answers the same calls of `minrisk.rows.base.Rows` in the same order and asks the others as often as they
 ask it, so all of them go on with the same numbers and find the same learners. In what order the pieces stand, and how
@@ -7,11 +7,14 @@ many there are, changes no bit: maxima and sums of whole numbers do not depend o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from minrisk._typing import IntArray
+
 Numbers = TypeVar("Numbers", bound=np.ndarray)
+Message = TypeVar("Message", bound=tuple[object, ...])  # of arrays and numbers
 
 
 class Exchange(Protocol):
@@ -25,6 +28,12 @@ class Exchange(Protocol):
 
     def gathered(self, own: Numbers) -> Numbers:
         """The pieces' arrays one after another, along the first axis."""
+
+    def collected(self, own: Message) -> list[Message] | None:
+        """The messages of all pieces, in any order, at one of them: always the same one. At the others None."""
+
+    def told(self, told: Message | None) -> Message:
+        """What the piece that `collected` takes messages to tells all of them; the others give None."""
 
 
 class Alone:
@@ -42,40 +51,54 @@ class Alone:
         """Its own."""
         return own
 
-    def collected(self, own: Any) -> Any:
+    def collected(self, own: Message) -> list[Message] | None:
         """Its own."""
-        return own
+        return [own]
 
-    def told(self, value: Any) -> Any:
-        """The same."""
-        return value
-
-
-class Segment(NamedTuple):
-    """Rows that stand side by side here and among all rows."""
-
-    start: int  # of them here
-    first: int  # its number among all rows
+    def told(self, told: Message | None) -> Message:
+        """Its own."""
+        assert told is not None
+        return told
 
 
 class Place(NamedTuple):
-    """Where a piece stands among all rows: they are numbered through the pieces."""
+    """Where a piece stands among all rows.
 
-    first: int  # number of its first row
+    Rows are numbered: what is drawn depends on a row's number, and a fold that is left out is a range of numbers. The
+    rows of a piece stand in the order of their numbers. They are a few segments of consecutive numbers: one by
+    default; several where rows stand fold after fold in all, and a piece has some of each fold.
+    """
+
+    first: int  # rows of the pieces before it, in the order in which `gathered` takes them
     n_rows: int  # of all pieces
     exchange: Exchange
-    segments: tuple[Segment, ...] = ()  # both starts ascending; none: rows are numbered from `first` on
+    segments: tuple[tuple[int, int], ...] = ()  # a row here, the first one 0, and its number; default: the number `first`
 
-    def here(self, number: int, n_here: int) -> int:
-        """Where the rows of this number or a larger one begin, among those that are here, of which there are so many."""
-        if not self.segments:
-            return min(max(number - self.first, 0), n_here)
-        ends = [*(segment.start for segment in self.segments[1:]), n_here]
-        reached = [
-            segment.start + min(max(number - segment.first, 0), end - segment.start)
-            for segment, end in zip(self.segments, ends, strict=True)
-        ]
-        return next((at for at, end in zip(reached, ends, strict=True) if at < end), n_here)
+    @property
+    def numbered(self) -> tuple[IntArray, IntArray]:
+        """The rows here at which segments begin, and their numbers."""
+        begins, number = np.array(self.segments or [(0, self.first)], dtype=np.int64).T.copy()
+        return begins, number
+
+    def n_before(self, number: int, n: int) -> int:
+        """How many of the n rows here have lower numbers."""
+        begins, numbers = self.numbered
+        return int(np.clip(number - numbers, 0, np.diff(begins, append=n)).sum())
+
+    def here(self, numbers: IntArray, n: int) -> IntArray:
+        """The rows with these numbers, of the n rows here."""
+        begins, firsts = self.numbered
+        ends, found = np.append(begins[1:], n), []
+        for begin, end, first in zip(begins, ends, firsts, strict=True):
+            rows = numbers - first + begin
+            found.append(rows[(rows >= begin) & (rows < end)])
+        return np.concatenate(found)
+
+    def number_of(self, row: int) -> int:
+        """The number of a row here, or of the one that would follow the last."""
+        begins, numbers = self.numbered
+        segment = int(np.searchsorted(begins, row, side="right")) - 1
+        return int(numbers[segment] + row - begins[segment])
 
 
 def everything(n_rows: int) -> Place:

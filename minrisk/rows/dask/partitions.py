@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minrisk.data.partitioned import is_partitioned
+from minrisk.rows.dask.engine import DaskEngine
 
 NO_CLIENT = "X is a Dask collection, which is fitted on a cluster: make a dask.distributed.Client first."
 NOT_ALIKE = "{name} must be a Dask array or dataframe with a partition for each of the {n} of X, got {got}."
@@ -61,19 +62,36 @@ def aligned(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
     return found
 
 
-def checked_parts(
-    client: Any, check: Callable[..., Any], X: Any, y: Any, weight: Any, cost: Any
-) -> tuple[list[Any], list[Any]]:
-    """Futures of what check(number, X, y, weight, cost) makes of each partition, and of what it says of it."""
-    import dask
+class DaskPartitions:
+    """See `minrisk.elsewhere.Partitions`.
 
-    parts = delayed_parts(X)
-    n = len(parts)
-    columns = [aligned(name, c, X, n) for name, c in (("y", y), ("sample_weight", weight), ("cost", cost))]
-    asked = dask.delayed(check)
-    both = client.compute([asked(p, part, *own) for p, (part, *own) in enumerate(zip(parts, *columns, strict=True))])
-    rows, facts = client.map(_first, both, pure=False), client.map(_second, both, pure=False)
-    return rows, client.gather(facts)
+    Parameters
+    ----------
+    X, y, weight, cost : collections
+    """
+
+    def __init__(self, X: Any, y: Any, weight: Any, cost: Any) -> None:
+        self._client, parts = client_of(), delayed_parts(X)
+        named = ("y", y), ("sample_weight", weight), ("cost", cost)
+        self._columns = [parts, *(aligned(name, column, X, len(parts)) for name, column in named)]
+
+    def checked(self, check: Callable[..., tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
+        """What is made of each partition, and what is said of it."""
+        import dask
+
+        asked, columns = dask.delayed(check), zip(*self._columns, strict=True)
+        both = self._client.compute([asked(number, *own) for number, own in enumerate(columns)])
+        del self._columns
+        rows, facts = (self._client.map(part, both, pure=False) for part in (_first, _second))
+        return rows, self._client.gather(facts)
+
+    def engine(self, parts: Sequence[Any], sizes: Sequence[int], n_threads: int) -> DaskEngine:
+        """Shards of them."""
+        return DaskEngine(self._client, parts, sizes, n_threads)
+
+    def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
+        """function(the parts), as one task."""
+        return self._client.submit(function, list(parts), pure=False).result()
 
 
 def _first(both: tuple[Any, Any]) -> Any:
@@ -84,15 +102,16 @@ def _second(both: tuple[Any, Any]) -> Any:
     return both[1]
 
 
-def answered(call: Callable[[Any], Any], X: Any, width: int | None, dtype: Any) -> Any:
-    """call(rows) of each partition, as a Dask array of (n,) or (n, width) that is computed when it is asked for."""
+def answered(call: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """call(rows) of each partition, as a Dask array of (n, *shape) that is computed when it is asked for."""
+    import dask
     import dask.array
 
     parts = delayed_parts(X)
     sizes: Sequence[Any] = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(parts)
-    asked = dask.delayed(call)
+    asked = dask.delayed(call)  # once in the graph, not once for each partition
     found = [
-        dask.array.from_delayed(asked(part), (size,) if width is None else (size, width), dtype=dtype)
+        dask.array.from_delayed(asked(part), (size, *shape), dtype=dtype)
         for part, size in zip(parts, sizes, strict=True)
     ]
     return dask.array.concatenate(found, allow_unknown_chunksizes=True)

@@ -222,7 +222,7 @@ class LocalFoldedRows:
 
     def dealt(self, scores: np.ndarray, fold: int) -> LeftOut:
         """See `FoldedRows.dealt`: rows of a fold stand in the order of the pieces."""
-        first = self.place.first + int(self._bounds[fold]) - int(self._sizes[fold])
+        first = self.place.number_of(int(self._bounds[fold])) - int(self._sizes[fold])
         return scores[max(0, first) : max(0, first) + int(self._bounds[fold + 1] - self._bounds[fold])]
 
     def class_costs(self, n_classes: int) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Sequence
 from inspect import getattr_static, isfunction
 from threading import RLock
@@ -55,14 +56,17 @@ def _added(own: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(np.sum(np.array(own), axis=0))
 
 
-def _joined(own: Sequence[Any]) -> Any:
-    """Arrays one after another; of tuples of arrays each by itself."""
-    if isinstance(own[0], tuple):
-        return tuple(_joined(column) for column in zip(*own, strict=True))
+def _joined(own: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(own)
 
 
-_TOGETHER = {"largest": _largest, "added": _added, "gathered": _joined, "collected": _joined}
+def _listed(own: Sequence[list[Any]]) -> list[Any]:
+    return list(itertools.chain.from_iterable(own))
+
+
+_TOGETHER: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "largest": _largest, "added": _added, "gathered": _joined, "collected": _listed
+}  # fmt: skip
 
 
 class Driver:
@@ -99,9 +103,9 @@ class Driver:
         """The pieces' arrays one after another."""
         return self._all_of("gathered", own)  # type: ignore[no-any-return]
 
-    def collected(self, own: Any) -> Any:
-        """Likewise, here only."""
-        return self._all_of("collected", own)
+    def collected(self, own: Any) -> list[Any]:
+        """The messages of all pieces, here only."""
+        return self._all_of("collected", [own])  # type: ignore[no-any-return]
 
     def told(self, value: Any) -> Any:
         """What the pieces are told when they go on."""
@@ -138,10 +142,10 @@ class Driver:
         """Ask an object of all pieces; the answer, which is the same in all of them, or what stands for all answers."""
         with self._one:
             number = len(self._log)
-            told = {name: _told(value) for name, value in (options or {}).items()}
-            call = Call(number, of, name, _told(arguments), told, reads)
+            call = Call(number, of, name, _told(arguments), _told(options or {}), reads)
             self._log.append(call)
-            found = answer(call, self._rows, self._place, self._objects, self._workers)
+            here = call._replace(arguments=_told(arguments, copied=False), options=_told(options or {}, copied=False))
+            found = answer(here, self._rows, self._place, self._objects, self._workers)
             self._objects[number] = found
             return self._standing(found, Handle(number), name in OPAQUE)
 
@@ -183,14 +187,14 @@ class Everywhere:
         return getattr(own, name)
 
 
-def _told(value: Any) -> Any:
-    """As it goes to the pieces: what is changed later is copied."""
+def _told(value: Any, copied: bool = True) -> Any:
+    """As it goes to the pieces: what may be changed later is copied, unless it stays here."""
     if isinstance(value, Everywhere):
         return value._handle
     if isinstance(value, Workers):
         return Threads()
     if type(value) in (list, tuple):
-        return type(value)(_told(one) for one in value)
-    if isinstance(value, np.ndarray | np.random.Generator):
-        return copy.deepcopy(value)
-    return value
+        return type(value)(_told(one, copied) for one in value)
+    if type(value) is dict:
+        return {name: _told(one, copied) for name, one in value.items()}
+    return copy.deepcopy(value) if copied and isinstance(value, np.ndarray | np.random.Generator) else value

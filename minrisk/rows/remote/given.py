@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
+from minrisk.costs.units import relative_weights
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
@@ -80,16 +81,40 @@ class CountedRows:
         Its table, unit and least costs count.
     dtype : dtype
         That X has in all places.
+    weighted : bool
+        Whether rows have weights.
     """
 
     def __init__(
         self, rows: GivenRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
+        weighted: bool,
     ) -> None:  # fmt: skip
-        self.X = rows.X.astype(dtype, copy=False)
-        code = codes[np.searchsorted(labels, rows.y)].astype(np.int32)
-        self.costs = costs._replace(row=code, weight=np.ones(len(code)), label=code)
+        exchange, weight = place.exchange, np.ones(len(rows.y))
+        if weighted:
+            weight = relative_weights(rows.weight, exchange.largest, exchange.added)
+        counted = np.flatnonzero(weight > 0.0)
         self.stretches, self.place = rows.stretches, place
-        self.weighted = False
+        self.X, weight, y = rows.X.astype(dtype, copy=False), weight[counted], rows.y[counted]
+        if weighted:
+            self._count_anew(counted)
+            self.X = self.X if len(counted) == len(self.X) else self.X[counted]
+        code = codes[np.searchsorted(labels, y)].astype(np.int32)
+        self.costs = costs._replace(row=code, weight=weight, label=code)
+        self.weighted = weighted and bool(exchange.largest(np.array([np.any(weight != 1.0)]).astype(np.int64))[0])
+
+    def _count_anew(self, counted: IntArray) -> None:
+        """Number the rows that count."""
+        own, start = [], 0
+        for stretch in self.stretches:
+            n_rows = int(np.count_nonzero((counted >= stretch.start) & (counted < stretch.start + stretch.n_rows)))
+            own.append((stretch.first, n_rows))
+        of_all = self.place.exchange.gathered(np.array(own, dtype=np.int64).reshape(-1, 2))
+        stretches = []
+        for first, n_rows in own:
+            before = int(of_all[of_all[:, 0] < first, 1].sum())
+            stretches.append(Stretch(start, n_rows, before))
+            start += n_rows
+        self.stretches, self.place = stretches, self.place._replace(n_rows=int(of_all[:, 1].sum()))
 
     @property
     def n_rows(self) -> int:
@@ -123,22 +148,26 @@ class CountedRows:
         found = self.place.exchange.collected((numbers, *columns))
         if found is None:
             return None
-        order = np.argsort(found[0], kind="stable")
-        return tuple(column[order] for column in found[1:])
+        numbers, *joined = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.argsort(numbers, kind="stable")
+        return tuple(column[order] for column in joined)
 
     # -- columns -----------------------------------------------------------------------------------------------------
-    def binner(self, strategy: str, max_bins: int | None) -> Binner:
-        """Thresholds, as `fit_binner` finds them for all rows in one place."""
-        return self.thresholds(lambda rows: self.X[rows], strategy, max_bins)
+    def binner(self, strategy: str, max_bins: int | None, weighted: bool | None = None) -> Binner:
+        """Thresholds, as `fit_binner` finds them for all rows in one place, by their weights if any is not 1."""
+        return self.thresholds(lambda rows: self.X[rows], strategy, max_bins, weighted)
 
-    def thresholds(self, values_of: Any, strategy: str, max_bins: int | None) -> Binner:
+    def thresholds(
+        self, values_of: Callable[[IntArray], np.ndarray], strategy: str, max_bins: int | None,
+        weighted: bool | None = None,
+    ) -> Binner:  # fmt: skip
         """Likewise, of values_of(rows here)."""
+        weighted = self.weighted if weighted is None else weighted
         numbers, here = self.spaced(QUANTILE_ROWS)
         found, binner = self.collected(numbers, values_of(here), self.costs.weight[here]), None
         if found is not None:
-            binner = fit_binner(found[0], strategy, max_bins, None, found[1] if self.weighted else None)
-        told: Binner = self.place.exchange.told(binner)
-        return told
+            binner = fit_binner(found[0], strategy, max_bins, None, found[1] if weighted else None)
+        return self.place.exchange.told((binner,))[0]
 
     def columns(self, binner: Binner, workers: Workers) -> Columns:
         """Bins of these rows."""
@@ -147,6 +176,7 @@ class CountedRows:
     def rows(self, requires: frozenset[str], columns: Columns, costs: RowCosts, workers: Workers, **options: Any) -> Rows:
         """Rows for a recipe; the table of `costs` is that of its loss."""
         own = self.costs._replace(table=costs.table, unit=costs.unit, least=costs.least)
+        place = self.place._replace(segments=tuple((stretch.start, stretch.first) for stretch in self.stretches))
         return rows_like(requires)(
-            X_binned=columns.binned, n_bins=columns.n_bins, costs=own, workers=workers, place=self.place, **options
+            X_binned=columns.binned, n_bins=columns.n_bins, costs=own, workers=workers, place=place, **options
         )

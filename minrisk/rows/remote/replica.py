@@ -73,7 +73,7 @@ class ReplicaExchange:
 
     def collected(self, own: Any) -> Any:
         """None: they are with the driver."""
-        return self._asked("collected", own)
+        return self._asked("collected", [own])
 
     def told(self, value: Any) -> Any:
         """What the driver tells."""

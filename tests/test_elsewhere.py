@@ -1,0 +1,100 @@
+"""Fits to rows in partitions elsewhere make the models of rows that are here, to the last byte."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from benchmarks.before_after import COSTS, blobs
+from minrisk import BAdaCostClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier
+from tests.partitions import Divided, divide
+from tests.test_pieces import content
+
+
+def cuts_of(n, n_parts):
+    """Among them an empty partition and one of one row."""
+    inner = np.sort(np.random.default_rng(n_parts).integers(2, n, max(0, n_parts - 3))).tolist()
+    return [0, *([1, 1] if n_parts > 2 else []), *inner, *([n // 2] if n_parts == 2 else []), n]
+
+
+MODELS = {
+    "stumps": REBELClassifier(COSTS, n_estimators=5),
+    "stumps of the logistic loss": REBELClassifier(n_estimators=3, loss="logistic"),
+    "trees of one vector": REBELClassifier(COSTS, n_estimators=4, weak_learner="tree", max_depth=3),
+    "bags": REBELClassifier(COSTS, n_estimators=4, subsample=0.4, max_features=0.5, random_state=1),
+    "vector trees": MinRiskClassifier(COSTS, n_estimators=10, random_state=0, pool=False),
+    "all surrogates": MinRiskClassifier(n_estimators=8, surrogate="exponential", random_state=0),
+    "costs": MinRiskClassifier(COSTS, n_estimators=8, surrogate="gel", random_state=0, cv=3),
+    "one member": MinRiskClassifier(COSTS, n_estimators=6, cv=1, random_state=0),
+    "pool": MinRiskClassifier(COSTS, n_estimators=12, random_state=0),
+    "costs in trees": BAdaCostClassifier(COSTS, n_estimators=4),
+}
+
+
+def few_are_many(monkeypatch):
+    """Fits take the way of many rows."""
+    monkeypatch.setattr("minrisk.ensemble.defaults.MANY_ROWS", 100)
+
+
+def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, **how):
+    few_are_many(monkeypatch)
+    X, y = blobs(n, 5, 3, seed=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = content(clone(model).fit(X, y, sample_weight=weight), folder)
+        engines, cuts = divide(monkeypatch, **how), cuts_of(n, n_parts)
+        weights = None if weight is None else Divided(weight, cuts)
+        there = clone(model).fit(Divided(X, cuts), Divided(y, cuts), sample_weight=weights)
+    assert content(there, folder) == here
+    return engines
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_are_the_same(name, n_parts, monkeypatch, tmp_path):
+    engines = check_same(MODELS[name], monkeypatch, tmp_path, n_parts, n_shards=min(n_parts, 3))
+    assert engines[0].asked > 5
+
+
+@pytest.mark.parametrize("weights", ["any", "whole, some 0"])
+@pytest.mark.parametrize("name", ["stumps", "vector trees", "pool"])
+def test_weights(name, weights, monkeypatch, tmp_path):
+    random = np.random.default_rng(2)
+    weight = random.exponential(size=900) if weights == "any" else random.integers(0, 3, 900).astype(float)
+    check_same(MODELS[name], monkeypatch, tmp_path, 6, weight=weight, n_shards=3)
+
+
+@pytest.mark.parametrize("name", ["stumps", "pool"])
+def test_lost_pieces_are_built_anew(name, monkeypatch, tmp_path):
+    random = np.random.default_rng(0)
+    lost = set(random.integers(1, 200, 20).tolist())
+    engines = check_same(
+        MODELS[name], monkeypatch, tmp_path, 5, n_shards=3, lost=lambda shard, asked: asked in lost and shard == asked % 3
+    )
+    assert engines[0].n_lost > 3
+
+
+def test_few_rows_are_fitted_in_one_task(monkeypatch, tmp_path):
+    assert check_same(MODELS["pool"], monkeypatch, tmp_path, 4, few=1000) == [None]
+
+
+def test_algorithms_that_look_at_values_say_so(monkeypatch):
+    divide(monkeypatch)
+    X, y = blobs(200, 4)
+    cuts = [0, 100, 200]
+    with pytest.raises(ValueError, match="early_stopping"):
+        REBELClassifier(early_stopping=True).fit(Divided(X, cuts), Divided(y, cuts))
+    from minrisk import LocalizedSimilaritiesClassifier
+
+    with pytest.raises(ValueError, match="takes no Dask collections"):
+        LocalizedSimilaritiesClassifier().fit(Divided(X, cuts), Divided(y, cuts))
+
+
+def test_a_bad_value_names_its_partition(monkeypatch):
+    divide(monkeypatch)
+    X, y = blobs(200, 4)
+    X[150, 1] = np.inf
+    cuts = [0, 100, 200]
+    with pytest.raises(ValueError, match="partition 1: "):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts))
