@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
@@ -13,11 +13,9 @@ from minrisk._typing import Labels
 from minrisk.costs.units import check_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.label_cells import check_labels
+from minrisk.inputs import Inputs
 from minrisk.rows.remote.driver import Driver, Engine
-from minrisk.rows.remote.given import GivenRows, Part
-
-if TYPE_CHECKING:
-    from minrisk.estimator import BoostedClassifier
+from minrisk.rows.remote.placed import Part, PlacedRows
 
 FEW_ROWS = 1 << 15  # up to which the rows are fitted in one task: many exchanges would take longer
 KEPT = ("n_features_in_", "feature_names_in_", "_column_names")  # what an estimator keeps of the features
@@ -35,7 +33,7 @@ class PartFacts(NamedTuple):
 
 
 def check_part(
-    estimator: BoostedClassifier, number: int, X: Any, y: Any, weight: Any, cost: Any
+    estimator: Inputs, number: int, X: Any, y: Any, weight: Any, cost: Any
 ) -> tuple[Part | None, PartFacts | None]:
     """Numbers and labels of a partition, and what is said of it; None where it has no rows."""
     n_rows = X.shape[0]
@@ -84,7 +82,7 @@ class Elsewhere:
 
     Parameters
     ----------
-    estimator : BoostedClassifier
+    estimator : Inputs
         Told of the features.
     X, y, weight, cost : collections
 
@@ -103,7 +101,7 @@ class Elsewhere:
         That X has in common.
     """
 
-    def __init__(self, estimator: BoostedClassifier, X: Any, y: Any, weight: Any, cost: Any) -> None:
+    def __init__(self, estimator: Inputs, X: Any, y: Any, weight: Any, cost: Any) -> None:
         self._partitions = partitions_of(X, y, weight, cost)
         parts, facts = self._partitions.checked(Check(_bare(estimator)))
         self._parts = [part for part, own in zip(parts, facts, strict=True) if own is not None]
@@ -112,7 +110,7 @@ class Elsewhere:
             raise ValueError("X must have rows, got none in any of its partitions.")
         first = self._facts[0].columns
         for own in self._facts[1:]:
-            if not all(np.array_equal(own.columns.get(name), first.get(name)) for name in KEPT):
+            if not all(_same(own.columns.get(name), first.get(name)) for name in KEPT):
                 raise ValueError(f"partitions must have the same columns, got {first} and {own.columns}.")
         vars(estimator).update(first)
         self.labels, self.weighted = gathered_labels([own.labels for own in self._facts]).labels, weight is not None
@@ -133,15 +131,19 @@ class Elsewhere:
         engine = self._partitions.engine(self._parts, [own.n_rows for own in self._facts], n_threads)
         self._parts = []  # the shards have them
         none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0))
-        return Driver(engine, GivenRows([none], [0], self.n_rows))
+        return Driver(engine, PlacedRows([none], [0], self.n_rows))
 
-    def fitted_whole(self, estimator: BoostedClassifier, cost: Any) -> dict[str, Any]:
+    def fitted_whole(self, estimator: Inputs, cost: Any) -> dict[str, Any]:
         """Attributes of an estimator that is fitted to all rows in one task."""
         found: dict[str, Any] = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
         return found
 
 
-def _bare(estimator: BoostedClassifier) -> BoostedClassifier:
+def _same(one: Any, other: Any) -> bool:
+    return np.array_equal(np.asarray(one), np.asarray(other))
+
+
+def _bare(estimator: Any) -> Any:
     """One with the same parameters, and no fit."""
     return type(estimator)(**estimator.get_params(deep=False))
 
@@ -149,7 +151,7 @@ def _bare(estimator: BoostedClassifier) -> BoostedClassifier:
 class Check:
     """`check_part` of an estimator, as a task."""
 
-    def __init__(self, estimator: BoostedClassifier) -> None:
+    def __init__(self, estimator: Inputs) -> None:
         self._estimator = estimator
 
     def __call__(self, number: int, X: Any, y: Any, weight: Any, cost: Any) -> Any:
@@ -159,10 +161,11 @@ class Check:
 class Fit:
     """Fitting an estimator to all rows, as a task."""
 
-    def __init__(self, estimator: BoostedClassifier, cost: Any) -> None:
+    def __init__(self, estimator: Any, cost: Any) -> None:
         self._estimator, self._cost = estimator, cost
 
     def __call__(self, parts: Sequence[Part]) -> dict[str, Any]:
-        rows, parameters = GivenRows(parts, [0] * len(parts), 0), self._estimator.get_params(deep=False)
-        fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, rows.cost if self._cost is None else self._cost)
+        rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator.get_params(deep=False)
+        cost = rows.cost if self._cost is None else self._cost
+        fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost)
         return {name: value for name, value in vars(fitted).items() if name not in parameters}

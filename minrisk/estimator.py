@@ -19,8 +19,8 @@ from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
-from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.categories import Categories
+from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
@@ -126,7 +126,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         from minrisk.boosting.monitors import ProgressBar
 
         if goes_on:
-            raise ValueError("warm_start goes on with rows that are here: set warm_start=False to fit a Dask collection.")
+            raise ValueError("warm_start goes on with rows that are here: set warm_start=False for Dask collections.")
         per_row = is_partitioned(cost)
         rows = elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None)
         if rows.are_few:
@@ -142,9 +142,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         raise TypeError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
     def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any]:
-        """Who asks all pieces of the rows, and these as a fit takes them; sets classes, decisions, costs and the seed."""
+        """Who asks all pieces of the rows, and these as a fit takes them; sets what `_counted` does."""
         from minrisk.rows.costs import RowCosts
-        from minrisk.rows.remote.given import CountedRows
+        from minrisk.rows.remote.placed import CountedRows
 
         n_labels = len(rows.labels)
         every = CodedLabels(rows.labels, np.arange(n_labels))

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 
-from minrisk.rows.remote.given import GivenRows
+from minrisk.rows.remote.placed import PlacedRows
 from minrisk.rows.remote.replica import Shard
 
 
@@ -36,7 +36,7 @@ class HereEngine:
         self.n_shards, self._lost = min(n_shards, len(parts)), lost
         self._groups = [list(range(g, len(parts), self.n_shards)) for g in range(self.n_shards)]
         self._make = lambda g: pickle.loads(pickle.dumps(
-            Shard(GivenRows([parts[p] for p in self._groups[g]], [firsts[p] for p in self._groups[g]], sum(sizes)), g)
+            Shard(PlacedRows([parts[p] for p in self._groups[g]], [firsts[p] for p in self._groups[g]], sum(sizes)), g)
         ))
         self._shards = [self._make(g) for g in range(self.n_shards)]
         self.asked, self.sent, self.answered, self.n_lost = 0, [], [], 0

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (  # a package, or a module at the top, imports from those before it only
     "_typing", "_cached", "_temporary", "_printable", "_method_names", "_kernels", "_memory", "_sums", "_workers", "data", "costs", "model", "rows", "rows.local",
-    "rows.factory", "losses", "steps", "learners", "boosting", "validation", "metrics", "inputs", "ensemble", "estimator", "algorithms", "io",
+    "rows.factory", "rows.remote", "rows.dask", "losses", "steps", "learners", "boosting", "validation", "metrics", "inputs", "elsewhere", "ensemble", "estimator", "algorithms", "io",
     "inspection", "comparison", "demo", "_warmup", "cli", "__main__", "__init__",
 )  # fmt: skip
 MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
@@ -33,7 +33,7 @@ def part_of(path):
 def package_of(name):
     """The entry of `ORDER` that a dotted name of ours belongs to."""
     parts = name.split(".")[1:]
-    if parts[:1] == ["rows"] and len(parts) > 1 and parts[1] in ("local", "factory"):
+    if parts[:1] == ["rows"] and len(parts) > 1 and parts[1] in ("local", "factory", "remote", "dask"):
         return f"rows.{parts[1]}"
     return parts[0] if parts else "__init__"
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
-from minrisk import BAdaCostClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier
+from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
 from tests.partitions import Divided, divide
 from tests.test_pieces import content
 

@@ -107,10 +107,12 @@ class RecipeClassifier(BoostedClassifier):
         from minrisk.rows.base import OF_VALUES
 
         if self.early_stopping:
-            raise ValueError("early_stopping sets rows apart that are here: set early_stopping=False for Dask collections.")
+            raise ValueError(
+                "early_stopping sets rows apart, which have to be here: set early_stopping=False for Dask collections."
+            )
         if "binning" not in self._rules:
             raise ValueError(NOT_ELSEWHERE.format(name=type(self).__name__))
-        driver, counted = self._counted_elsewhere(rows, cost)
+        _, counted = self._counted_elsewhere(rows, cost)
         of_rows = counted.merged_costs
         in_loss = self._costs_in_loss(of_rows)
         binner = counted.binner(self.binning, self.max_bins, rows.weighted)

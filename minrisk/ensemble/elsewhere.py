@@ -10,7 +10,7 @@ from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.ensemble import defaults
 from minrisk.ensemble.columns import fill_projected, linear_features, usual_bins
-from minrisk.ensemble.directions import MOMENT_ROWS, MOMENT_VALUES, fit_moments
+from minrisk.ensemble.directions import fit_moments
 from minrisk.ensemble.folds import drawn_folds, fold_counts, spread_folds
 from minrisk.ensemble.kind import Table, is_wide
 from minrisk.model.projection import Projection
@@ -18,7 +18,7 @@ from minrisk.rows.columns import Columns
 from minrisk.rows.exchange import Place
 from minrisk.rows.factory import folded_rows
 from minrisk.rows.folded import FoldedRows
-from minrisk.rows.remote.given import CountedRows, GivenRows
+from minrisk.rows.remote.placed import CountedRows, PlacedRows
 
 
 class FoldedPiece:
@@ -26,14 +26,14 @@ class FoldedPiece:
 
     Parameters
     ----------
-    rows : GivenRows
+    rows : PlacedRows
     place : Place
     counted : CountedRows
     n_folds : int
     seed : int
     """
 
-    def __init__(self, rows: GivenRows, place: Place, counted: CountedRows, n_folds: int, seed: int) -> None:
+    def __init__(self, rows: PlacedRows, place: Place, counted: CountedRows, n_folds: int, seed: int) -> None:
         place = counted.place
         self._counted, exchange, K = counted, place.exchange, counted.costs.table.shape[0]
         folds, codes = drawn_folds(counted.numbers(), n_folds, seed), counted.costs.label
@@ -74,7 +74,7 @@ class FoldedPiece:
             return None
         fold = np.empty(len(self._order), dtype=np.int64)
         fold[self._order] = self._folds
-        numbers, here = counted.spaced(min(MOMENT_ROWS, MOMENT_VALUES // d))
+        numbers, here = counted.spaced(min(defaults.MOMENT_ROWS, defaults.MOMENT_VALUES // d))
         costs, linear = counted.costs, None
         found = counted.collected(numbers, counted.X[here], costs.label[here], costs.weight[here], fold[here])
         if found is not None:

@@ -39,16 +39,20 @@ def folds_of(
         return keys
 
     if cv is None or isinstance(cv, Integral):
+        n_folds = defaults.FOLDS if cv is None else int(cv)
         if len(rows) >= defaults.MANY_ROWS:
-            return spread_folds(drawn_folds(np.arange(len(rows)), int(cv), seed), codes)
-        folds = fold_numbers(binned, codes, defaults.FOLDS if cv is None else int(cv), seed, apart)
+            return spread_folds(drawn_folds(np.arange(len(rows)), n_folds, seed), codes)
+        folds = fold_numbers(binned, codes, n_folds, seed, apart)
     else:
         folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
     return spread_folds(folds, codes)
 
 
 def spread_folds(folds: IntArray, codes: Codes, counts: IntArray | None = None) -> IntArray:
-    """These folds, or one for all where no class has rows in two; `counts` (K, folds) are of all rows, if more than these."""
+    """These folds, or one for all where no class has rows in two.
+
+    `counts` (K, folds) are of all rows, where these are not all.
+    """
     if counts is None:
         counts = fold_counts(folds, codes, int(codes.max(initial=0)) + 1, int(folds.max(initial=0)) + 1)
     spread = np.any(np.count_nonzero(counts, axis=1) > 1)
@@ -64,7 +68,8 @@ def fold_counts(folds: IntArray, codes: Codes, n_classes: int, n_folds: int) -> 
 
 def drawn_folds(numbers: IntArray, n_folds: int, seed: int) -> IntArray:
     """Fold of each of many rows, by a random number that depends on the row's number and the seed alone."""
-    return ((numbered_keys(numbers, seed) >> np.uint64(32)) * np.uint64(n_folds) >> np.uint64(32)).astype(np.uint8 if n_folds <= 256 else np.int64)
+    high = numbered_keys(numbers, seed) >> np.uint64(32)
+    return (high * np.uint64(n_folds) >> np.uint64(32)).astype(np.min_scalar_type(n_folds - 1))
 
 
 def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Keys) -> Keys:

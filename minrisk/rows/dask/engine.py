@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minrisk.rows.remote.given import GivenRows, Part
+from minrisk.rows.remote.placed import Part, PlacedRows
 from minrisk.rows.remote.replica import Shard
 
-TOGETHER = 16  # results that are reduced in one task, or brought to the client
+FAN_IN = 16  # results that are reduced in one task, or brought to the client
 
 
 class DaskEngine:
@@ -61,8 +61,8 @@ class DaskEngine:
     def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
         """function(results)."""
         futures = list(futures)
-        while len(futures) > TOGETHER:
-            groups = [futures[g : g + TOGETHER] for g in range(0, len(futures), TOGETHER)]
+        while len(futures) > FAN_IN:
+            groups = [futures[g : g + FAN_IN] for g in range(0, len(futures), FAN_IN)]
             futures = [self._client.submit(function, group, pure=False) for group in groups]
         found = self._client.gather(futures)
         return found[0] if len(found) == 1 else function(found)
@@ -74,4 +74,4 @@ class DaskEngine:
 
 def made_shard(number: int, n_rows: int, n_threads: int, firsts: Sequence[int], parts: Sequence[Part]) -> Shard:
     """The rows of some partitions."""
-    return Shard(GivenRows(parts, firsts, n_rows), number, n_threads)
+    return Shard(PlacedRows(parts, firsts, n_rows), number, n_threads)

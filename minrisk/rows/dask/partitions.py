@@ -54,7 +54,8 @@ def aligned(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
     if hasattr(column, "rechunk") and hasattr(X, "chunks") and column.chunks[0] != X.chunks[0]:
         known = not np.isnan(column.chunks[0] + X.chunks[0]).any()
         if known and sum(column.chunks[0]) != sum(X.chunks[0]):
-            raise ValueError(f"{name} must have a row for each of the {sum(X.chunks[0])} of X, got {sum(column.chunks[0])}.")
+            n_rows, got = sum(X.chunks[0]), sum(column.chunks[0])
+            raise ValueError(f"{name} must have a row for each of the {n_rows} of X, got {got}.")
         column = column.rechunk({0: X.chunks[0]}) if known else column
     found = delayed_parts(column)
     if len(found) != n_parts:
@@ -77,9 +78,9 @@ class DaskPartitions:
 
     def checked(self, check: Callable[..., tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
         """What is made of each partition, and what is said of it."""
-        import dask
+        from dask.delayed import delayed
 
-        asked, columns = dask.delayed(check), zip(*self._columns, strict=True)
+        asked, columns = delayed(check), zip(*self._columns, strict=True)
         both = self._client.compute([asked(number, *own) for number, own in enumerate(columns)])
         del self._columns
         rows, facts = (self._client.map(part, both, pure=False) for part in (_first, _second))
@@ -104,14 +105,15 @@ def _second(both: tuple[Any, Any]) -> Any:
 
 def answered(call: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """call(rows) of each partition, as a Dask array of (n, *shape) that is computed when it is asked for."""
-    import dask
     import dask.array
+    from dask.delayed import delayed
 
+    array: Any = dask.array
     parts = delayed_parts(X)
     sizes: Sequence[Any] = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(parts)
-    asked = dask.delayed(call)  # once in the graph, not once for each partition
+    asked = delayed(call)  # once in the graph, not once for each partition
     found = [
-        dask.array.from_delayed(asked(part), (size, *shape), dtype=dtype)
+        array.from_delayed(asked(part), (size, *shape), dtype=dtype)
         for part, size in zip(parts, sizes, strict=True)
     ]
-    return dask.array.concatenate(found, allow_unknown_chunksizes=True)
+    return array.concatenate(found, allow_unknown_chunksizes=True)

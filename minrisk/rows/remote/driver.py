@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from minrisk._workers import Workers
-from minrisk.rows.remote.log import Behind, Call, Contribution, Given, Handle, Item
+from minrisk.rows.remote.log import Behind, Call, Contribution, Handle, Item, Reply
 from minrisk.rows.remote.replica import Shard, Threads, answer
 
 OPAQUE = frozenset({"draw_bag", "left_out_scores", "dealt"})  # whose arrays are the pieces' own
-NOT_ELSEWHERE = frozenset({"whole_rounds"})  # of rows that are all here
+OF_ONE_PLACE = frozenset({"whole_rounds"})  # of rows that are all here
 
 
 class Engine(Protocol):
@@ -45,7 +45,7 @@ def combined(found: Sequence[Contribution | Behind]) -> Contribution | Behind:
     if len(kinds) != 1:
         raise RuntimeError(f"pieces of rows meet in one exchange, got {sorted(kinds)}: the calls differ.")
     kind, own = kinds.pop(), [one.own for one in found if isinstance(one, Contribution)]
-    return Contribution(kind, own[0] if len(own) == 1 else _TOGETHER[kind](own))
+    return Contribution(kind, own[0] if len(own) == 1 else _REDUCTIONS[kind](own))
 
 
 def _largest(own: Sequence[np.ndarray]) -> np.ndarray:
@@ -64,7 +64,7 @@ def _listed(own: Sequence[list[Any]]) -> list[Any]:
     return list(itertools.chain.from_iterable(own))
 
 
-_TOGETHER: dict[str, Callable[[Sequence[Any]], Any]] = {
+_REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "largest": _largest, "added": _added, "gathered": _joined, "collected": _listed
 }  # fmt: skip
 
@@ -109,7 +109,7 @@ class Driver:
 
     def told(self, value: Any) -> Any:
         """What the pieces are told when they go on."""
-        self._log.append(Given(value, asked=False))
+        self._log.append(Reply(value, asked=False))
         return value
 
     def _all_of(self, kind: str, own: Any) -> Any:
@@ -126,8 +126,8 @@ class Driver:
             raise RuntimeError(f"pieces of rows meet in the exchange {kind!r}, got {found.kind!r}: the calls differ.")
         self._told = len(self._log)
         self.n_exchanges += 1
-        together = _TOGETHER[kind]([own, found.own])
-        self._log.append(Given(None if kind == "collected" else together))
+        together = _REDUCTIONS[kind]([own, found.own])
+        self._log.append(Reply(None if kind == "collected" else together))
         return together
 
     # -- calls -----------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Everywhere:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in NOT_ELSEWHERE:
+        if name in OF_ONE_PLACE:
             return lambda *arguments, **options: None
         own, driver = self._own, self._driver
         if name in vars(own):

@@ -23,14 +23,14 @@ class Call(NamedTuple):
     reads: bool = False  # an attribute
 
 
-class Given(NamedTuple):
+class Reply(NamedTuple):
     """What an exchange has given to all pieces, or what they are told without one."""
 
     value: Any
     asked: bool = True  # by an exchange
 
 
-Item = Call | Given
+Item = Call | Reply
 
 
 class Contribution(NamedTuple):

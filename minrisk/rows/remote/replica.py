@@ -12,18 +12,18 @@ import numpy as np
 
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.rows.exchange import Place
-from minrisk.rows.remote.log import Behind, Call, Contribution, Given, Handle, Item
+from minrisk.rows.remote.log import Behind, Call, Contribution, Handle, Item, Reply
 
 
 class Threads(NamedTuple):
     """Stands for the driver's workers in a call: each piece has its own."""
 
 
-class _Closed(Exception):
+class _NobodyAsks(Exception):
     """Nobody asks any more."""
 
 
-class _Failed(NamedTuple):
+class _Failure(NamedTuple):
     error: BaseException
 
 
@@ -32,19 +32,19 @@ class _Inbox:
 
     def __init__(self) -> None:
         self.items: SimpleQueue[Item | None] = SimpleQueue()
-        self.said: SimpleQueue[Contribution | _Failed] = SimpleQueue()
+        self.said: SimpleQueue[Contribution | _Failure] = SimpleQueue()
 
     def next(self) -> Item:
         """The next item, waited for."""
         item = self.items.get()
         if item is None:
-            raise _Closed
+            raise _NobodyAsks
         return item
 
     def given(self) -> Any:
         """What the exchange at hand has given."""
         item = self.next()
-        if not isinstance(item, Given):
+        if not isinstance(item, Reply):
             raise RuntimeError(f"a piece of rows waits for an exchange, and is asked {item!r}: the calls differ.")
         return item.value
 
@@ -81,7 +81,9 @@ class ReplicaExchange:
 
 
 class Shard:
-    """Rows at one place, and the piece that is made of them: this is a cache, which the log builds anew where it is lost.
+    """Rows at one place, and the piece that is made of them.
+
+    The piece is a cache, which the log builds anew where it is lost.
 
     Parameters
     ----------
@@ -105,7 +107,8 @@ class Shard:
 
     def _begin(self) -> None:
         """Know nothing of the log."""
-        self.known, self._last = 0, None
+        self.known = 0  # items of the log
+        self._last: Contribution | None = None
         self._inbox, self._runs = _Inbox(), False
 
     def step(self, first: int, items: Sequence[Item]) -> Contribution | Behind:
@@ -127,17 +130,19 @@ class Shard:
             new = items[self.known - first :]
             for item in new:
                 self._inbox.items.put(item)
-            exchanges = sum(isinstance(item, Given) and item.asked for item in new)  # that are answered, and the next one
+            exchanges = sum(isinstance(item, Reply) and item.asked for item in new)  # that are answered before the next
             if not self._runs:
                 self._start()
                 exchanges += 1
             for _ in range(exchanges):
                 said = self._inbox.said.get()
-                if isinstance(said, _Failed):
+                if isinstance(said, _Failure):
                     self._begin()
                     raise said.error
-            self.known, self._last = first + len(items), said
-            return said
+                self._last = said
+            self.known = first + len(items)
+            assert self._last is not None
+            return self._last
 
     def _start(self) -> None:
         """The thread knows the rows and its inbox, and ends when this is gone."""
@@ -160,10 +165,10 @@ def _work_off(rows: Any, inbox: _Inbox, n_threads: int) -> None:
                 if not isinstance(item, Call):
                     raise RuntimeError(f"a piece of rows is given what no exchange has asked for: {item!r}.")
                 objects[item.number] = answer(item, rows, place, objects, workers)
-    except _Closed:
+    except _NobodyAsks:
         pass
-    except BaseException as error:  # noqa: BLE001 (raised where it is asked)
-        inbox.said.put(_Failed(error))
+    except BaseException as error:
+        inbox.said.put(_Failure(error))
 
 
 def answer(call: Call, rows: Any, place: Place, objects: dict[int, Any], workers: Workers) -> Any:

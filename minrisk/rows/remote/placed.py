@@ -35,7 +35,7 @@ class Stretch(NamedTuple):
     first: int  # number of the first one among all rows
 
 
-class GivenRows:
+class PlacedRows:
     """Rows of one place.
 
     Parameters
@@ -71,7 +71,7 @@ class CountedRows:
 
     Parameters
     ----------
-    rows : GivenRows
+    rows : PlacedRows
     place : Place
     labels : ndarray
         All of y, sorted.
@@ -86,7 +86,7 @@ class CountedRows:
     """
 
     def __init__(
-        self, rows: GivenRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
+        self, rows: PlacedRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
         weighted: bool,
     ) -> None:  # fmt: skip
         exchange, weight = place.exchange, np.ones(len(rows.y))
@@ -167,13 +167,16 @@ class CountedRows:
         found, binner = self.collected(numbers, values_of(here), self.costs.weight[here]), None
         if found is not None:
             binner = fit_binner(found[0], strategy, max_bins, None, found[1] if weighted else None)
-        return self.place.exchange.told((binner,))[0]
+        found_or_told: tuple[Any, ...] = self.place.exchange.told(None if binner is None else (binner,))
+        return found_or_told[0]  # type: ignore[no-any-return]
 
     def columns(self, binner: Binner, workers: Workers) -> Columns:
         """Bins of these rows."""
         return Columns(binner.transform(self.X, None, workers), binner.n_bins, binner.thresholds)
 
-    def rows(self, requires: frozenset[str], columns: Columns, costs: RowCosts, workers: Workers, **options: Any) -> Rows:
+    def rows(
+        self, requires: frozenset[str], columns: Columns, costs: RowCosts, workers: Workers, **options: Any
+    ) -> Rows:  # fmt: skip
         """Rows for a recipe; the table of `costs` is that of its loss."""
         own = self.costs._replace(table=costs.table, unit=costs.unit, least=costs.least)
         place = self.place._replace(segments=tuple((stretch.start, stretch.first) for stretch in self.stretches))

@@ -1,0 +1,143 @@
+"""Fits to Dask collections on a cluster of processes: the same bytes, also where workers are killed."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from benchmarks.before_after import COSTS, blobs
+from minrisk import MinRiskClassifier, REBELClassifier
+from tests.test_elsewhere import few_are_many
+from tests.test_pieces import content
+
+distributed = pytest.importorskip("distributed")
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+pytestmark = [
+    pytest.mark.xdist_group("dask"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster, monkeypatch):
+    few_are_many(monkeypatch)
+    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 0)
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+X, Y = blobs(900, 5, 3, seed=3)
+MODEL = MinRiskClassifier(COSTS, n_estimators=12, random_state=0)
+
+
+def of_dask(n_parts):
+    return da.from_array(X, chunks=(-(-len(X) // n_parts), -1)), da.from_array(Y, chunks=-(-len(X) // n_parts))
+
+
+@pytest.fixture
+def expected(monkeypatch, tmp_path):
+    few_are_many(monkeypatch)
+    return content(clone(MODEL).fit(X, Y), tmp_path)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_models_are_the_same(n_workers, cluster, client, expected, tmp_path):
+    cluster.scale(n_workers)
+    client.wait_for_workers(n_workers)
+    for n_parts in (1, 20):
+        assert content(clone(MODEL).fit(*of_dask(n_parts)), tmp_path) == expected
+    cluster.scale(2)
+
+
+def test_frames(client, tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    y, weight = pd.Series(np.array(["x", "y", "z"])[Y]), pd.Series(np.arange(len(Y)) % 3)
+    model = REBELClassifier(COSTS, n_estimators=3)
+    here = content(clone(model).fit(frame, y, sample_weight=weight), tmp_path)
+    there = clone(model).fit(*(dd.from_pandas(part, npartitions=4) for part in (frame, y, weight)))
+    assert content(there, tmp_path) == here
+    asked = there.predict(dd.from_pandas(frame[list("edcba")], npartitions=3))
+    np.testing.assert_array_equal(asked.compute(), there.predict(frame))
+
+
+def test_killed_workers(client, cluster, expected, tmp_path):
+    """A worker is lost at random moments, and one joins."""
+    random, done, killed = np.random.default_rng(0), threading.Event(), []
+
+    def kill():
+        while not done.wait(random.uniform(0.2, 0.6)) and len(killed) < 4:
+            pids = list(client.run(os.getpid).values())
+            if len(pids) > 1:
+                killed.append(pids[int(random.integers(len(pids)))])
+                os.kill(killed[-1], signal.SIGKILL)
+
+    cluster.scale(3)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        for _ in range(30):
+            found = content(clone(MODEL).fit(*of_dask(5)), tmp_path)
+            assert found == expected
+            if len(killed) > 2:
+                break
+    finally:
+        done.set()
+        killer.join()
+        cluster.scale(2)
+    assert len(killed) > 2
+
+
+def test_two_fits_at_once(client, expected, tmp_path):
+    found = []
+
+    def fit(name):
+        (tmp_path / name).mkdir()
+        found.append(content(clone(MODEL).fit(*of_dask(4)), tmp_path / name))
+
+    fits = [threading.Thread(target=fit, args=(name,)) for name in "ab"]
+    for thread in fits:
+        thread.start()
+    for thread in fits:
+        thread.join()
+    assert found == [expected, expected]
+
+
+def test_a_bad_value_names_its_partition(client):
+    bad = X.copy()
+    bad[700, 2] = np.inf
+    with pytest.raises(ValueError, match="partition 3: Input X contains infinity"):
+        clone(MODEL).fit(da.from_array(bad, chunks=(200, 5)), da.from_array(Y, chunks=200))
+
+
+def test_it_asks_for_a_client(monkeypatch):
+    with pytest.raises(ValueError, match="make a dask.distributed.Client first"):
+        clone(MODEL).fit(*of_dask(2))
+
+
+def test_lazy_answers(client):
+    model = clone(MODEL).fit(X, Y)
+    lazy = da.from_array(X, chunks=(300, 2))
+    for name in ("predict", "predict_proba", "decision_function"):
+        asked = getattr(model, name)(lazy)
+        assert isinstance(asked, da.Array) and asked.shape == getattr(model, name)(X).shape
+        np.testing.assert_array_equal(asked.compute(), getattr(model, name)(X))
+    with pytest.raises(TypeError, match="compute X and y first"):
+        model.score(lazy, Y)
+    with pytest.raises(ValueError, match="y must be a Dask array"):
+        clone(MODEL).fit(lazy, Y)
