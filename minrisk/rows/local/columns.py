@@ -116,7 +116,7 @@ class LocalColumns:
         self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)
         self.exchange = self.place.exchange
-        first, last = (min(max(row - self.place.first, 0), n) for row in left_out)
+        first, last = (self.place.n_before(number, n) for number in left_out)
         self.left_out = first, last
         self.blocks, self.undivided = divided(n, first, last, workers.n, blocks)
         self.n_trained = self.place.n_rows - (left_out[1] - left_out[0])
@@ -171,9 +171,8 @@ class LocalColumns:
     def bag_of(self, chosen: IntArray) -> Bag:
         """The chosen ones of the `n_trained` rows, those that are here."""
         first, last = self._not_trained
-        rows = np.where(chosen < first, chosen, chosen + (last - first)) - self.place.first
         in_bag = np.zeros(self.n_samples, dtype=np.bool_)
-        in_bag[rows[(rows >= 0) & (rows < self.n_samples)]] = True
+        in_bag[self.place.here(np.where(chosen < first, chosen, chosen + (last - first)), self.n_samples)] = True
         return in_bag
 
     # -- over all pieces -------------------------------------------------------------------------------------
