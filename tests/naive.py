@@ -504,6 +504,19 @@ def shares_of_rows(sizes, n_least, n_most, floor=1e-3):
     return np.minimum(1.0, sizes / level)
 
 
+def random_number(seed, number):
+    """In [0, 1), of a row's number: the sequence of splitmix64 (Steele, Lea and Flood 2014) from a state that the seed makes."""
+    golden, all_bits = 0x9E3779B97F4A7C15, 2**64 - 1
+
+    def mixed(state):
+        z = (state + golden) & all_bits
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & all_bits
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & all_bits
+        return z ^ (z >> 31)
+
+    return (mixed((mixed(seed ^ 0x5851F42D4C957F2D) + number * golden) & all_bits) >> 11) / 2**53
+
+
 def softmax_edge_and_mass(y, weights, H):
     """Minus the slope and the curvature of omega (-log softmax(H)_y) in every score, each (n, K)."""
     p = np.exp(H - H.max(axis=1, keepdims=True))

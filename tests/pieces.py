@@ -30,16 +30,16 @@ RETURNED_BY_EACH = {"scores", "response", "leaf"}  # columns that tests look at
 class Meeting:
     """Where the pieces lay down their arrays, and take copies of what they are together."""
 
-    def __init__(self, n_pieces: int) -> None:
-        self._barrier, self._laid = Barrier(n_pieces), [None] * n_pieces
+    def __init__(self, n_pieces: int, place: int) -> None:
+        self._barrier, self._laid, self.place = Barrier(n_pieces), [None] * n_pieces, place
         self.longest = 0  # bytes of a message
 
-    def all_of(self, piece: int, own: np.ndarray) -> list[np.ndarray]:
-        self._laid[piece] = own.copy()
+    def all_of(self, piece: int, own: Any) -> list[Any]:
+        self._laid[piece] = copy.deepcopy(own)
         self._barrier.wait(PATIENCE)
-        found = [array.copy() for array in self._laid]
+        found = copy.deepcopy(self._laid)
         self._barrier.wait(PATIENCE)
-        self.longest = max(self.longest, own.nbytes)
+        self.longest = max(self.longest, size_of(own))
         return found
 
     def given_up(self) -> None:
@@ -63,6 +63,14 @@ class Together:
     def gathered(self, own: np.ndarray) -> np.ndarray:
         return np.concatenate(self._meeting.all_of(self._piece, own))
 
+    def collected(self, own: Any) -> list[Any] | None:
+        found = self._meeting.all_of(self._piece, own)
+        return found[::-1] if self._piece == self._meeting.place else None  # any order will do
+
+    def told(self, told: Any) -> Any:
+        assert (told is None) == (self._piece != self._meeting.place)
+        return self._meeting.all_of(self._piece, told)[self._meeting.place]
+
 
 class OfPieces(NamedTuple):
     """What each piece has of a bag, or of scores of rows left out."""
@@ -73,9 +81,11 @@ class OfPieces(NamedTuple):
 class Pieced:
     """Asks all pieces, one question after another, and lets them meet."""
 
-    def __init__(self, n_pieces: int) -> None:
-        self._meeting, self._one = Meeting(n_pieces), RLock()
-        self._pool = ThreadPoolExecutor(n_pieces)
+    def __init__(self, cuts: list[int]) -> None:
+        sizes = np.diff(cuts)
+        place = int(sizes.argmin()) if sizes.min() == 0 else len(sizes) - 1  # where drawn rows are sent: one without rows
+        self._meeting, self._one = Meeting(len(sizes), place), RLock()
+        self._pool = ThreadPoolExecutor(len(sizes))
 
     def _like(self, pieces: list[Any], cls: Any, **attributes: Any) -> Any:
         """Other objects of the pieces, which meet where these do."""
@@ -147,7 +157,7 @@ class PiecedRows(Pieced):
     """
 
     def __init__(self, make: Any, cuts: list[int], **columns: Any) -> None:
-        super().__init__(len(cuts) - 1)
+        super().__init__(cuts)
         self.cuts, self._all_costs = cuts, columns["costs"]
         ends = list(itertools.pairwise(cuts))
         self.pieces = self._side_by_side([
@@ -218,26 +228,39 @@ class PiecedFoldedRows(Pieced):
         As those of `PiecedRows`, and of all rows.
     made : list
         Of rows, to which those of members are added.
+    in_folds : bool
+        Whether each piece has rows of every fold, or consecutive rows.
     """
 
-    def __init__(self, cuts: list[int], costs: Any, folds: np.ndarray, made: list[PiecedRows]) -> None:
-        super().__init__(len(cuts) - 1)
-        self.cuts, self.made = cuts, made
+    def __init__(self, cuts: list[int], costs: Any, folds: np.ndarray, made: list[PiecedRows], in_folds: bool) -> None:
+        super().__init__(cuts)
+        self.made, ends, bounds = made, list(itertools.pairwise(cuts)), np.searchsorted(folds, np.arange(max(folds) + 2))
+        segments = [()] * len(ends)
+        self.rows = [np.arange(a, b) for a, b in ends]
+        if in_folds:
+            shares = [np.array([a, b]) / cuts[-1] for a, b in ends]
+            of_folds = [[np.rint(low + share * (high - low)).astype(int) for low, high in itertools.pairwise(bounds)] for share in shares]
+            self.rows = [np.concatenate([np.arange(*part) for part in parts]) for parts in of_folds]
+            begins = [np.cumsum([0, *(b - a for a, b in parts)]).tolist() for parts in of_folds]
+            segments = [tuple((i, int(a)) for i, (a, _) in zip(own, parts, strict=False)) for own, parts in zip(begins, of_folds, strict=True)]
+        self.cuts = [0, *np.cumsum([len(own) for own in self.rows]).tolist()]
+        assert sorted(np.concatenate(self.rows)) == list(range(cuts[-1]))
         self.pieces = self._side_by_side([
-            lambda p=p, a=a, b=b: LocalFoldedRows(
-                type(costs)(*copy.deepcopy(tuple(costs.at(np.arange(a, b))))), folds[a:b].copy(), factory.binned_rows,
-                place=Place(a, cuts[-1], Together(self._meeting, p)),
+            lambda p=p, own=own: LocalFoldedRows(
+                type(costs)(*copy.deepcopy(tuple(costs.at(own)))), folds[own].copy(), factory.binned_rows,
+                place=Place(self.cuts[p], cuts[-1], Together(self._meeting, p), segments[p]),
             )
-            for p, (a, b) in enumerate(itertools.pairwise(cuts))
+            for p, own in enumerate(self.rows)
         ])
 
     def blind(self, n_classes: int) -> Any:
-        return self._like(self._of_each("blind", n_classes), PiecedFoldedRows, cuts=self.cuts, made=self.made)
+        pieces = self._of_each("blind", n_classes)
+        return self._like(pieces, PiecedFoldedRows, cuts=self.cuts, made=self.made, rows=self.rows)
 
     def _parts_of(self, columns: Columns) -> list[Columns]:
         if isinstance(columns, PiecedColumns):
             return columns.parts
-        parts = [columns.some(len(columns.n_bins), np.arange(a, b)) for a, b in itertools.pairwise(self.cuts)]
+        parts = [columns.some(len(columns.n_bins), own) for own in self.rows]
         return [Columns(part.binned, part.n_bins.copy(), part.thresholds) for part in parts]
 
     def without(self, fold: int | None, columns: Columns, workers: Any) -> PiecedRows:
@@ -250,7 +273,7 @@ class PiecedFoldedRows(Pieced):
         if found[0] is None:
             return None
         cuts = [0, *np.cumsum([part.binned.shape[1] for _, part in found]).tolist()]
-        rows = self._like([rows for rows, _ in found], PiecedFoldedRows, cuts=cuts, made=self.made)
+        rows = self._like([rows for rows, _ in found], PiecedFoldedRows, cuts=cuts, made=self.made, rows=None)
         return rows, PiecedColumns([part for _, part in found])
 
     def held_out(self, parts: Any) -> Any:
@@ -261,6 +284,11 @@ class PiecedFoldedRows(Pieced):
 
     def dealt(self, *arguments: Any) -> OfPieces:
         return OfPieces(self._of_each("dealt", *arguments))
+
+
+def size_of(message: Any) -> int:
+    """Bytes of the arrays of a message."""
+    return sum(array.nbytes for array in (message if isinstance(message, tuple) else (message,)) if isinstance(array, np.ndarray))
 
 
 def own(arguments: Any, piece: int) -> Any:
@@ -315,8 +343,11 @@ def cuts_of(n: int, n_pieces: int) -> list[int]:
     return [0, *sorted(inner), n]
 
 
-def in_pieces(monkeypatch: Any, n_pieces: int, limits: Any = None) -> list[PiecedRows]:
-    """All rows that the factory makes from now on are in so many pieces; returns those that it has made."""
+def in_pieces(monkeypatch: Any, n_pieces: int, in_folds: bool = False) -> list[PiecedRows]:
+    """All rows that the factory makes from now on are in so many pieces; returns those that it has made.
+
+    Those of `MinRiskClassifier` have rows of each fold if so told.
+    """
     made, kind = [], factory.rows_like
 
     def rows_like(requires: frozenset[str]) -> Any:
@@ -329,7 +360,7 @@ def in_pieces(monkeypatch: Any, n_pieces: int, limits: Any = None) -> list[Piece
         return make
 
     def folded_rows(costs: Any, folds: np.ndarray) -> PiecedFoldedRows:
-        return PiecedFoldedRows(cuts_of(len(folds), n_pieces), costs, folds, made)
+        return PiecedFoldedRows(cuts_of(len(folds), n_pieces), costs, folds, made, in_folds)
 
     monkeypatch.setattr(factory, "rows_like", rows_like)
     monkeypatch.setattr("minrisk.ensemble.training.folded_rows", folded_rows)

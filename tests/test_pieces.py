@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.tree import DecisionTreeRegressor
 
 from benchmarks.before_after import COSTS, blobs, problems
@@ -22,7 +23,8 @@ from minrisk import (
 )
 from minrisk._kernels._dtypes import EXACT_ROWS
 from minrisk.rows.local import leaf_search
-from tests.pieces import PiecedRows, in_pieces
+from minrisk.rows.local.drawn_rows import MOST_TIMES
+from tests.pieces import Meeting, PiecedRows, Together, in_pieces
 
 
 def content(model, folder):
@@ -33,12 +35,12 @@ def content(model, folder):
     return (folder / "model.minrisk").read_bytes()
 
 
-def check_same(fit, n_pieces, monkeypatch, folder):
-    """Fit with all rows in one piece, and in several; returns the rows that were in pieces."""
+def check_same(fit, n_pieces, monkeypatch, folder, in_folds=False):
+    """Fit with all rows in one piece, and in several, of folds or not; returns the rows that were in pieces."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = content(fit(), folder)
-        made = in_pieces(monkeypatch, n_pieces)
+        made = in_pieces(monkeypatch, n_pieces, in_folds)
         assert content(fit(), folder) == whole
     assert made
     return made
@@ -105,6 +107,39 @@ def test_any_number_of_pieces(n_pieces, monkeypatch, tmp_path):
     check_same(lambda: model.fit(X, y), n_pieces, monkeypatch, tmp_path)
 
 
+OF_FOLDS = {
+    "all rows": {},
+    "drawn rows": {"search_rows": 20, "n_jobs": 2},
+    "drawn rows of a bag": {"search_rows": 20, "subsample": 0.6, "pool": False},
+}
+
+
+@pytest.mark.parametrize("name", OF_FOLDS)
+@pytest.mark.parametrize("n_pieces", [2, 5])
+def test_pieces_with_rows_of_each_fold(name, n_pieces, monkeypatch, tmp_path):
+    """As an engine divides them that does not move rows: they are numbered fold after fold all the same."""
+    X, y = blobs(230, 3, seed=8)
+    model = MinRiskClassifier(COSTS, n_estimators=12, random_state=1, **OF_FOLDS[name])
+    check_same(lambda: model.fit(X, y), n_pieces, monkeypatch, tmp_path, in_folds=True)
+
+
+def test_costs_of_rows_in_pieces_of_folds(monkeypatch, tmp_path):
+    X, y = blobs(230, 3, seed=8)
+    costs = np.random.default_rng(2).exponential(size=(len(y), 3)) * (np.arange(3) != y[:, None])
+    model = MinRiskClassifier(n_estimators=8, random_state=1)
+    check_same(lambda: model.fit(X, y, cost=costs), 4, monkeypatch, tmp_path, in_folds=True)
+
+
+@pytest.mark.parametrize("options", [{"max_features": 1.0}, {}, {"subsample": 0.6, "max_features": 0.5}])
+def test_drawn_sparse_rows(options, monkeypatch, tmp_path):
+    rng = np.random.default_rng(3)
+    X, y = csr_matrix(rng.integers(0, 4, (400, 15)) * (rng.random((400, 15)) < 0.3)), rng.integers(0, 3, 400)
+    model = MinRiskClassifier(n_estimators=6, search_rows=25, cv=2, random_state=0, **options)
+    dense = content(model.fit(X.toarray(), y), tmp_path)
+    check_same(lambda: model.fit(X, y), 4, monkeypatch, tmp_path)
+    assert content(model.fit(X, y), tmp_path) == dense
+
+
 # -- what crosses ------------------------------------------------------------------------------------------------------
 def arrays_in(value, seen):
     """Arrays that can be written to, in an object and what it holds."""
@@ -141,6 +176,7 @@ def test_pieces_share_no_memory(model, monkeypatch):
         REBELClassifier(n_estimators=5, max_depth=3),
         REBELClassifier(n_estimators=5, max_depth=1, loss="logistic", subsample=0.5, random_state=0),
         MinRiskClassifier(n_estimators=5, pool=False, cv=1, random_state=0),
+        MinRiskClassifier(n_estimators=5, pool=False, cv=1, random_state=0, search_rows=10),
         MCBoostClassifier(n_estimators=5),
         StagewiseMCBoostClassifier(n_estimators=5),
         MultiBoostClassifier(n_estimators=5),
@@ -155,6 +191,46 @@ def test_messages_do_not_grow_with_the_rows(model, monkeypatch):
         longest.append(max(rows.longest for rows in made))
         monkeypatch.undo()
     assert longest[1] <= longest[0]  # less where fewer features are left that may have the best stump
+
+
+def test_drawn_rows_are_sent_to_one_piece_and_do_not_grow_with_the_rows(monkeypatch):
+    """Rows with drawn bins and sketches are all that is longer than a number for each decision, leaf or bin of sizes."""
+    sent, answered = [], Together.collected
+
+    def collected(self, own):
+        found = answered(self, own)
+        sent.append((self._piece == self._meeting.place, found is not None, len(own.sketch)))
+        return found
+
+    monkeypatch.setattr(Together, "collected", collected)
+    model = MinRiskClassifier(n_estimators=6, pool=False, cv=1, random_state=0, search_rows=10)
+    for n in (500, 8000):
+        with monkeypatch.context() as patch:
+            made = in_pieces(patch, 4)
+            model.fit(*blobs(n))
+        assert made and all(is_place == has_them for is_place, has_them, _ in sent)
+        assert len(sent) % 4 == 0 and len(sent) >= 4
+        of_trees = np.array([m for *_, m in sent]).reshape(-1, 4).sum(axis=1)
+        most = MOST_TIMES * 10
+        assert np.all(of_trees < most + 6 * np.sqrt(most)) and of_trees.max() > 10
+        sent.clear()
+
+
+def test_a_round_on_drawn_rows_takes_few_exchanges(monkeypatch):
+    counted, meet = [], Meeting.all_of
+
+    def all_of(self, piece, own):
+        counted.append(piece)
+        return meet(self, piece, own)
+
+    monkeypatch.setattr(Meeting, "all_of", all_of)
+    in_pieces(monkeypatch, 2)
+    numbers = []
+    for n_estimators in (4, 9):
+        counted.clear()
+        MinRiskClassifier(n_estimators=n_estimators, pool=False, cv=1, random_state=0, search_rows=10).fit(*blobs(500))
+        numbers.append(len(counted) / 2)
+    assert (numbers[1] - numbers[0]) / 5 < 10
 
 
 def test_a_fault_in_one_piece_is_told(monkeypatch):

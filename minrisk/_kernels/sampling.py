@@ -1,116 +1,124 @@
 """Minimal variance sampling of rows (Ibragimov and Gusev, "Minimal Variance Sampling in Stochastic Gradient Boosting",
 NeurIPS 2019): a few rows whose weighted sums stand for everybody's.
+
+Whether a row is drawn depends on its size, on two numbers that follow from a histogram of all sizes, and on a hash of
+its number and the seed: on nothing else, so that rows may lie anywhere.
 """
 
 import numpy as np
 
 from minrisk._kernels import fixed
+from minrisk._kernels import grow as grow_kernels
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.fixed import project_row
+from minrisk._kernels.grow import mix
 
 LEAST_SIZE = 1e-3  # of the mean size, added to each row's: every row may be drawn
-MOST_PASSES = 50  # over the sizes: the level falls with each, and hardly any more after a few
-SHARE_ROUNDING = 1e-9  # rows: by how much the running sum of shares may miss a whole number that it reaches exactly
-
-
-@part
-def level_of(size, n_drawn):
-    """Level of sum_i min(1, size_i / level) = n_drawn, reached from above: more rows are sure to be drawn each time."""
-    level = 0.0
-    for i in range(size.shape[0]):
-        level += size[i]
-    level /= n_drawn
-    for _ in range(MOST_PASSES):
-        rest, sure = 0.0, 0
-        for i in range(size.shape[0]):
-            if size[i] >= level:
-                sure += 1
-            else:
-                rest += size[i]
-        if sure >= n_drawn or not rest / (n_drawn - sure) < level:
-            break
-        level = rest / (n_drawn - sure)
-    return level
-
-
-@part
-def draw_sizes(size, order, n_least, n_most, offset, drawn):
-    """Draw some of the rows in `order` (ascending) by the squares of their sizes; returns how many.
-
-    `drawn` becomes their rows, and the first entries of `size` the probabilities with which they came.
-    """
-    n, total, squares = order.shape[0], 0.0, 0.0
-    for i in range(n):
-        square = size[order[i]]
-        size[i] = np.sqrt(square)  # i <= order[i]: what is overwritten has been read
-        total += size[i]
-        squares += square
-    effective = int(total * total / squares) if squares > 0.0 else 0
-    floor = LEAST_SIZE * total / n if total > 0.0 else 1.0
-    for i in range(n):
-        size[i] += floor
-    level = level_of(size[:n], max(n_least, min(effective, n_most)))
-    reached, m = offset, 0
-    for i in range(n):
-        share = min(1.0, size[i] / level)
-        reached += share
-        if reached < 1.0 - SHARE_ROUNDING:
-            continue
-        reached -= 1.0
-        drawn[m], size[m] = order[i], share
-        m += 1
-    return m
+SIZE_BINS = 2048  # of sizes: 64 in an octave, so 32 octaves below the largest; smaller sizes are in the lowest bin
+SIZE_SHIFT = 46  # bits of a float64 below its exponent and the six highest of its mantissa, which are 64 in an octave
+DRAW_SALT = np.uint64(0x5851F42D4C957F2D)  # so that features and directions of the same seed are drawn by other numbers
 
 
 @kernel
-def draw_rows(sketch, order, n_least, n_most, offset, drawn):
-    """Draw some of the rows in `order` (ascending) into `drawn`; returns how many, and their sketch's column maxima.
+def count_sizes(edge, directions, in_bag, lowest, factor, start, stop, size):
+    """size[i] = length of a row's edges in the sketch; returns a histogram of the sizes of rows in the bag, (2, bins).
 
-    A row's size s is the length of its edges in the sketch. About (sum s)^2 / sum s^2 rows are drawn, as many as would
-    weigh as much if all were of one size, but at most `n_most`, and `n_least` at least. Each comes with probability
-    p = min(1, s / level); the first rows of `sketch` become theirs, divided by p, so that sums over them
-    are those over all rows in expectation. Rows are taken where the running sum of p, begun at `offset` in [0, 1),
-    passes whole numbers (systematic sampling). The last column is the mass, of positive values.
+    Its lines are how many rows are in each bin, and the sum of rint(size * factor) over them. The lowest bin has
+    the sizes whose highest bits (see `SIZE_SHIFT`) are up to `lowest`, the next bin those whose bits are one more.
     """
-    q = sketch.shape[1] - 1
-    size = np.empty(sketch.shape[0])
-    for i in range(order.shape[0]):
-        square = 0.0
-        for c in range(q):
-            square += sketch[order[i], c] ** 2
-        size[order[i]] = square
-    m, top = draw_sizes(size, order, n_least, n_most, offset, drawn), np.zeros(q + 1)
-    for i in range(m):
-        for c in range(q + 1):
-            sketch[i, c] = sketch[drawn[i], c] / size[i]  # i <= drawn[i]: what is overwritten has been read
-            top[c] = max(top[c], abs(sketch[i, c]))
-    return m, top
-
-
-@kernel(uses=(fixed,))
-def squared_sizes(edge, mass, directions, weight, start, stop, size):
-    """size[i] = squared length of a row's edges in the sketch of `project`."""
-    q = directions.shape[0]
-    row = np.empty(q + 1)
+    q, n_outputs = directions.shape
+    found, last = np.zeros((2, SIZE_BINS), dtype=np.int64), SIZE_BINS - 1
     for i in range(start, stop):
-        project_row(edge[i], mass[i], directions, weight, row)
         square = 0.0
-        for c in range(q):
-            square += row[c] ** 2
-        size[i] = square
+        for c in range(0, q - 1, 2):
+            g, h = 0.0, 0.0
+            for k in range(n_outputs):
+                g += edge[i, k] * directions[c, k]
+                h += edge[i, k] * directions[c + 1, k]
+            square += g * g + h * h
+        if q % 2 == 1:
+            g = 0.0
+            for k in range(n_outputs):
+                g += edge[i, k] * directions[q - 1, k]
+            square += g * g
+        size[i] = np.sqrt(square)
+    bits = size.view(np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            b = min(max((bits[i] >> SIZE_SHIFT) - lowest, 0), last)
+            found[0, b] += 1
+            found[1, b] += np.int64(np.rint(size[i] * factor))
+    return found
 
 
-@kernel(uses=(fixed,))
-def draw_projected(edge, mass, directions, weight, size, order, n_least, n_most, offset, drawn, sketch):
-    """`draw_rows` without a sketch of all rows: `size` has their squared sizes, `sketch` becomes that of the drawn."""
-    q = directions.shape[0]
-    m, top, row = draw_sizes(size, order, n_least, n_most, offset, drawn), np.zeros(q + 1), np.empty(q + 1)
-    for i in range(m):
-        project_row(edge[drawn[i]], mass[drawn[i]], directions, weight, row)
-        for c in range(q + 1):
-            sketch[i, c] = row[c] / size[i]
-            top[c] = max(top[c], abs(sketch[i, c]))
-    return m, top
+@kernel
+def size_level(found, factor, n_least, n_most):
+    """The floor that is added to sizes, and the level at which sum_i min(1, (size_i + floor) / level) rows are drawn.
+
+    These are (sum s)^2 / sum s^2, as many as would weigh as much if all were of one size, `n_most` at most and
+    `n_least` at least, which is below the number of rows. `found` is the histogram of `count_sizes`, of all pieces.
+    Within a bin rows are taken to be of its mean size, which matters in the bin that has the level in it alone.
+    """
+    n, total = np.int64(0), np.int64(0)
+    for b in range(found.shape[1]):
+        n += found[0, b]
+        total += found[1, b]
+    squares, floor, unit = 0.0, 1.0, 1.0
+    if total > 0:
+        for b in range(found.shape[1]):
+            if found[0, b] > 0:
+                squares += np.float64(found[1, b]) * (np.float64(found[1, b]) / found[0, b])
+        floor, unit = LEAST_SIZE * total / n, 1.0 / factor
+    effective = np.int64(np.float64(total) * (total / squares)) if squares > 0.0 else np.int64(0)
+    wanted = max(n_least, min(effective, n_most))
+    left, sure = total, np.int64(0)  # sizes of rows that are not sure to be drawn, and how many are
+    level = (left + floor * n) / wanted
+    for b in range(found.shape[1] - 1, -1, -1):
+        count = found[0, b]
+        if count == 0:
+            continue
+        if found[1, b] + floor * count <= level * count or sure + count >= wanted:
+            break
+        sure += count
+        left -= found[1, b]
+        level = (left + floor * (n - sure)) / (wanted - sure)
+    return floor * unit, level * unit
+
+
+@part
+def uniform(state, number):
+    """A random number in [0, 1) of a row's number: that of its place in the sequence of splitmix64."""
+    return np.float64(mix(state + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11)) * 2.0**-53
+
+
+@kernel(uses=(fixed, grow_kernels))
+def draw_rows(size, in_bag, floor, level, seed, begins, number, start, stop, drawn):
+    """Draw row i of the bag where a random number of its own is below (size[i] + floor) / level; returns how many.
+
+    They are written to `drawn` from `start` on, ascending. Row begins[k] has the number number[k], and those after it
+    the next ones, up to row begins[k + 1].
+    """
+    state, m = mix(np.uint64(seed) ^ DRAW_SALT), start
+    for k in range(begins.shape[0]):
+        first, last = max(start, begins[k]), stop if k + 1 == begins.shape[0] else min(stop, begins[k + 1])
+        for i in range(first, last):  # without branches on the data
+            drawn[m] = i
+            m += np.int64(in_bag[i] and uniform(state, number[k] + i - begins[k]) * level < size[i] + floor)
+    return m - start
+
+
+@kernel(uses=(fixed, grow_kernels))
+def project_drawn(edge, mass, directions, weight, size, floor, level, drawn, start, stop, sketch):
+    """Sketch of the drawn rows start..stop over the probability with which each came: sums are then those of all rows.
+
+    In expectation. See `minrisk._kernels.fixed.project` for the sketch.
+    """
+    for j in range(start, stop):
+        i = drawn[j]
+        share = min(1.0, (size[i] + floor) / level)
+        project_row(edge[i], mass[i], directions, weight, sketch[j])
+        for c in range(sketch.shape[1]):
+            sketch[j, c] /= share
 
 
 @kernel

@@ -76,6 +76,27 @@ def pack_entries(stored, features, member, offsets, first, feature, slot):
 
 
 @kernel
+def count_drawn(stored, features, place, counts):
+    """counts[f] = entries in features[f] of rows whose place is not negative."""
+    for f in range(features.shape[0]):
+        counts[f] = 0
+        for p in range(stored.offsets[features[f]], stored.offsets[features[f] + 1]):
+            counts[f] += np.int64(place[stored.rows[p]] >= 0)
+
+
+@kernel
+def pack_drawn(stored, features, place, rows, bins):
+    """Fill `rows` with the places and `bins` with the bins of the entries that `count_drawn` counts."""
+    q = 0
+    for f in range(features.shape[0]):
+        for p in range(stored.offsets[features[f]], stored.offsets[features[f] + 1]):
+            i = place[stored.rows[p]]
+            if i >= 0:
+                rows[q], bins[q] = i, stored.bins[p]
+                q += 1
+
+
+@kernel
 def bin_entries(values, offsets, thresholds, first, out, default):
     """out[p] = number of thresholds of its feature below values[p], default[j] = number of those below 0.
 

@@ -72,7 +72,7 @@ class Place(NamedTuple):
     first: int  # rows of the pieces before it, in the order in which `gathered` takes them
     n_rows: int  # of all pieces
     exchange: Exchange
-    segments: tuple[tuple[int, int], ...] = ()  # a row here, the first one 0, and its number; default: the number `first`
+    segments: tuple[tuple[int, int], ...] = ()  # a row here, from row 0 on, and its number; default: `first`
 
     @property
     def numbered(self) -> tuple[IntArray, IntArray]:
@@ -93,6 +93,21 @@ class Place(NamedTuple):
             rows = numbers - first + begin
             found.append(rows[(rows >= begin) & (rows < end)])
         return np.concatenate(found)
+
+    def among(self, rows: IntArray, n: int) -> Place:
+        """The place of some of the n rows here, ascending, among those that all pieces choose: one exchange."""
+        begins, numbers = self.numbered
+        ends = np.searchsorted(rows, np.append(begins, n))
+        own = np.column_stack([numbers, np.full_like(numbers, self.first), np.diff(ends)])
+        number, first, chosen = self.exchange.gathered(own).T
+        found = [(int(begin), int(chosen[number < own].sum())) for begin, own in zip(ends, numbers, strict=False)]
+        segments = tuple(found) if self.segments else ()
+        return Place(int(chosen[first < self.first].sum()), int(chosen.sum()), self.exchange, segments)
+
+    def numbers_of_all(self, n: int) -> IntArray:
+        """The numbers of the n rows here."""
+        begins, numbers = self.numbered
+        return np.arange(n) + np.repeat(numbers - begins, np.diff(begins, append=n))
 
     def number_of(self, row: int) -> int:
         """The number of a row here, or of the one that would follow the last."""

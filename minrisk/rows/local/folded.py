@@ -218,7 +218,8 @@ class LocalFoldedRows:
     def gathered(self) -> FewRows:
         """See `FoldedRows.gathered`."""
         gathered = self.exchange.gathered
-        return FewRows(gathered(self.stated.label), gathered(self.stated.weight), self._sizes)
+        order = np.argsort(gathered(self.place.numbers_of_all(len(self.folds))))  # fold after fold
+        return FewRows(gathered(self.stated.label)[order], gathered(self.stated.weight)[order], self._sizes)
 
     def dealt(self, scores: np.ndarray, fold: int) -> LeftOut:
         """See `FoldedRows.dealt`: rows of a fold stand in the order of the pieces."""
@@ -251,9 +252,8 @@ class LocalFoldedRows:
         if not counts.any():
             return None
         number = np.cumsum(counts > 0) - 1
-        pieces = self.exchange.gathered(np.array([[self.place.first, len(rows)]]))
-        before = int(pieces[pieces[:, 0] < self.place.first, 1].sum())
-        place = Place(before, int(counts.sum()), self.exchange)
+        place = self.place.among(rows, len(self.folds))
+        before = place.first
         table = self.exchange.gathered(costs.table[costs.row[rows]])  # whoever has costs per row has those of all
         row = np.arange(before, before + len(rows), dtype=np.int32)
         own = RowCosts(table, row, costs.weight[rows], costs.label[rows])

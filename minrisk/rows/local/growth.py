@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, MAX_BINS, SUM_BITS
+from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS
 from minrisk._kernels.fixed import fix_columns, fix_counted, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
@@ -28,19 +28,24 @@ from minrisk._kernels.grow import (
 )
 from minrisk._kernels.histogram import NUMBERED_ROWS
 from minrisk._kernels.node import gather, node_histograms
-from minrisk._kernels.sampling import draw_projected, draw_rows, order_by_leaf, pack_rows, squared_sizes
+from minrisk._kernels.sampling import order_by_leaf, pack_rows
 from minrisk._kernels.scores import leaf_numbers, tree_response
-from minrisk._kernels.stored import RowEntries, count_entries, grow_stored, pack_entries, stored_node_histograms
+from minrisk._kernels.stored import (
+    Entries,
+    RowEntries,
+    count_entries,
+    grow_stored,
+    pack_entries,
+    stored_node_histograms,
+)
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.rows.fixed_point import divide
 from minrisk.rows.growing import BestFirstTree, Leaf
 from minrisk.rows.local.columns import WALK_SUMS, LocalColumns
+from minrisk.rows.local.drawn_rows import draw, drawn_together, most_drawn, sent
 from minrisk.rows.local.sparse_index import no_lists
-
-MOST_DRAWN = 1 / 8  # of the rows, for a search
-SEARCHED = 1 << 19  # ..., or rows times features looked at: up to then it takes no longer than the rest of a round
 
 PACKED_ROWS = 1 << COUNT_BITS  # from which on a count does not fit beside a sum of masses
 MOST_ROWS = np.iinfo(np.int32).max  # whose numbers `order` holds
@@ -96,7 +101,9 @@ class Growth:
         self.order[:] = self._all  # before a tree is grown all rows are in one leaf
         self._columns = np.empty((0, 0), dtype=FIXED)
         self._sketch = np.empty((0, 0))
-        self._packed, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
+        self._room, self._bins = np.empty(0, dtype=rows.X_binned.dtype), rows.X_binned
+        self._stored: Entries | None = None  # of sparse features, in the place of bins
+        self._member = rows.leaf
         self._lists = self._no_lists = no_lists(rows.n_features)
         self._side = np.zeros(0, dtype=np.uint8)
         self._kept: dict[int, np.ndarray] = {}
@@ -112,26 +119,21 @@ class Growth:
 
     # -- columns ---------------------------------------------------------------------------------------------------
     def _prepare(
-        self, target: Target, in_bag: Int32Array, rule: GrowthRule, features: IntArray, seed: int, are_drawn: bool
+        self, target: Target, in_bag: Int32Array, features: IntArray, are_drawn: bool
     ) -> tuple[FloatArray, int]:
-        """Fill the bins and fixed-point columns that splits are searched on, and `order` with their rows.
+        """Fill the fixed-point columns that splits are searched on, and `order` with their rows.
 
         Returns what a unit of each column is worth, and the number of rows.
         """
         rows, D, n = self.rows, self.rows.n_outputs, len(in_bag)
-        n_all = int(rows.exchange.added(np.array([n]))[0])
         n_sketch = 0 if target.directions is None else len(target.directions) + 1
-        n_columns = n_sketch + self._counts if n_sketch else 2 * D + 1
         height = max(rows.n_samples, n)  # rows that were drawn several times may be more
-        if self._columns.shape != (height, n_columns):
-            self._columns = empty((height, n_columns), FIXED)
-            self._sketch = empty((height, n_sketch), np.float64)
-        if n > len(self.order):
-            self.order, self._spare = np.empty((2, n), dtype=np.int32)
+        self._make_room(height, n_sketch + self._counts if n_sketch else 2 * D + 1)
         self.order[:n], self._bins = in_bag, rows.X_binned
-        packed = target.directions is not None and rule.n_rows is not None and rule.n_rows < n_all
-        unlisted = packed or are_drawn or rows.n_samples > NUMBERED_ROWS  # lists: all rows, once, in two bytes
+        unlisted = are_drawn or rows.n_samples > NUMBERED_ROWS  # lists: all rows, once, in two bytes
         self._lists = self._no_lists if unlisted else rows.index.lists
+        if rows.sparse is not None:
+            self._stored, self._member = rows.sparse.stored, rows.leaf
         if len(self._lists[2]) or rows.sparse is not None:
             rows.leaf[:] = -1
             rows.leaf[in_bag] = 0
@@ -139,73 +141,43 @@ class Growth:
             factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
             return divide(1.0, np.concatenate(factors)), n
-        if packed:
-            assert rule.n_rows is not None
-            most, offset = max(int(n_all * MOST_DRAWN), SEARCHED // rule.n_drawn), np.random.default_rng(seed).random()
-            drawn, top = self._draw(target, in_bag, rule.n_rows, most, offset)
-            return self._fix_sketch(top, 0, len(drawn)), self._pack(features, drawn)
-        top = rows.largest(self._project(target))
+        if self._sketch.shape != (height, n_sketch):
+            self._sketch = empty((height, n_sketch), np.float64)
+        sums = 2.0 * n_sketch / D
+        sketch = self._sketch
+        tops = rows.over_blocks(
+            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, sketch), sums
+        )
+        top = rows.largest(tops)
         if are_drawn:
-            self._sketch[:n] = self._sketch[in_bag]
-            return self._fix_sketch(top, 0, n), self._pack(features, in_bag)
-        units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(top, a, b), self._per_output)
+            sketch[:n] = sketch[in_bag]
+            return self._fix_sketch(sketch, top, 0, n), self._pack(features, in_bag)
+        units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(sketch, top, a, b), sums)
         return units[0], n
 
-    def _fix_sketch(self, top: FloatArray, start: int, stop: int) -> FloatArray:
-        """Rows start..stop of the sketch in fixed point; returns what a unit of each column is worth."""
+    def _make_room(self, n: int, n_columns: int) -> None:
+        """Columns and order for n rows at least."""
+        if len(self._columns) < n or self._columns.shape[1] != n_columns:
+            self._columns = empty((n, n_columns), FIXED)
+        if n > len(self.order):
+            self.order, self._spare = np.empty((2, n), dtype=np.int32)
+
+    def _fix_sketch(self, sketch: FloatArray, top: FloatArray, start: int, stop: int) -> FloatArray:
+        """Rows start..stop of a sketch in fixed point; returns what a unit of each column is worth."""
         bits = self.rows.sum_bits
         unit: FloatArray
         if self._counts:
-            unit = fix_counted(self._sketch, top, bits, start, stop, self._columns)
+            unit = fix_counted(sketch, top, bits, start, stop, self._columns)
         else:
-            unit = fix_sketch(self._sketch, top, bits, COUNT_BITS, start, stop, self._columns)
+            unit = fix_sketch(sketch, top, bits, COUNT_BITS, start, stop, self._columns)
         return unit
-
-    def _project(self, target: Target) -> list[FloatArray]:
-        """Fill the sketch; returns the column maxima of blocks."""
-        rows = self.rows
-        return rows.over_blocks(
-            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, self._sketch),
-            self._per_output,
-        )
-
-    @property
-    def _per_output(self) -> float:
-        """Elementary sums that a row and output takes in a pass over the sketch."""
-        return 2.0 * self._sketch.shape[1] / self.rows.n_outputs
-
-    def _draw(
-        self, target: Target, in_bag: Int32Array, least: int, most: int, offset: float
-    ) -> tuple[Int32Array, FloatArray]:
-        """Draw rows of the bag, their sketch to its top: which, and the maxima of all that are drawn.
-
-        The draw runs along the rows of all pieces, whose sketches are gathered for it. Alone there is no sketch of the
-        others, which would be large.
-        """
-        rows, exchange = self.rows, self.rows.exchange
-        if rows.is_alone:
-            of, size = (rows.edge, rows.mass, target.directions, target.weight), self._sizes
-            rows.over_blocks(lambda a, b: squared_sizes(*of, a, b, size), self._per_output)
-            drawn = empty(in_bag.shape, np.int32)  # of which the first ones only are touched
-            m, top = draw_projected(*of, size, in_bag, least, most, offset, drawn, self._sketch)
-            return drawn[:m], top
-        self._project(target)
-        bags = exchange.gathered(np.array([[self.rows.place.first, len(in_bag)]]))
-        before = int(bags[bags[:, 0] < self.rows.place.first, 1].sum())
-        sketch = exchange.gathered(self._sketch[in_bag])
-        everyone = np.arange(len(sketch), dtype=np.int32)
-        drawn = np.empty_like(everyone)
-        m, top = draw_rows(sketch, everyone, least, most, offset, drawn)
-        here = np.flatnonzero((drawn[:m] >= before) & (drawn[:m] < before + len(in_bag)))
-        self._sketch[: len(here)] = sketch[here]
-        return in_bag[drawn[here] - before], top
 
     def _pack(self, features: IntArray, drawn: Int32Array) -> int:
         """These rows side by side, numbered from 0: nodes of few rows read few lines of memory. Returns how many.
 
         Of sparse features their columns go where the rows are, those of a row that was drawn several times together.
         """
-        d, m, X_binned = self.rows.n_features, len(drawn), self.rows.X_binned
+        m = len(drawn)
         if self.rows.sparse is not None:
             first = np.flatnonzero(np.diff(drawn, prepend=-1))
             rows = drawn[first].copy()
@@ -215,13 +187,18 @@ class Growth:
             self.rows.leaf[rows] = 0
             self.order[: len(rows)] = rows
             return len(rows)
-        if len(self._packed) < d * m:
-            self._packed = empty((d * m,), X_binned.dtype)
-        bins = self._packed[: d * m].reshape(d, m)
-        self._over_features(len(features), bins.size, lambda a, b: pack_rows(X_binned, features[a:b], drawn, bins))
-        self._bins = read_only(bins)
+        self._bins = read_only(self._packed(features, drawn))
         self.order[:m] = np.arange(m)
         return m
+
+    def _packed(self, features: IntArray, drawn: Int32Array) -> np.ndarray:
+        """Bins of these rows, (d, m), of which only those of the features are there."""
+        d, m, X_binned = self.rows.n_features, len(drawn), self.rows.X_binned
+        if len(self._room) < d * m:
+            self._room = empty((d * m,), X_binned.dtype)
+        bins = self._room[: d * m].reshape(d, m)
+        self._over_features(len(features), bins.size, lambda a, b: pack_rows(X_binned, features[a:b], drawn, bins))
+        return bins
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
         """Values of the bag in fixed point into the columns from `first` on; returns their factors."""
@@ -242,15 +219,47 @@ class Growth:
             target = target._replace(gain=COUNT_APART)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         in_bag = in_bag if drawn is None else drawn
-        factor, n_searched = self._prepare(target, in_bag, rule, features, seed, drawn is not None)
-        order = self.order[:n_searched]
-        if rows.is_alone:
-            grown = self._grow_here(target, rule, features, seed, factor, order)
+        order = None  # leaf by leaf
+        if drawn is None and (n_bag := self._drawn_from(target, rule, len(in_bag))):
+            grown = self._grow_on_drawn(target, rule, features, seed, n_bag)
         else:
-            grown = self._grow_with_others(target, rule, features, seed, factor, order)
-        self._number(grown, order if drawn is None else order[:0])
-        if len(order) < len(in_bag) or drawn is not None:  # vectors are of all rows
+            factor, n_searched = self._prepare(target, in_bag, features, drawn is not None)
+            grow_on = self._grow_here if rows.is_alone else self._grow_with_others
+            grown = grow_on(target, rule, features, seed, factor, self.order[:n_searched])
+            order = self.order[:n_searched] if drawn is None else None
+        self._number(grown, order)
+        if order is None:  # vectors are of all rows
             order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
+        return grown
+
+    def _drawn_from(self, target: Target, rule: GrowthRule, n_here: int) -> int:
+        """Rows in the bag, if splits are searched on some that are drawn from it, else 0."""
+        rows = self.rows
+        if target.directions is None or rule.n_rows is None or rows.n_trained <= rule.n_rows:
+            return 0
+        n_bag = rows.n_trained if rows.whole else int(rows.exchange.added(np.array([n_here]))[0])
+        return n_bag if n_bag > rule.n_rows else 0
+
+    def _grow_on_drawn(
+        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, n_bag: int
+    ) -> GrownTree:
+        """On rows that are drawn, all of which are sent to one piece, which tells the others the tree."""
+        rows = self.rows
+        assert target.directions is not None and rule.n_rows is not None
+        drawn, sketch = draw(rows, target, rule.n_rows, most_drawn(n_bag, rule), seed, self._sizes)
+        bins = None if rows.sparse is not None else self._packed(features, drawn)
+        messages = rows.exchange.collected(sent(rows, features, drawn, bins, sketch))
+        grown = None
+        if messages is not None:
+            self._bins, self._stored, sketch = drawn_together(rows, features, messages)
+            m, n_sketch = sketch.shape
+            self._make_room(m, n_sketch + self._counts)
+            self.order[:m], self._lists = np.arange(m), self._no_lists
+            self._member = np.zeros(m, dtype=LEAF)
+            factor = self._fix_sketch(sketch, np.abs(sketch).max(axis=0, initial=0.0), 0, m)
+            grown = self._grow_here(target, rule, features, seed, factor, self.order[:m])
+        grown = rows.exchange.told(grown)
+        self.start, self.end = np.empty((2, len(grown.leaf_node)), dtype=np.int64)
         return grown
 
     def _grow_here(
@@ -293,27 +302,25 @@ class Growth:
         order: Int32Array,
     ) -> GrownTree:  # fmt: skip
         """On the stored entries of sparse features."""
-        rows = self.rows
-        assert rows.sparse is not None
-        if len(self._side) < rows.n_samples:
-            self._side = np.zeros(rows.n_samples, dtype=np.uint8)
+        if len(self._side) < len(self._member):
+            self._side = np.zeros(len(self._member), dtype=np.uint8)
         entries = self._row_entries(rule, features)
         grow_stored(
-            tree, rows.sparse.stored, entries, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
-            target.gain, rule.min_leaf, rule.splits_from, rule.max_depth, rows.leaf, order, self._spare, self._side,
+            tree, self._stored, entries, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
+            target.gain, rule.min_leaf, rule.splits_from, rule.max_depth, self._member, order, self._spare, self._side,
         )  # fmt: skip
         return self._as_grown(tree)
 
     def _row_entries(self, rule: GrowthRule, features: IntArray) -> RowEntries:
         """The round's features row after row, where nodes look at all of them."""
-        rows, stored, width = self.rows, self.rows.sparse.stored, self._columns.shape[1]  # type: ignore[union-attr]
-        offsets, everything = np.zeros(rows.n_samples + 1, dtype=np.int64), rule.n_drawn == len(features)
+        rows, stored, width = self.rows, self._stored, self._columns.shape[1]
+        offsets, everything = np.zeros(len(self._member) + 1, dtype=np.int64), rule.n_drawn == len(features)
         if everything:
-            count_entries(stored, features, rows.leaf, offsets)
+            count_entries(stored, features, self._member, offsets)
         first = np.concatenate([[0], np.cumsum(rows.n_bins[features] if everything else features[:0])])
         feature, slot = np.empty((2, offsets[-1]), dtype=np.int32)
         if everything:
-            pack_entries(stored, features, rows.leaf, offsets, first, feature, slot)
+            pack_entries(stored, features, self._member, offsets, first, feature, slot)
         sums, stamp = np.zeros((first[-1], width), dtype=FIXED), np.full(len(first) - 1, -1)
         return RowEntries(offsets, feature, slot, first, sums, stamp)
 
@@ -509,10 +516,10 @@ class Growth:
         return list(itertools.chain.from_iterable(workers.map(run, groups)))
 
     # -- what the leaves hold ----------------------------------------------------------------------------------------
-    def _number(self, tree: GrownTree, order: Int32Array) -> None:
+    def _number(self, tree: GrownTree, order: Int32Array | None) -> None:
         """Write the leaf numbers of all rows, which need not walk if they all stand leaf by leaf in `order`."""
         rows = self.rows
-        if len(order) == len(self._all):
+        if order is not None and len(order) == len(self._all):
             leaf_numbers(order, self.start, self.end, rows.leaf)
             return
         number, one = np.zeros(len(tree.feature), dtype=np.int32), np.ones(len(tree.feature))
