@@ -33,13 +33,14 @@ class Meeting:
     def __init__(self, n_pieces: int) -> None:
         self._barrier, self._laid = Barrier(n_pieces), [None] * n_pieces
         self.longest = 0  # bytes of a message
+        self.most_lines = 0  # along an axis of one, or of several that are gathered
 
     def all_of(self, piece: int, own: np.ndarray) -> list[np.ndarray]:
         self._laid[piece] = own.copy()
         self._barrier.wait(PATIENCE)
         found = [array.copy() for array in self._laid]
         self._barrier.wait(PATIENCE)
-        self.longest = max(self.longest, own.nbytes)
+        self.longest, self.most_lines = max(self.longest, own.nbytes), max(self.most_lines, *own.shape)
         return found
 
     def given_up(self) -> None:
@@ -61,7 +62,9 @@ class Together:
         return found.sum(axis=0)
 
     def gathered(self, own: np.ndarray) -> np.ndarray:
-        return np.concatenate(self._meeting.all_of(self._piece, own))
+        found = np.concatenate(self._meeting.all_of(self._piece, own))
+        self._meeting.most_lines = max(self._meeting.most_lines, len(found))
+        return found
 
 
 class OfPieces(NamedTuple):
@@ -131,6 +134,11 @@ class Pieced:
     def longest(self) -> int:
         """Bytes of the longest message so far."""
         return self._meeting.longest
+
+    @property
+    def most_lines(self) -> int:
+        """Along an axis of a message, or of several that were gathered."""
+        return self._meeting.most_lines
 
 
 class PiecedRows(Pieced):
