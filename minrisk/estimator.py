@@ -183,7 +183,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         rows: Any = np.flatnonzero(weight > 0.0).astype(np.int32 if len(weight) < 2**31 else np.int64)
         row = costs.row[rows]
         label = row if self.cost_ is not None else codes[rows].astype(np.int32)
-        return rows, RowCosts(costs.table, row, weight[rows], label, costs.unit, costs.least)
+        return rows, RowCosts(
+            costs.table, row, weight[rows], label, costs.unit, costs.least, per_row=self.cost_ is None
+        )
 
     @staticmethod
     def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:

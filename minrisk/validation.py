@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
@@ -203,12 +203,10 @@ class TargetLoss(NamedTuple):
         return f"a number above 0, {ONE_MISTAKE!r}, {ZERO_RISK!r} or None"
 
 
-def loss_to_reach(target_loss: float | str | None, of_one_mistake: float, of_zero_risk: Callable[[], float]) -> float:
-    """The loss that a number, "1/n" or "zero risk" asks for; None: one that is never reached."""
-    if target_loss is None:
+def loss_to_reach(target_loss: float | str | None, of_one_mistake: float) -> float:
+    """The loss that a number or "1/n" asks for; None: one that is never reached. Of "zero risk" the rows know."""
+    if target_loss is None or target_loss == ZERO_RISK:
         return -math.inf
-    if target_loss == ZERO_RISK:
-        return of_zero_risk()
     return float(of_one_mistake if target_loss == ONE_MISTAKE else target_loss)
 
 

@@ -33,6 +33,7 @@ class Meeting:
     def __init__(self, n_pieces: int, place: int) -> None:
         self._barrier, self._laid, self.place = Barrier(n_pieces), [None] * n_pieces, place
         self.longest = 0  # bytes of a message
+        self.most_lines = 0  # along an axis of one, or of several that are gathered
 
     def all_of(self, piece: int, own: Any) -> list[Any]:
         self._laid[piece] = copy.deepcopy(own)
@@ -40,6 +41,7 @@ class Meeting:
         found = copy.deepcopy(self._laid)
         self._barrier.wait(PATIENCE)
         self.longest = max(self.longest, size_of(own))
+        self.most_lines = max(self.most_lines, lines_of(own))
         return found
 
     def given_up(self) -> None:
@@ -61,7 +63,9 @@ class Together:
         return found.sum(axis=0)
 
     def gathered(self, own: np.ndarray) -> np.ndarray:
-        return np.concatenate(self._meeting.all_of(self._piece, own))
+        found = np.concatenate(self._meeting.all_of(self._piece, own))
+        self._meeting.most_lines = max(self._meeting.most_lines, len(found))
+        return found
 
     def collected(self, own: Any) -> list[Any] | None:
         found = self._meeting.all_of(self._piece, own)
@@ -141,6 +145,11 @@ class Pieced:
     def longest(self) -> int:
         """Bytes of the longest message so far."""
         return self._meeting.longest
+
+    @property
+    def most_lines(self) -> int:
+        """Along an axis of a message, or of several that were gathered."""
+        return self._meeting.most_lines
 
 
 class PiecedRows(Pieced):
@@ -289,6 +298,11 @@ class PiecedFoldedRows(Pieced):
 def size_of(message: Any) -> int:
     """Bytes of the arrays of a message."""
     return sum(array.nbytes for array in (message if isinstance(message, tuple) else (message,)) if isinstance(array, np.ndarray))
+
+
+def lines_of(message: Any) -> int:
+    """Of an array along its longest axis; messages of several are of rows that were drawn."""
+    return max(message.shape) if isinstance(message, np.ndarray) else 0
 
 
 def own(arguments: Any, piece: int) -> Any:

@@ -293,7 +293,7 @@ def test_the_loss_of_bits_has_the_slopes_that_differences_have():
     words, cost = np.array(CODE, dtype=np.int8), rng.uniform(0.1, 2.0, (20, 3))
     cost[np.arange(20), y] = 0.0
     costs = RowCosts(cost, np.arange(20, dtype=np.int32), w, y)
-    loss, edge, mass = code_loss(words, costs), np.empty((20, 4)), np.empty((20, 4))
+    loss, edge, mass = code_loss(words).for_costs(costs), np.empty((20, 4)), np.empty((20, 4))
     top = loss.gradients(costs.read_only(), f, 0.3, 0, 20, edge, mass)
 
     def values(f):

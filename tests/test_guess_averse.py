@@ -299,14 +299,14 @@ def test_gll_of_unit_costs_and_gel_of_symmetric_ones_have_a_link():
     distance = np.abs(np.subtract.outer(y, y))
     for table, link in ((1 - np.eye(3), "softmax"), (1 + 4 * np.eye(3), "softmax"), (5 * (1 - np.eye(3)), None), (distance, None)):
         costs = make_costs(table, y, np.ones(3))
-        assert GuessAverseLoss("gll").link(costs) == link
-        assert GuessAverseLoss("gel").link(costs) == "softmax2"
+        assert GuessAverseLoss("gll").link(costs.facts()) == link
+        assert GuessAverseLoss("gel").link(costs.facts()) == "softmax2"
     lopsided = make_costs([[0, 1, 2], [1, 0, 1], [1, 1, 0]], y, np.ones(3))
-    assert GuessAverseLoss("gel").link(lopsided) is None
+    assert GuessAverseLoss("gel").link(lopsided.facts()) is None
     reject = make_costs(np.column_stack([1 - np.eye(3), np.ones(3)]), y, np.ones(3))
-    assert GuessAverseLoss("gll").link(reject) is None and GuessAverseLoss("gel").link(reject) is None
+    assert GuessAverseLoss("gll").link(reject.facts()) is None and GuessAverseLoss("gel").link(reject.facts()) is None
     other_rows = make_costs(1 - np.eye(3), y, np.ones(3), label=[1, 2, 0])
-    assert GuessAverseLoss("gll").link(other_rows) is None
+    assert GuessAverseLoss("gll").link(other_rows.facts()) is None
 
 
 @pytest.mark.parametrize("s", [1.0, 5.0])

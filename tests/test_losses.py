@@ -130,7 +130,7 @@ def test_only_zero_one_costs_have_a_link():
     rows = np.arange(3, dtype=np.int32)
     for table, has_link in ((1 - np.eye(3), True), (5 * (1 - np.eye(3)), True), (np.abs(np.subtract.outer(rows, rows)), False)):
         costs = make_costs(table, rows, np.ones(3))
-        assert (coupled_loss(costs, "exponential", "paper").link(costs) is not None) == has_link
+        assert (coupled_loss(costs, "exponential", "paper").link(costs.facts()) is not None) == has_link
 
 
 def test_large_scores_do_not_overflow():

@@ -43,7 +43,7 @@ def answers(learner, X):
 def test_the_losses_of_five_classes(s, losses):
     """Sec. 3 prints them cut after two digits."""
     codebook = separators([range(s)], 5)
-    loss = separator_loss(codebook, make_costs(1 - np.eye(5), np.arange(5), np.ones(5)))
+    loss = separator_loss(codebook).for_costs(make_costs(1 - np.eye(5), np.arange(5), np.ones(5)))
     inside, outside = loss.rates[0, 0] / s, loss.rates[4, 0] / s  # chains are in units of s
     found = [math.exp(-inside), math.exp(inside), math.exp(outside), math.exp(-outside)]
     np.testing.assert_allclose(found, losses, atol=5e-5)
@@ -191,9 +191,9 @@ def test_classifiers_of_scikit_learn(estimator):
 # -- costs -----------------------------------------------------------------------------------------------------------------
 def test_rows_weigh_what_the_other_side_costs():
     C = np.array([[0, 1, 4, 1], [2, 0, 1, 1], [9, 3, 0, 3], [1, 1, 1, 0.0]])
-    loss = separator_loss(separators([(0,), (1, 2)], 4), make_costs(C, np.arange(4), np.ones(4)))
+    loss = separator_loss(separators([(0,), (1, 2)], 4)).for_costs(make_costs(C, np.arange(4), np.ones(4)))
     np.testing.assert_allclose(loss.share, [[2, 2.5], [2, 1.5], [9, 6], [1, 1]])
-    equal = separator_loss(separators([(0,), (1, 2)], 4), make_costs(1 - np.eye(4), np.arange(4), np.ones(4)))
+    equal = separator_loss(separators([(0,), (1, 2)], 4)).for_costs(make_costs(1 - np.eye(4), np.arange(4), np.ones(4)))
     assert np.all(equal.share == 1.0)
 
 

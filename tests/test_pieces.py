@@ -1,30 +1,38 @@
 """Rows in several pieces that share no memory make the same models as rows in one, to the last byte."""
 
 import itertools
+import math
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from benchmarks.before_after import COSTS, blobs, problems
 from minrisk import (
+    AdaBoostMHClassifier,
     AdaBoostMOClassifier,
     AdaBoostSIPClassifier,
+    GentleBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
     MultiBoostClassifier,
+    PIBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
     StructBoostClassifier,
     save,
 )
 from minrisk._kernels._dtypes import EXACT_ROWS
+from minrisk.rows.costs import RowCosts
+from minrisk.rows.exchange import Place
 from minrisk.rows.local import leaf_search
 from minrisk.rows.local.drawn_rows import MOST_TIMES
-from tests.pieces import Meeting, PiecedRows, Together, in_pieces
+from tests.pieces import Meeting, PiecedRows, Together, assert_same, in_pieces
 
 
 def content(model, folder):
@@ -98,6 +106,90 @@ def test_regressors_of_scikit_learn(monkeypatch):
     whole = model.fit(X, y).decision_function(X)
     in_pieces(monkeypatch, 3)
     np.testing.assert_array_equal(model.fit(X, y).decision_function(X), whole)
+
+
+# -- costs that differ by row ------------------------------------------------------------------------------------------
+def blobs_with_costs(n=240, seed=0):
+    """Costs that differ by row, in each row by another amount that no decision avoids, and weights."""
+    X, y = blobs(n, seed=seed)
+    random = np.random.default_rng(seed + 1)
+    cost = COSTS[y] * random.uniform(0.5, 2.0, (n, 3)) + 0.2 * np.abs(X[:, :1]) * (np.arange(3) != y[:, None])
+    return X, y, cost + random.uniform(size=(n, 1)), random.integers(0, 4, n).astype(float)
+
+
+COST_PER_ROW = {
+    "rebel": REBELClassifier(n_estimators=6, target_loss="zero risk"),
+    "rebel, logistic, stopped early": REBELClassifier(n_estimators=5, loss="logistic", early_stopping=True, random_state=0),
+    "rebel, squared": REBELClassifier(n_estimators=5, loss="squared", offset="paper", target_loss="zero risk"),
+    "similarities": LocalizedSimilaritiesClassifier(n_estimators=5),
+    "min risk": MinRiskClassifier(n_estimators=12, pool=False, random_state=0),
+    "min risk, all kinds": MinRiskClassifier(n_estimators=8, random_state=0),
+    "min risk, coupled": MinRiskClassifier(n_estimators=8, surrogate="coupled", random_state=0),
+    "min risk, gel": MinRiskClassifier(n_estimators=8, surrogate="gel", random_state=0),
+    "min risk, gll": MinRiskClassifier(n_estimators=8, surrogate="gll", random_state=0),
+    "gel": MCBoostClassifier(n_estimators=4, loss="gel", weak_learner="tree"),
+    "gamma and phi": MCBoostClassifier(n_estimators=2, loss="gamma-phi", gamma="log"),
+    "probabilities alone": MCBoostClassifier(n_estimators=2, loss="mc"),
+    "pairs": StagewiseMCBoostClassifier(n_estimators=4, loss="logistic"),
+    "pairs, all vectors": MultiBoostClassifier(n_estimators=3, penalty="l2"),
+    "separators": PIBoostClassifier(n_estimators=3, random_state=0),
+    "bits": AdaBoostMOClassifier(n_estimators=4),
+    "bits with learners of their own": AdaBoostMOClassifier(n_estimators=3, response="own", random_state=0),
+    "trees of Hamming's loss": AdaBoostMHClassifier(n_estimators=4),
+    "Newton's trees": GentleBoostClassifier(n_estimators=4),
+    "cutting planes": StructBoostClassifier(n_estimators=3, solver_iterations=4),
+}
+
+
+@pytest.mark.parametrize("name", COST_PER_ROW)
+def test_costs_per_row_stay_with_their_rows(name, monkeypatch, tmp_path):
+    X, y, cost, weight = blobs_with_costs()
+    made = check_same(lambda: COST_PER_ROW[name].fit(X, y, sample_weight=weight, cost=cost), 4, monkeypatch, tmp_path)
+    pieces = [piece for rows in made for piece in rows.pieces]
+    with_own = [piece for piece in pieces if piece.costs.per_row]
+    assert bool(with_own) == (COST_PER_ROW[name].get_params().get("loss") != "mc")
+    assert all(len(piece.costs.table) == piece.n_samples for piece in with_own)
+    assert all(len(piece.costs.table) == 3 for piece in pieces if not piece.costs.per_row)
+
+
+TAKES_ALL_ROWS = {"similarities", "min risk, all kinds"}  # into each piece, as points, or into one place where these are few
+
+
+@pytest.mark.parametrize("name", [name for name in COST_PER_ROW if name not in TAKES_ALL_ROWS])
+def test_no_message_has_a_line_for_each_row_with_its_costs(name, monkeypatch):
+    X, y, cost, weight = blobs_with_costs(1500)
+    made = in_pieces(monkeypatch, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clone(COST_PER_ROW[name]).fit(X, y, sample_weight=weight + 1.0, cost=cost)
+    assert 0 < max(rows.most_lines for rows in made) <= 256  # bins
+
+
+def test_a_piece_without_rows_knows_the_costs_of_all():
+    X, y, cost, weight = blobs_with_costs()
+    least = cost.min(axis=1)
+    whole = RowCosts(cost - least[:, None], np.arange(240, dtype=np.int32), weight, y.astype(np.int32), 2.0, least, True)
+    expected = whole.facts()
+
+    def of_piece(meeting, p, first, last):
+        place = Place(first, 240, Together(meeting, p))
+        return whole.at(np.arange(first, last))._replace(place=place)
+
+    meeting = Meeting(3)
+    pieces = [of_piece(meeting, p, a, b) for p, (a, b) in enumerate([(0, 0), (0, 100), (100, 240)])]
+    assert pieces[0].table.shape == (0, 3)
+    with ThreadPoolExecutor(3) as pool:
+        for found in pool.map(lambda costs: costs.facts(), pieces):
+            assert_same(tuple(expected), tuple(found))
+        exact = [math.fsum(weight * column) / weight.sum() for column in whole.table.T]
+        np.testing.assert_allclose(expected.means, exact, rtol=1e-15)
+        assert expected.least == pytest.approx(math.fsum(weight * least) / weight.sum(), rel=1e-15)
+        assert expected.dearest == pytest.approx(math.fsum(weight * whole.table.max(axis=1)) / weight.sum(), rel=1e-15)
+        for k in range(3):
+            own = y == k
+            mean = np.average(whole.table[own], axis=0, weights=weight[own])
+            np.testing.assert_allclose(expected.class_means[k], mean, rtol=1e-13)
+            assert expected.class_weight[k] == weight[own].sum()
 
 
 @pytest.mark.parametrize("n_pieces", [1, 2, 3, 9])

@@ -171,7 +171,7 @@ class Told(Kind):
 
 def pool_of(told, n_rounds):
     """`train_pool`, judged by the costs that the first kind states."""
-    return train_pool(told[0], told[1:], n_rounds, told[0].folded.stated_costs.table)
+    return train_pool(told[0], told[1:], n_rounds, told[0].folded.stated_facts.table)
 
 
 class ToldMember:

@@ -36,7 +36,7 @@ from minrisk.algorithms.base import RecipeClassifier
 from minrisk.validation import Depth, Number, Rule
 
 if TYPE_CHECKING:
-    from minrisk.rows.costs import RowCosts
+    from minrisk.rows.costs import CostFacts
 
 
 class BAdaCostClassifier(RecipeClassifier):
@@ -219,8 +219,9 @@ def starred(table: FloatArray) -> FloatArray:
     return C
 
 
-def codewords(costs: RowCosts) -> FloatArray:
+def codewords(costs: CostFacts) -> FloatArray:
     """What a vote adds to the scores: row k is -C* Y_k, (K, K)."""
     from minrisk.losses.codewords import margin_vectors
 
+    assert costs.table is not None  # as checked
     return np.ascontiguousarray(-(starred(costs.table) @ margin_vectors(len(costs.table)).T).T)

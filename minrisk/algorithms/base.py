@@ -14,7 +14,7 @@ from minrisk._workers import Workers
 from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import check_the_same
-from minrisk.validation import n_drawn
+from minrisk.validation import ZERO_RISK, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.boosting.loop import Progress, Recipe
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from minrisk.elsewhere import Elsewhere
     from minrisk.model.links import Link
     from minrisk.rows.base import Rows
-    from minrisk.rows.costs import RowCosts
+    from minrisk.rows.costs import CostFacts, RowCosts
 
 
 NOT_ELSEWHERE = "{name} looks at all values of all rows: it takes no Dask collections. REBELClassifier does."
@@ -39,7 +39,7 @@ class TrainingData(NamedTuple):
     costs: RowCosts  # of both
 
 
-def _as_stated(costs: RowCosts, earlier: FloatArray, risks: list[float]) -> FloatArray:
+def _as_stated(costs: CostFacts, earlier: FloatArray, risks: list[float]) -> FloatArray:
     """Earlier means of stated costs, and mean avoidable costs after them as such."""
     return np.concatenate([earlier, costs.stated(np.array(risks[len(earlier) :], dtype=np.float64))])
 
@@ -56,13 +56,14 @@ class RecipeClassifier(BoostedClassifier):
     validation_fraction: float
     n_iter_no_change: int
     warm_start: bool
+    target_loss: Any = None  # of algorithms that stop at one
     keep_stages = False  # of recipes that correct the vectors of earlier rounds
 
     train_risk_: FloatArray
     validation_risk_: FloatArray | None
     _log_scale: float
 
-    def _recipe(self, costs: RowCosts, thresholds: tuple[FloatArray, ...]) -> Recipe:
+    def _recipe(self, costs: CostFacts, thresholds: tuple[FloatArray, ...]) -> Recipe:
         """The algorithm: the one method a subclass writes."""
         raise TypeError(f"{type(self).__name__} has no recipe: use an algorithm such as REBELClassifier.")
 
@@ -89,7 +90,7 @@ class RecipeClassifier(BoostedClassifier):
         binner = self._fit_binner(X, training, None if sample_weight is None else of_rows.weight, workers)
         in_loss = self._costs_in_loss(of_rows)
         costs = (in_loss if training is None else in_loss.at(training)).read_only()
-        recipe, options = self._recipe(costs, binner.thresholds), self._row_options(X, training, costs)
+        recipe, options = self._recipe(costs.facts(), binner.thresholds), self._row_options(X, training, costs)
         for name, given in (("codebook", recipe.codebook), ("decoder", recipe.decoder)):
             if given is not None:
                 options = {**options, name: given}
@@ -100,6 +101,8 @@ class RecipeClassifier(BoostedClassifier):
                 options = {}
             requires = recipe.requires - {CORRECTIVE_ROWS}
             validation = make_rows(requires, X, validating, binner, others, workers, False, **options)
+        if self.target_loss == ZERO_RISK:
+            recipe = recipe._replace(target_loss=rows.zero_risk_loss(recipe.loss))  # type: ignore[arg-type]  # of coupled ones
         return TrainingData(binner, recipe, rows, validation, of_rows)
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
@@ -171,14 +174,14 @@ class RecipeClassifier(BoostedClassifier):
                 if part is not None:
                     part.start_at(start.trees, start.vectors, self.model_.intercept)
         known = self.train_risk_ if goes_on else np.empty(0)
-        history = RiskHistory(rows.merged_costs.avoidable(known).tolist())
+        history = RiskHistory(rows.cost_facts.avoidable(known).tolist())
         monitors: list[Any] = [history]
         stopping, validated = None, np.empty(0)
         if data.validation is not None:
             if goes_on and self.validation_risk_ is not None:
                 validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
             stopping = EarlyStopping(
-                data.validation, self.n_iter_no_change, data.validation.merged_costs.avoidable(validated).tolist()
+                data.validation, self.n_iter_no_change, data.validation.cost_facts.avoidable(validated).tolist()
             )
             monitors.append(stopping)
         stages = None
@@ -189,12 +192,12 @@ class RecipeClassifier(BoostedClassifier):
         progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
         n = len(progress.trees) // per_round if stopping is None else stopping.best_round
         unborn = n == 0 and (stopping is not None or not recipe.fit_intercept)
-        nothing = self._learnt_nothing(unborn, history.risks[n], rows.merged_costs)
+        nothing = self._learnt_nothing(unborn, history.risks[n], rows.cost_facts)
         if nothing or n == 0:
-            self._warn_of_a_constant(progress, recipe, stopping is not None and n == 0, rows.merged_costs)
+            self._warn_of_a_constant(progress, recipe, stopping is not None and n == 0, rows.cost_facts)
         if nothing:
             n, known, validated = 0, np.empty(0), np.empty(0)
-            scores = self._constant(recipe.loss.link(rows.merged_costs), data.costs)
+            scores = self._constant(recipe.loss.link(rows.cost_facts), data.costs.facts())
             progress = constant(rows, recipe, scores)
             history.risks = [rows.risk()]
             if stopping is not None:
@@ -206,7 +209,7 @@ class RecipeClassifier(BoostedClassifier):
             vectors = recipe.codebook.decoded(vectors)
         if stages is not None and n > 0:
             vectors = stages.vectors[n - 1]
-        packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.merged_costs)
+        packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.cost_facts)
         self.model_ = AdditiveModel(
             packed, vectors, progress.intercept, len(thresholds), link, per_round, decoder=recipe.decoder
         )
@@ -214,25 +217,25 @@ class RecipeClassifier(BoostedClassifier):
             self.model_ = replace(self.model_, corrected=np.concatenate([vectors[:0], *stages.vectors[:n]]))
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
-        self.train_risk_ = _as_stated(rows.merged_costs, known, history.risks)[: n + 1]
+        self.train_risk_ = _as_stated(rows.cost_facts, known, history.risks)[: n + 1]
         self.validation_risk_ = None
         if stopping is not None:
-            self.validation_risk_ = _as_stated(stopping.rows.merged_costs, validated, stopping.risks)
+            self.validation_risk_ = _as_stated(stopping.rows.cost_facts, validated, stopping.risks)
         self._log_scale = progress.log_scales[n]
 
-    def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
+    def _learnt_nothing(self, unborn: bool, risk: float, costs: CostFacts) -> bool:
         """Whether a constant is to answer: no round counts, or scores decide no better about the training rows."""
         from minrisk.rows.costs import constant_is_better
 
         return unborn or constant_is_better(risk, costs)
 
-    def _warn_of_a_constant(self, progress: Progress, recipe: Recipe, not_validated: bool, costs: RowCosts) -> None:
+    def _warn_of_a_constant(self, progress: Progress, recipe: Recipe, not_validated: bool, costs: CostFacts) -> None:
         """Say that all rows get one answer although rounds were asked for: why, and what to try.
 
         Where one decision is the cheapest for every row, nothing could be learnt and nothing is said.
         """
         n_made = len(progress.trees) // recipe.learners_per_round
-        if float(costs.of_decisions().min()) == 0.0:
+        if float(costs.means.min()) == 0.0:
             return
         if progress.losses[0] < recipe.target_loss:
             why = "the loss was below its target before the first round. A lower target_loss asks for more"
@@ -259,15 +262,14 @@ class RecipeClassifier(BoostedClassifier):
             f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=6
         )
 
-    def _constant(self, link: Link | None, costs: RowCosts) -> FloatArray:
+    def _constant(self, link: Link | None, costs: CostFacts) -> FloatArray:
         """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""
         from minrisk.model.links import constant_scores
 
         if link is None:
             return costs.constant_scores()
-        means = costs.of_decisions()
-        rows = np.bincount(costs.label, weights=costs.weight, minlength=len(means))
-        scores, best = constant_scores(link, rows / rows.sum()), int(np.argmin(means))
+        rows = np.pad(costs.class_weight, (0, max(0, costs.n_decisions - len(costs.class_weight))))
+        scores, best = constant_scores(link, rows / rows.sum()), int(np.argmin(costs.means))
         if scores[best] < scores.max():
             scores[best] = np.nextafter(scores.max(), np.inf)
         return scores

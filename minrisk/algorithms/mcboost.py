@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
     from minrisk.learners.vector_tree import VectorTrees
     from minrisk.losses.base import JointLoss
-    from minrisk.rows.costs import RowCosts
+    from minrisk.rows.costs import CostFacts, RowCosts
 
 
 GAMMA_PHI = "gamma-phi"  # name of the loss that has parameters
@@ -268,9 +268,9 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.steps.line_search import CodewordSearch, LineSearch
 
         loss = self._loss()
-        loss.constant(costs)  # says so if a class is no decision, before its codewords are asked for
+        loss.check_classes(costs.n_decisions, 0, len(costs.class_weight) - 1)  # before its codewords are asked for
         self._check_decision(loss, costs)
-        codewords = simplex_codewords(costs.table.shape[1])
+        codewords = simplex_codewords(costs.n_decisions)
         shared = self._shared(thresholds)
         if self.descent == "codewords":
             solver = CodewordSearch(0.5 * codewords @ codewords.T)  # Eq. (23): scores of an f that is a codeword
@@ -321,7 +321,7 @@ class MCBoostClassifier(RecipeClassifier):
             return Lines()
         return RegressionTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)
 
-    def _check_decision(self, loss: JointLoss, costs: RowCosts) -> None:
+    def _check_decision(self, loss: JointLoss, costs: CostFacts) -> None:
         """Refuse decisions that the scores cannot make."""
         if self.decision == "bayes" and (loss.link(costs) is None or self.cost_ is None):
             raise ValueError(
@@ -344,7 +344,7 @@ class MCBoostClassifier(RecipeClassifier):
         assert self.model_.link is not None
         return expected_costs(self.model_.link, scores, self.model_.temperature, self.cost_.avoidable)
 
-    def _learnt_nothing(self, unborn: bool, risk: float, costs: RowCosts) -> bool:
+    def _learnt_nothing(self, unborn: bool, risk: float, costs: CostFacts) -> bool:
         return unborn or (self.decision == "argmax" and super()._learnt_nothing(unborn, risk, costs))
 
     def _n_outputs(self) -> int:

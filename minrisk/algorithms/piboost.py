@@ -252,7 +252,7 @@ class PIBoostClassifier(RecipeClassifier):
         sets = self._sets()
         codebook = separators(sets, K)
         return Recipe(
-            loss=separator_loss(codebook, costs),
+            loss=separator_loss(codebook),
             family=self._learners(thresholds, K),
             solver=SeparatorStep(np.array([len(members) for members in sets]), K),
             **self._shared(thresholds),

@@ -236,18 +236,15 @@ class REBELClassifier(RecipeClassifier):
     # -- training ------------------------------------------------------------------------------------------------
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
-        from minrisk.losses.coupled import coupled_loss, zero_risk_loss
+        from minrisk.losses.coupled import CoupledLoss
 
-        loss = coupled_loss(costs, self.loss, self.offset)
         return Recipe(
-            loss=loss,
+            loss=CoupledLoss(self.loss, self.offset),
             family=self._family(thresholds),
             solver=self._solver(),
             smoothing=SIGN_SMOOTHING if self.smoothing is None else self.smoothing,
             fit_intercept=bool(self.fit_intercept),
-            target_loss=loss_to_reach(
-                self.target_loss, costs.stated(1.0 / max(1, costs.n_rows)), lambda: zero_risk_loss(loss, costs)
-            ),
+            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
             **self._shared(thresholds),
         )
 

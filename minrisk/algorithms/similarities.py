@@ -281,21 +281,18 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.similarity import Similarities
-        from minrisk.losses.coupled import coupled_loss, zero_risk_loss
+        from minrisk.losses.coupled import CoupledLoss
         from minrisk.steps.closed_form import ClosedFormStep
         from minrisk.steps.newton import NewtonStep
 
         real = self.response == "real"
-        loss = coupled_loss(costs, self.loss, self.offset)
         return Recipe(
-            loss=loss,
+            loss=CoupledLoss(self.loss, self.offset),
             family=Similarities(real, self.two_point, self.n_candidates),
             solver=NewtonStep() if real or self.loss != "exponential" else ClosedFormStep(),
             smoothing=RESPONSE_SMOOTHING[self.response] if self.smoothing is None else self.smoothing,
             learning_rate=self.learning_rate,
             fit_intercept=self.fit_intercept,
             subsample=self.subsample,
-            target_loss=loss_to_reach(
-                self.target_loss, costs.stated(1.0 / max(1, costs.n_rows)), lambda: zero_risk_loss(loss, costs)
-            ),
+            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
         )

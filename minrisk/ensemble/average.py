@@ -16,7 +16,7 @@ from minrisk.model.packed import pack
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.trees import CONSTANT
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts
 
 
 def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> AdditiveModel:
@@ -68,7 +68,7 @@ def mean_losses(pool: Pool) -> FloatArray:
     return np.asarray(np.where(np.isfinite(means), means, bounded))
 
 
-def report(pool: Pool, risk: float, costs: RowCosts, is_kept: bool = True) -> list[dict[str, Any]]:
+def report(pool: Pool, risk: float, costs: CostFacts, is_kept: bool = True) -> list[dict[str, Any]]:
     """A line per kind: plain values, mean stated costs; `risk` is the pool's, as validated.
 
     Kinds of a pool that is not kept have no share in the model.

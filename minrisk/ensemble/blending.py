@@ -142,7 +142,7 @@ def or_constant(pool: Pool, constants: list[Progress], matrix: FloatArray) -> Po
     least = _risk(held, None, 1.0, None)
     if fit.n_rounds and least > 0.0 and not fit.risk - least > SAME_RISK * fit.risk:
         return pool
-    of_all = fit.kind.task.folded.stated_costs.constant_scores()
+    of_all = fit.kind.task.folded.stated_facts.constant_scores()
     members = [replace(made, intercept=of_all) for made in constants]
     return pool_of(fit._replace(members=members, n_rounds=0, held=held), matrix)
 

@@ -8,7 +8,7 @@ from minrisk._typing import FloatArray
 from minrisk.ensemble import defaults
 from minrisk.model.decisions import LINK_KERNELS
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts
 from minrisk.rows.folded import HeldOut
 
 SAME_LOSS = 1e-9  # relative difference of log-losses that rounding may make
@@ -66,9 +66,9 @@ def _downhill(
     return best, least
 
 
-def class_rows(costs: RowCosts) -> FloatArray:
+def class_rows(costs: CostFacts) -> FloatArray:
     """Rows of each class, by weight, (K,)."""
-    return np.bincount(costs.label, weights=costs.weight, minlength=costs.table.shape[1]).astype(np.float64)
+    return np.pad(costs.class_weight, (0, max(0, costs.n_decisions - len(costs.class_weight))))
 
 
 def log_frequencies(rows: FloatArray) -> FloatArray:

@@ -121,7 +121,7 @@ def fit_cost_regression(
         turn = budget.until(1.0 / (n_turns - j // workers.n))
         return Progress() if found is None else _fit_class(*found, means[j], settings, most, seed + j, turn)
 
-    return packed_regression(folded.stated_costs.unit, means, workers.map(fit, range(len(means))))
+    return packed_regression(folded.stated_facts.unit, means, workers.map(fit, range(len(means))))
 
 
 def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
@@ -139,17 +139,17 @@ def _fit_class(
     rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int, budget: Budget
 ) -> Progress:
     """The learners of one class: members for the folds choose how many, the last member has all rows."""
-    top, n_rows = rows.largest_cost, rows.merged_costs.n_rows
+    top, n_rows = rows.largest_cost, rows.cost_facts.n_rows
     if rows.n_folds < 2 or n_rows < defaults.COST_ROWS or rows.farthest(mean) <= SAME_COSTS * top:
         return Progress()
     seen = np.arange(len(columns.n_bins))
     settings = settings._replace(learning_rate=defaults.COST_LEARNING_RATE * settings.learning_rate)
-    loss = CoupledLoss("squared", np.zeros(rows.n_rows), np.full(rows.n_rows, top))
+    loss = CoupledLoss("squared", "none", top)
 
     def member(fold: int | None, seed: int) -> TreeMember:
         of = rows.without(fold, columns, Workers())
-        trees = usual_trees(settings, of.merged_costs.n_rows, of.n_outputs, columns.thresholds, len(seen))
-        made = TreeMember(of, recipe_of(settings, loss, of.merged_costs, trees, seen), seed, [])
+        trees = usual_trees(settings, of.cost_facts.n_rows, of.n_outputs, columns.thresholds, len(seen))
+        made = TreeMember(of, recipe_of(settings, loss, of.cost_facts, trees, seen), seed, [])
         intercept = 1.0 - 2.0 * rows.mean_costs(fold) / top
         made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
         of.start_at([], [], intercept)

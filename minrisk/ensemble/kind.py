@@ -19,7 +19,7 @@ from minrisk.model.links import Link
 from minrisk.model.projection import Projection
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.columns import Columns
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts
 from minrisk.rows.folded import FoldedRows, HeldOut
 
 
@@ -121,14 +121,14 @@ class Task(NamedTuple):
     left_open: frozenset[str] = frozenset()  # settings that the caller did not state: what may be varied
 
     @property
-    def costs(self) -> RowCosts:
-        """What members train on, merged."""
-        return self.folded.merged_costs
+    def costs(self) -> CostFacts:
+        """Of what members train on."""
+        return self.folded.cost_facts
 
     @property
     def n_outputs(self) -> int:
         """Scores of a row."""
-        return int(self.costs.table.shape[1])
+        return self.costs.n_decisions
 
 
 class Member(Protocol):

@@ -126,7 +126,7 @@ def train_on(
             break
         bar.part(surrogate, len(plan.surrogates) if budget.limited else 1)
         posterior = surrogate in POSTERIOR
-        link = surrogate_loss(surrogate, blind.merged_costs).link(blind.merged_costs) if posterior else None
+        link = surrogate_loss(surrogate).link(blind.cost_facts) if posterior else None
         every_fold = plan.cv is not None or not many
         task = Task(
             table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, bar.watching,
@@ -142,7 +142,7 @@ def train_on(
     pools[best] = vary(pools[best], most, decides_by, bar)
     pools[best] = finished(pools[best], most, bar)
     risks = [validated_risk(pool, decides_by) for pool in pools]
-    tried = [report(pool, risks[k], folded.stated_costs, k == best) for k, pool in enumerate(pools)]
+    tried = [report(pool, risks[k], folded.stated_facts, k == best) for k, pool in enumerate(pools)]
     return TrainedPool(pools[best], table.projection, list(itertools.chain.from_iterable(tried)), regression)
 
 

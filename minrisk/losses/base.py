@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
 from minrisk._kernels.split import QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.row_losses import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.row_losses import JOINT as JOINT
 from minrisk.rows.row_losses import SEPARABLE as SEPARABLE
@@ -26,11 +26,18 @@ PLANES = "planes"  # a piecewise linear loss, whose cutting planes rows can keep
 DIRECTED = "directed"  # learners that answer with real numbers, each fitted along a given vector
 
 
+def no_lines() -> FloatArray:
+    """What a loss keeps of the lines of a cost table that it does not know yet."""
+    return np.empty(0)
+
+
 class Surrogate(Gradients, Protocol):
     """What any cost-sensitive surrogate offers.
 
     Conventions: `scores` (n, D) float64; the row kernels work on rows start..stop and write edge = -dL/dscores and
-    mass (n, D), both without the factor 1/(2 W) of the mean and times exp(-log_scale).
+    mass (n, D), both without the factor 1/(2 W) of the mean and times exp(-log_scale). A loss may be asked for the rest
+    before it knows any costs; what it keeps of each line of a cost table, rows have it find where their costs are
+    (`for_costs`), and methods that take `RowCosts` are those of what that returns.
 
     Attributes
     ----------
@@ -62,7 +69,7 @@ class Surrogate(Gradients, Protocol):
         `top_weight` is the largest weight of a row.
         """
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def link(self, costs: CostFacts) -> Link | None:
         """Scores to probabilities, where the minimiser of the expected loss determines them."""
 
 
@@ -72,6 +79,9 @@ class SeparableLoss(Surrogate, SeparableRowLoss, Protocol):
 
 class JointLoss(Surrogate, JointRowLoss, Protocol):
     """A loss of the differences of a row's scores, with the trait `JOINT`."""
+
+    def check_classes(self, n_decisions: int, first: int, last: int) -> None:
+        """Look whether all classes, from the first to the last, are decisions."""
 
 
 class Differences(ABC):
@@ -92,21 +102,35 @@ class Differences(ABC):
     def base(self) -> str:
         """Name of the loss."""
 
+    def for_costs(self, costs: RowCosts) -> Self:
+        """Itself: it keeps nothing of lines."""
+        return self
+
     def constant(self, costs: RowCosts) -> float:
         """0: costs of right decisions do not enter.
 
         Raises
         ------
         ValueError
+            As `check_classes`.
+        """
+        self.check_classes(costs.n_decisions, *costs.label_range())
+        return 0.0
+
+    def check_classes(self, n_decisions: int, first: int, last: int) -> None:
+        """Look whether all classes, from the first to the last, are decisions.
+
+        Raises
+        ------
+        ValueError
             If a true class is no decision, or the only one.
         """
-        D = costs.table.shape[1]
-        if D < 2 or np.max(costs.label, initial=0) >= D or np.min(costs.label, initial=0) < 0:
+        D = n_decisions
+        if D < 2 or last >= D or first < 0:
             raise ValueError(
                 f"{self.base} compares the scores of decisions with the true class's: it requires a decision for every "
                 f"class, and two at least; there are {D}."
             )
-        return 0.0
 
     def unit(self, costs: RowCosts) -> float:
         """That of the costs."""
@@ -114,11 +138,11 @@ class Differences(ABC):
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """0, the limit as the true class's score grows. (L_t keeps its terms j = k: the costs' sum over rows.)"""
-        return np.zeros(costs.table.shape[1])
+        return np.zeros(costs.n_decisions)
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Log of the largest cost times the largest weight: the first exponentials are near 1."""
-        top = float(np.max(costs.table, initial=0.0)) * top_weight
+        top = float(costs.largest_of(costs.table).max()) * top_weight
         return float(np.log(top)) if top > 0 else 0.0
 
 
@@ -145,7 +169,7 @@ class ChainLoss(ChainRowLoss, LossBeforeRounds, Protocol):
     def gain(self) -> int: ...
     @property
     def base(self) -> str: ...
-    def link(self, costs: RowCosts) -> Link | None: ...
+    def link(self, costs: CostFacts) -> Link | None: ...
 
 
 class ExponentialLoss(Surrogate, Protocol):

@@ -21,19 +21,18 @@ floor when costs differ, and no bound on the risk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from minrisk._kernels import losses as kernels
 from minrisk._kernels import stump_series
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
-from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES
+from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES, no_lines
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +43,22 @@ class CoupledLoss:
     ----------
     base : {"exponential", "logistic", "squared"}
         F(x) = e^x, log2(1 + e^x) or (1 + x)^2.
-    beta, phi : ndarray of shape (R,)
-        Offset and maximum of each row of the cost table; see `coupled_loss`.
+    offset : {"paper", "tight", "none"}
+        beta = sum c - (D - 1) max c (S.3; the loss bounds the risk from above), min c, or 0.
+    most : float, optional
+        phi of all rows; default: the largest cost of each.
+    beta, phi : ndarray of shape (T,), optional
+        Offset and maximum of each line of the cost table: see `for_costs`.
+    tops : pair of float, optional
+        The largest phi and phi - beta of all rows.
     """
 
     base: str
-    beta: FloatArray
-    phi: FloatArray
+    offset: str
+    most: float | None = None
+    beta: FloatArray = field(default_factory=no_lines)
+    phi: FloatArray = field(default_factory=no_lines)
+    tops: tuple[float, float] = (0.0, 0.0)
 
     KINDS: ClassVar[dict[str, int]] = {
         "exponential": kernels.EXPONENTIAL_BOUND,
@@ -69,9 +77,20 @@ class CoupledLoss:
         """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, for logistic see `SERIES`."""
         return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN
 
+    def for_costs(self, costs: RowCosts) -> Self:
+        """With beta and phi of each line."""
+        table = costs.table
+        phi = table.max(axis=1) if self.most is None else np.full(len(table), self.most)
+        if self.offset == "paper":
+            beta = table.sum(axis=1) - (table.shape[1] - 1) * phi
+        else:
+            beta = table.min(axis=1) if self.offset == "tight" else np.zeros(len(table))
+        largest, widest = costs.largest_of(np.stack([phi, phi - beta], axis=1)).tolist()
+        return replace(self, beta=beta, phi=phi, tops=(largest, widest))
+
     def constant(self, costs: RowCosts) -> float:
         """Weighted mean of beta."""
-        return float(costs.stated(np.average(self.beta[costs.row], weights=costs.weight)))
+        return float(costs.stated(costs.mean_of(self.beta)))
 
     def unit(self, costs: RowCosts) -> float:
         """That of the costs."""
@@ -79,27 +98,27 @@ class CoupledLoss:
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """Sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
-        per_row = np.bincount(costs.row, weights=costs.weight, minlength=len(costs.table))
-        total = np.zeros(costs.table.shape[1])
-        for first in range(0, len(costs.table), 4096):
-            part = slice(first, first + 4096)
-            plus, minus = split_costs(costs.table[part], self.beta[part], self.phi[part])
-            total += weighted_sum(per_row[part], entry_floors(self.base, plus, minus))
-        return total
+
+        def of_lines(lines: IntArray) -> FloatArray:
+            return entry_floors(self.base, *split_costs(costs.table[lines], self.beta[lines], self.phi[lines]))
+
+        return costs.sum_of(of_lines)
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Log of the largest weight at H = 0."""
         if self.base != "exponential":
             return 0.0
-        top = float(np.max(self.phi - self.beta)) * top_weight
+        top = self.tops[1] * top_weight
         return float(np.log(top)) if top > 0.0 else 0.0
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def zero_risk(self, costs: RowCosts) -> float:
+        """The loss below which every row has its cheapest decision; see `zero_risk_loss`."""
+        return zero_risk_loss(self, costs)
+
+    def link(self, costs: CostFacts) -> Link | None:
         """Only for 0/1 costs (up to a scale), where the minimum of output k depends on p_k alone."""
-        table = costs.table
-        K, D = table.shape
-        per_class = K == D and np.array_equal(table != 0, ~np.eye(K, dtype=bool))
-        if not per_class or np.ptp(table[~np.eye(K, dtype=bool)]) > 0:
+        table, others = costs.table, ~np.eye(costs.n_decisions, dtype=bool)
+        if table is None or not np.array_equal(table != 0, others) or np.ptp(table[others]) > 0:
             return None
         return {"exponential": "sigmoid2", "logistic": "sigmoid", "squared": "linear"}[self.base]
 
@@ -165,32 +184,20 @@ class CoupledLoss:
         """
         if self.base == "logistic":
             return np.tile(top_value * np.exp(np.abs(vector)), (3, 1))
-        top = float(np.max(self.phi)) or 1.0  # 0 where there is nothing to decide
-        cost = 2.0 * top_cost * float(np.max(self.phi - self.beta)) / top  # of c+ + c-, weights included
+        largest, widest = self.tops
+        cost = 2.0 * top_cost * widest / (largest or 1.0)  # of c+ + c-, weights included; 0: nothing to decide
         value = 2.0 * top_value + 2.0 * cost * vector**2
         return np.array([value, 2.0 * np.sqrt(cost * value), np.full_like(value, 2.0 * cost)])
 
 
 def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:
-    """The coupled loss for given costs.
-
-    Parameters
-    ----------
-    costs : RowCosts
-    base : {"exponential", "logistic", "squared"}
-        The function F.
-    offset : {"paper", "tight"}
-        beta = sum c - (D - 1) max c (S.3; the loss bounds the risk from above), or min c.
-    """
-    table = costs.table
-    phi = table.max(axis=1)
-    beta = table.sum(axis=1) - (table.shape[1] - 1) * phi if offset == "paper" else table.min(axis=1)
-    return CoupledLoss(base, beta, phi)
+    """The coupled loss with what it keeps of these costs; see `CoupledLoss`."""
+    return CoupledLoss(base, offset).for_costs(costs)
 
 
 def least_loss(loss: CoupledLoss, costs: RowCosts) -> float:
     """L*, the least value of the loss over all scores (S.4), in stated costs."""
-    return loss.constant(costs) + costs.unit * 0.5 * float(loss.floors(costs).sum() / costs.weight.sum())
+    return loss.constant(costs) + costs.unit * 0.5 * float(loss.floors(costs).sum()) / costs.total(costs.weight)
 
 
 def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
@@ -213,7 +220,8 @@ def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
         apart = entry_floors(loss.base, plus, minus) + entry_floors(loss.base, y_plus, y_minus)
         more = np.where(table > np.take_along_axis(table, own, axis=1), equal - apart, np.inf).min(axis=1)
         least = min(least, float((smallest[part] * more).min()))
-    return least_loss(loss, costs) + costs.unit * 0.5 * least / float(costs.weight.sum())
+    merged = costs.merged()
+    return least_loss(loss, merged) + costs.unit * 0.5 * costs.least_of_all(least) / merged.total(merged.weight)
 
 
 def split_costs(table: FloatArray, beta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,7 +19,7 @@ from minrisk._kernels._exponential import HIGHEST_EXPONENT
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 
 Elementwise = Callable[[FloatArray], Any]
 
@@ -89,7 +89,7 @@ class GammaPhiLoss(Differences):
         """0."""
         return 0.0
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def link(self, costs: CostFacts) -> Link | None:
         """None: not known for functions to be plugged in."""
         return None
 

@@ -31,7 +31,7 @@ from minrisk._kernels.softmax_edges import softmax_edges
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import SOFTMAX_EDGES, NamedDifferences
 from minrisk.model.links import Link
-from minrisk.rows.costs import SAME_RISK, RowCosts
+from minrisk.rows.costs import SAME_RISK, CostFacts, RowCosts
 from minrisk.rows.row_losses import Groups
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
@@ -68,7 +68,7 @@ class GuessAverseLoss(NamedDifferences):
         """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""
         return super().start_log_scale(costs, top_weight) if self.kind == "gel" else 0.0
 
-    def start(self, costs: RowCosts) -> FloatArray | None:
+    def start(self, costs: CostFacts) -> FloatArray | None:
         """Scores (D,) to begin with: for GEL the best constant where costs are very far apart; None: 0.
 
         At scores of 0 a row of a class whose mistakes cost a million weighs a million, and no split that tells the
@@ -76,23 +76,22 @@ class GuessAverseLoss(NamedDifferences):
         """
         if self.kind != "gel" or not log_ratio(costs):
             return None
-        of_classes = np.bincount(costs.label, weights=costs.weight)
-        return balanced(of_classes[:, None] * costs.of_classes())
+        return balanced(costs.class_weight[:, None] * costs.class_means)
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def link(self, costs: CostFacts) -> Link | None:
         """Softmax for GLL with a cost of 1 for each mistake; Eq. (33) for GEL with symmetric costs.
 
         GLL: of costs s the minimiser is p_y ~ pi_y (s + (1 - s) pi_y) with pi the softmax, which is softmax for s = 1
         only. GEL: with C = C' each pair's part C_jk (p_j e^(S_k - S_j) + p_k e^(S_j - S_k)) of the expected loss is
         least at S_j - S_k = 1/2 ln(p_j / p_k), whatever C_jk > 0 (the paper's Appendix C).
         """
-        K, D = costs.table.shape
-        if K != D or not np.array_equal(costs.row, costs.label):
+        if costs.table is None or len(costs.table) != costs.n_decisions:
             return None
+        table, others = costs.table, ~np.eye(costs.n_decisions, dtype=bool)
         if self.kind == "gel":
-            symmetric = np.array_equal(costs.table, costs.table.T) and np.all(costs.table[~np.eye(K, dtype=bool)] > 0)
+            symmetric = np.array_equal(table, table.T) and np.all(table[others] > 0)
             return "softmax2" if symmetric else None
-        return "softmax" if np.all(costs.table[~np.eye(K, dtype=bool)] == 1.0) else None
+        return "softmax" if np.all(table[others] == 1.0) else None
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
@@ -194,10 +193,9 @@ class GuessAverseLoss(NamedDifferences):
         return top
 
 
-def log_ratio(costs: RowCosts) -> float:
+def log_ratio(costs: CostFacts) -> float:
     """Log of the ratio of the largest mean cost of a class's rows to the least; 0 up to `FAR_APART`."""
-    means = costs.of_classes()
-    positive = means[means > 0.0]
+    positive = costs.class_means[costs.class_means > 0.0]
     ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
     return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + SAME_RISK) else 0.0
 

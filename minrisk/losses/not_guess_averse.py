@@ -14,7 +14,7 @@ from minrisk._kernels import not_guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.row_losses import Groups
 
 
@@ -33,7 +33,7 @@ class GuessingLoss(NamedDifferences):
 
     kind: str
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def link(self, costs: CostFacts) -> Link | None:
         """None: the minimisers estimate expected costs, not probabilities."""
         return None
 

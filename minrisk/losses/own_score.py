@@ -15,7 +15,7 @@ from minrisk._kernels import own_score as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, Differences
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class OwnScoreLoss(Differences):
 
     def _share(self, costs: RowCosts) -> float:
         """Of the sum of scores, that is taken off."""
-        return 1.0 / costs.table.shape[1] if self.centred else 0.0
+        return 1.0 / costs.n_decisions if self.centred else 0.0
 
     def unit(self, costs: RowCosts) -> float:
         """1: the loss is no multiple of the costs."""
@@ -54,15 +54,14 @@ class OwnScoreLoss(Differences):
         """Log of the largest weight."""
         return float(np.log(top_weight)) if top_weight > 0.0 else 0.0
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def link(self, costs: CostFacts) -> Link | None:
         """Softmax where each mistake costs the same: the least of sum_k p_k e^-S_k with sum_k S_k = 0 is at ln p_k + c.
 
         With other costs of BAdaCost the scores' sum is another one, and what the scores are at the least says no more
         than what each probability is relative to a number that the costs give its class.
         """
-        table, label = costs.table, costs.label
-        K, D = table.shape
-        if not np.array_equal(costs.row, label) or K != D or K < 2:
+        table, K = costs.table, costs.n_decisions
+        if table is None or len(table) != K or K < 2:
             return None
         others = table[~np.eye(K, dtype=bool)]
         return "softmax" if np.ptp(others) == 0.0 < others[0] and not np.diag(table).any() else None

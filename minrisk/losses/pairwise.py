@@ -29,7 +29,7 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import PAIRS, NamedDifferences
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,9 @@ class PairwiseLoss(NamedDifferences):
             If a true class is no decision, or the only one.
         """
         super().constant(costs)
-        return float(self.own_terms(costs).sum() / costs.weight.sum()) * costs.unit
+        return costs.total(self.own_terms(costs)) / costs.total(costs.weight) * costs.unit
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def link(self, costs: CostFacts) -> Link | None:
         """Of symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p (exponential) + const.
 
         Each pair's part C_jk (p_j phi(S_j - S_k) + p_k phi(S_k - S_j)) of the expected loss is least at S_j - S_k =

@@ -12,7 +12,7 @@ from minrisk._kernels import hinge
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import PLANES, Differences
 from minrisk.model.links import Link
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class StructuredHinge(Differences):
         """0: weights do not overflow."""
         return 0.0
 
-    def link(self, costs: RowCosts) -> Link | None:
+    def link(self, costs: CostFacts) -> Link | None:
         """None: where it is least depends on which class is the best, not on how probable it is."""
         return None
 

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from minrisk.losses.base import Loss
-    from minrisk.rows.costs import RowCosts
 
 POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision
 COST_TRAINED = ("coupled", "gll", "gel")  # the costs are in the loss; the largest score decides
 
 
-def surrogate_loss(surrogate: str, costs: RowCosts) -> Loss:
+def surrogate_loss(surrogate: str) -> Loss:
     """One for "exponential" and "coupled", another for "softmax" and "gll": they differ in the costs that they see."""
-    from minrisk.losses.coupled import coupled_loss
+    from minrisk.losses.coupled import CoupledLoss
     from minrisk.losses.guess_averse import GuessAverseLoss
 
     if surrogate in ("exponential", "coupled"):
-        return coupled_loss(costs, "exponential", "tight")
+        return CoupledLoss("exponential", "tight")
     return GuessAverseLoss("gel" if surrogate == "gel" else "gll")

@@ -20,7 +20,7 @@ import numpy as np
 from minrisk._typing import Bag, FloatArray, Int32Array, IntArray, LeftOut
 from minrisk.data.distances import Units
 from minrisk.model.trees import Tree
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts
 from minrisk.rows.row_losses import (
     DirectedRowLoss,
     LossBeforeRounds,
@@ -29,6 +29,7 @@ from minrisk.rows.row_losses import (
     RowLoss,
     SeparableRowLoss,
     SeriesRowLoss,
+    ZeroRiskLoss,
 )
 
 
@@ -178,8 +179,8 @@ class Rows(Protocol):
     n_scores: int  # of the model, which a constant is added to; others only of `ChainRows`
 
     @property
-    def merged_costs(self) -> RowCosts:
-        """What mistakes cost all rows, in as many rows as the cost table has; see `RowCosts.merged`."""
+    def cost_facts(self) -> CostFacts:
+        """What is known of what mistakes cost all rows."""
 
     @property
     def traits(self) -> frozenset[str]:
@@ -187,6 +188,9 @@ class Rows(Protocol):
 
     def facts(self, loss: LossBeforeRounds) -> LossFacts:
         """What the loss says of these rows."""
+
+    def zero_risk_loss(self, loss: ZeroRiskLoss) -> float:
+        """The loss below which every row has its cheapest decision, in stated costs."""
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass at the present scores."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from minrisk._kernels._dtypes import FIXED, SUM_BITS
 from minrisk._kernels.fixed import fixed_factors
 from minrisk._typing import FloatArray, IntArray
+from minrisk.rows.exchange import Exchange
 
 Sums = TypeVar("Sums", IntArray, FloatArray)
 
@@ -32,6 +33,24 @@ def in_two_parts(values: FloatArray, factor: FloatArray | float, bits: int) -> I
 def of_two_parts(sums: IntArray, factor: FloatArray, bits: int) -> FloatArray:
     """The sums of values from those of their two parts."""
     return divide(sums[0] + sums[1] * 2.0**-bits, factor)
+
+
+def exact_sum(parts: Callable[[], Iterable[FloatArray]], n_rows: int, exchange: Exchange) -> FloatArray:
+    """The sum over the rows of all pieces of numbers (m, S), in any order.
+
+    Parameters
+    ----------
+    parts : callable
+        Gives the numbers of the rows here, some rows at a time and at least once; it is asked twice.
+    n_rows : int
+        Of all pieces.
+    exchange : Exchange
+    """
+    bits = sum_bits(n_rows)
+    top = exchange.largest(np.max([np.abs(part).max(axis=0, initial=0.0) for part in parts()], axis=0))
+    factor = fixed_factor(top, bits)
+    own = np.sum([in_two_parts(part, factor, bits).sum(axis=1) for part in parts()], axis=0)
+    return of_two_parts(exchange.added(own), factor, bits)
 
 
 def fixed_factor(top: FloatArray, bits: int) -> FloatArray:

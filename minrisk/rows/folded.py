@@ -17,7 +17,7 @@ from minrisk._workers import Workers
 from minrisk.model.links import Link
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts
 
 
 class HeldOut(Protocol):
@@ -83,11 +83,11 @@ class FoldedRows(Protocol):
     n_folds: int  # one: no row is left out
 
     @property
-    def merged_costs(self) -> RowCosts:
-        """What members train on, in as many rows as the cost table has; see `RowCosts.merged`."""
+    def cost_facts(self) -> CostFacts:
+        """What is known of the costs that members train on."""
 
     @property
-    def stated_costs(self) -> RowCosts:
+    def stated_facts(self) -> CostFacts:
         """Likewise, what was stated."""
 
     def blind(self, n_classes: int) -> FoldedRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple, Protocol, Self, TypeGuard
 
 import numpy as np
 
@@ -23,6 +23,9 @@ class Gradients(Protocol):
     @property
     def traits(self) -> frozenset[str]: ...
 
+    def for_costs(self, costs: RowCosts) -> Self:
+        """The same loss with what it keeps of each line of these rows' cost table."""
+
     def gradients(
         self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
         mass: FloatArray,
@@ -32,6 +35,7 @@ class Gradients(Protocol):
 class LossBeforeRounds(Protocol):
     """What a loss says of rows before any round; see `minrisk.losses.base`."""
 
+    def for_costs(self, costs: RowCosts) -> Self: ...
     def constant(self, costs: RowCosts) -> float: ...
     def unit(self, costs: RowCosts) -> float: ...
     def floors(self, costs: RowCosts) -> FloatArray: ...
@@ -46,6 +50,12 @@ class LossFacts(NamedTuple):
     floors: FloatArray  # (D,) sums of the least values of each output's loss
     log_scale: float  # to start with
     weight: float  # of all rows
+
+
+class ZeroRiskLoss(LossBeforeRounds, Protocol):
+    """A loss of which it is known where every row has its cheapest decision."""
+
+    def zero_risk(self, costs: RowCosts) -> float: ...
 
 
 class SeparableRowLoss(Gradients, Protocol):
@@ -120,6 +130,8 @@ class ChainRowLoss(Protocol):
 
     @property
     def traits(self) -> frozenset[str]: ...
+
+    def for_costs(self, costs: RowCosts) -> Self: ...
 
     def exponents(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> FloatArray: ...
 

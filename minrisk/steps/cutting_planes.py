@@ -27,7 +27,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
-from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PLANES, SIGNS
 from minrisk.model.step_tables import on_grid
@@ -205,10 +204,9 @@ class CuttingPlaneStep:
 
     def start(self, problem: StepProblem) -> Bundle | None:
         """The plane at the last W; None where no mistake costs anything."""
-        rows, costs = _plane_rows(problem), problem.rows.merged_costs
+        rows, scale = _plane_rows(problem), problem.rows.cost_facts.dearest
         rows.forget_planes()
         start = rows.start_vectors()[:-1]
-        scale = float(weighted_sum(costs.weight, costs.table.max(axis=1))) / total_weight(problem)
         return Bundle(start, _cut(problem, start), self.nu, scale) if scale > 0.0 else None
 
     def improve(self, problem: StepProblem, bundle: Bundle, n_learners: int) -> bool:

@@ -124,13 +124,13 @@ n_features_in_
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk._kernels.grow import ABSOLUTE
         from minrisk.boosting.loop import Recipe
-        from minrisk.losses.coupled import coupled_loss
+        from minrisk.losses.coupled import CoupledLoss
         from minrisk.steps.leaf_vectors import LeafClosedForm
         from minrisk.steps.votes import VoteStep
 
         real = self.response == "real"
         return Recipe(
-            loss=coupled_loss(costs, "exponential", "tight"),
+            loss=CoupledLoss("exponential", "tight"),
             family=self._trees(thresholds) if real else self._trees(thresholds, ABSOLUTE, constants=True),
             solver=LeafClosedForm() if real else VoteStep(),
             smoothing=1.0 / max(1, costs.n_rows) if self.smoothing is None else self.smoothing,

@@ -216,10 +216,10 @@ n_features_in_
         words = self._words()
         recipe = super()._recipe(costs, thresholds)._replace(decoder=Decoder(words, self.decoding))
         if self.response != "own":
-            return recipe._replace(loss=code_loss(words, costs))
+            return recipe._replace(loss=code_loss(words))
         bits = np.eye(words.shape[1])
         return recipe._replace(
-            loss=chain_loss(words, costs),
+            loss=chain_loss(words),
             family=self._own_learners(thresholds),
             solver=SeparatorStep(np.ones(len(bits), dtype=np.int64), 2),
             directions=(bits,),

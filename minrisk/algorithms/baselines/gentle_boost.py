@@ -32,7 +32,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.baselines.base import BaselineClassifier
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts
 from minrisk.validation import Choice, Rule
 
 
@@ -136,19 +136,19 @@ n_features_in_
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk._kernels.grow import NEWTON
         from minrisk.boosting.loop import Recipe
-        from minrisk.losses.coupled import coupled_loss
+        from minrisk.losses.coupled import CoupledLoss
         from minrisk.steps.leaf_vectors import LeafNewton
 
         if self.variant == "margin":
             return self._margin_recipe(costs, thresholds)
         return Recipe(
-            loss=coupled_loss(costs, "exponential", "tight"),
+            loss=CoupledLoss("exponential", "tight"),
             family=self._trees(thresholds, NEWTON),
             solver=LeafNewton(0.0),
             **self._shared(thresholds),
         )
 
-    def _margin_recipe(self, costs: RowCosts, thresholds: tuple[FloatArray, ...]) -> Any:
+    def _margin_recipe(self, costs: CostFacts, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.directed import DirectedLearners, RegressionTrees
         from minrisk.losses.own_score import OwnScoreLoss
@@ -158,6 +158,6 @@ n_features_in_
             loss=OwnScoreLoss(centred=True),
             family=DirectedLearners(RegressionTrees(self.max_depth, thresholds), "curvature"),
             solver=UnitStep(),
-            directions=(np.eye(costs.table.shape[1]),),
+            directions=(np.eye(costs.n_decisions),),
             **self._shared(thresholds),
         )

@@ -25,7 +25,7 @@ from minrisk.losses.surrogates import surrogate_loss
 from minrisk.model.decisions import LINK_KERNELS
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
-from minrisk.rows.costs import RowCosts, constant_is_better
+from minrisk.rows.costs import CostFacts, constant_is_better
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import share_of
 
@@ -67,7 +67,7 @@ def usual_trees(
     )
 
 
-def recipe_of(settings: Settings, loss: Loss, costs: RowCosts, trees: VectorTrees, seen: IntArray) -> Recipe:
+def recipe_of(settings: Settings, loss: Loss, costs: CostFacts, trees: VectorTrees, seen: IntArray) -> Recipe:
     """Boosting of these trees on the columns `seen`."""
     exponential = EXPONENTIAL in loss.traits
     return Recipe(
@@ -145,9 +145,9 @@ class TreeMember:
 
         Trained on costs: minus the logarithms of what each decision costs.
         """
-        if self.recipe.loss.link(self.rows.merged_costs) is None:
-            return constant(self.rows, self.recipe, self.rows.merged_costs.constant_scores())
-        rows = class_rows(self.rows.merged_costs)
+        if self.recipe.loss.link(self.rows.cost_facts) is None:
+            return constant(self.rows, self.recipe, self.rows.cost_facts.constant_scores())
+        rows = class_rows(self.rows.cost_facts)
         log_p = log_frequencies(rows)
         return Progress(intercept=log_p, losses=[-float(weighted_sum(rows, log_p)) / float(rows.sum())])
 
@@ -192,9 +192,9 @@ class Plain(Kind):
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
-        settings, costs = self.task.settings, rows.merged_costs
+        settings, costs = self.task.settings, rows.cost_facts
         usual = usual_trees(settings, costs.n_rows, rows.n_outputs, self.columns.thresholds, len(seen))
-        loss = surrogate_loss(self.task.surrogate, costs)
+        loss = surrogate_loss(self.task.surrogate)
         return recipe_of(settings, loss, costs, self.shaped(usual, len(seen)), seen)
 
     def member(self, fold: int) -> TreeMember:
@@ -237,7 +237,7 @@ class Plain(Kind):
             made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]
         else:
             kind, slope = LINK_KERNELS[self.task.link]
-            temperature, log_p = slope * spread or 1.0, log_frequencies(class_rows(member.rows.merged_costs))
+            temperature, log_p = slope * spread or 1.0, log_frequencies(class_rows(member.rows.cost_facts))
             known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
             made.intercept = known * temperature / slope
         return self._of_all_rows(member, made, temperature)

@@ -42,7 +42,7 @@ class SmoothMember:
         self._left_out, trained = basis.coordinates[left_out], np.ones(len(few.label), dtype=np.bool_)
         trained[left_out] = False
         self._rows, self._label, self._mass = basis.coordinates[trained], few.label[trained], few.weight[trained]
-        n_classes = folded.merged_costs.table.shape[1]
+        n_classes = folded.cost_facts.n_decisions
         self._intercept = log_frequencies(np.bincount(self._label, self._mass, n_classes).astype(np.float64))
         self._weights = np.zeros((len(basis.squares), len(self._intercept)))
         n, K = len(self._rows), len(self._intercept)

@@ -51,7 +51,7 @@ class LocalChainRows(LocalDirectedRows):
     # -- sums ----------------------------------------------------------------------------------------------------
     def gradients(self, loss: Any, log_scale: float) -> Totals:
         """Fill the edges, each chain's times e^-shift such that the largest is near the row's weight."""
-        chains: ChainRowLoss = loss  # as these rows ask for
+        chains: ChainRowLoss = self.for_costs(loss)  # as these rows ask for
         if len(self.edge) < self.n_samples:  # after a rest
             self.edge = empty(self.scores.shape, SCORE)
         shift = self.largest(self.over_blocks(lambda a, b: chains.exponents(self.costs, self.scores, a, b)))

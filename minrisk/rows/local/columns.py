@@ -21,6 +21,7 @@ from minrisk.rows.exchange import Alone, Place, everything
 from minrisk.rows.fixed_point import Sums, added, fixed_factor, largest, sum_bits
 from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.sparse_index import SparseIndex
+from minrisk.rows.row_losses import LossFacts
 
 Result = TypeVar("Result")
 
@@ -90,6 +91,7 @@ class LocalColumns:
     bag_value: FloatArray  # (D,) of a separable loss that is no exponential, at the last `values`
     contrast_factor: float
     margin: int  # what a change of a leaf must gain more than, in units of the contrast
+    _losses: tuple[Any, Any, LossFacts | None] = (None, None, None)  # last asked for: as it came, here, what it says
     barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST_EDGE_GAIN passes over
 
     def __init__(
@@ -113,8 +115,9 @@ class LocalColumns:
         self.sparse = X_binned if isinstance(X_binned, SparseBins) else None
         dense = np.empty((0, 0), dtype=dtypes.BIN) if isinstance(X_binned, SparseBins) else X_binned
         self.X_binned = read_only(np.ascontiguousarray(dense))  # kernels run along features; no bins of sparse ones
-        self.n_bins, self.costs, self.workers, self._shared = read_only(n_bins), costs.read_only(), workers, index
         n, D, self.limits, self.place = self.n_samples, self.n_outputs, limits, place or everything(self.n_samples)
+        self.n_bins, self.workers, self._shared = read_only(n_bins), workers, index
+        self.costs = costs._replace(place=self.place).read_only()
         self.exchange = self.place.exchange
         first, last = (self.place.n_before(number, n) for number in left_out)
         self.left_out = first, last
@@ -126,8 +129,9 @@ class LocalColumns:
         self.in_bag, self.whole = np.ones(n, dtype=np.bool_), True
         self.in_bag[first:last] = False
         self.sum_bits = sum_bits(self.place.n_rows)
-        self.top_weight = float(self.largest([np.array([costs.weight.max(initial=0.0)])])[0])
-        self.top_cost = float(costs.table.max(initial=0.0)) * self.top_weight
+        tops = np.array([costs.weight.max(initial=0.0), costs.table.max(initial=0.0)])
+        self.top_weight, top_cost = self.exchange.largest(tops).tolist()
+        self.top_cost = top_cost * self.top_weight
         if trainable:
             self.edge, self.mass = empty((2, n, D), dtypes.SCORE)
             exact = self.place.n_rows <= dtypes.EXACT_ROWS
@@ -157,6 +161,12 @@ class LocalColumns:
     def fixed_factor(self, top: FloatArray, spare: int = 0) -> FloatArray:
         """Factors that make sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""
         return fixed_factor(top, self.sum_bits - spare)
+
+    def for_costs(self, loss: Any) -> Any:
+        """The loss with what it keeps of the lines of the cost table here."""
+        if loss is not self._losses[0]:
+            self._losses = loss, loss.for_costs(self.costs), None
+        return self._losses[1]
 
     # -- over blocks of rows ---------------------------------------------------------------------------------
     def over_blocks(self, task: Callable[[int, int], Result], sums: float = OUTPUT_SUMS) -> list[Result]:

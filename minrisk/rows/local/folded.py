@@ -18,9 +18,9 @@ from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import Link
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.exchange import Exchange, Place, everything
-from minrisk.rows.fixed_point import fixed_factor, in_two_parts, of_two_parts, sum_bits
+from minrisk.rows.fixed_point import exact_sum, fixed_factor, of_two_parts, sum_bits
 from minrisk.rows.folded import FewRows
 
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
@@ -91,12 +91,11 @@ class LocalHeldOut:
 
     def stated(self, mean: float) -> float:
         """As a mean of stated costs; see `HeldOut.stated`."""
-        costs = self._rows.stated
-        if self.n_rows < self._rows.n_rows:
-            costs = costs.at(np.arange(self._n_here)).merged(self._rows.exchange, self.n_rows)
-        else:
-            costs = self._rows.stated_costs
-        return float(costs.stated(mean))
+        if self.n_rows == self._rows.n_rows:
+            return float(self._rows.stated_facts.stated(mean))
+        costs = self._rows.stated.at(slice(0, self._n_here))
+        costs = costs._replace(place=self._rows.place._replace(n_rows=self.n_rows))
+        return float(costs.merged().stated(mean))
 
     def of_folds(self, n_folds: int) -> Self:
         """Those of the first folds; see `HeldOut.of_folds`."""
@@ -141,8 +140,10 @@ class LocalFoldedRows:
         place: Place | None = None,
     ) -> None:  # fmt: skip
         self._make = make
-        self.stated, self.trained, self.folds = stated, trained or stated, folds
         self.place = place or everything(len(folds))
+        stated = stated._replace(place=self.place)
+        self.stated, self.folds = stated, folds
+        self.trained = stated if trained is None else trained._replace(place=self.place)
         self.exchange: Exchange = self.place.exchange
         self.n_rows = self.place.n_rows
         self.sum_bits = sum_bits(self.n_rows)
@@ -158,23 +159,20 @@ class LocalFoldedRows:
         self.judging = stated.weight if known.all() else np.where(known[folds, stated.label], stated.weight, 0.0)
 
     @cached_property
-    def merged_costs(self) -> RowCosts:
-        """Those that members train on; see `FoldedRows.merged_costs`."""
-        return self.trained.merged(self.exchange, self.n_rows)
+    def cost_facts(self) -> CostFacts:
+        """Of those that members train on; see `FoldedRows.cost_facts`."""
+        return self.trained.facts()
 
     @cached_property
-    def stated_costs(self) -> RowCosts:
-        """Those that were stated; see `FoldedRows.stated_costs`."""
-        return self.merged_costs if self.trained is self.stated else self.stated.merged(self.exchange, self.n_rows)
+    def stated_facts(self) -> CostFacts:
+        """Of those that were stated; see `FoldedRows.stated_facts`."""
+        return self.cost_facts if self.trained is self.stated else self.stated.facts()
 
     def sum_of(self, values: np.ndarray) -> FloatArray:
         """Sum over the rows of all pieces, whatever their order: whole numbers are added, and what is left of them."""
         shape = values.shape[1:]
-        values = values.reshape(len(values), math.prod(shape))
-        top = self.exchange.largest(np.abs(values).max(axis=0, initial=0.0))
-        factor = fixed_factor(top, self.sum_bits)
-        sums = self.exchange.added(in_two_parts(values, factor, self.sum_bits).sum(axis=1))
-        return of_two_parts(sums, factor, self.sum_bits).reshape(shape)
+        flat = values.reshape(len(values), math.prod(shape))
+        return exact_sum(lambda: iter([flat]), self.n_rows, self.exchange).reshape(shape)
 
     def sizes(self, n_folds: int) -> tuple[int, int]:
         """Rows of the first folds, in all pieces and here."""
@@ -253,10 +251,8 @@ class LocalFoldedRows:
             return None
         number = np.cumsum(counts > 0) - 1
         place = self.place.among(rows, len(self.folds))
-        before = place.first
-        table = self.exchange.gathered(costs.table[costs.row[rows]])  # whoever has costs per row has those of all
-        row = np.arange(before, before + len(rows), dtype=np.int32)
-        own = RowCosts(table, row, costs.weight[rows], costs.label[rows])
+        row = np.arange(len(rows), dtype=np.int32)
+        own = RowCosts(costs.table[costs.row[rows]], row, costs.weight[rows], costs.label[rows], per_row=True)
         return LocalClassRows(own, number[self.folds[rows]], self._make, place=place), columns.some(n_features, rows)
 
 
@@ -266,11 +262,11 @@ class LocalClassRows(LocalFoldedRows):
     @cached_property
     def largest_cost(self) -> float:
         """See `ClassRows.largest_cost`."""
-        return float(self.stated.table.max(initial=0.0))
+        return float(self.stated.largest_of(self.stated.table).max())
 
     def farthest(self, mean: FloatArray) -> float:
         """See `ClassRows.farthest`."""
-        return float(np.abs(self.stated.table - mean).max(initial=0.0))
+        return float(self.stated.largest_of(np.abs(self.stated.table - mean)).max())
 
     def mean_costs(self, fold: int | None) -> FloatArray:
         """See `ClassRows.mean_costs`."""

@@ -34,7 +34,7 @@ from minrisk.rows.base import (
     TreeLike,
     WholeRounds,
 )
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.columns import ADDED_SUMS, LOSS_SUMS, WALK_SUMS, LocalColumns
 from minrisk.rows.local.growth import Growth
@@ -50,6 +50,7 @@ from minrisk.rows.row_losses import (
     RowLoss,
     SeparableRowLoss,
     SeriesRowLoss,
+    ZeroRiskLoss,
     is_joint,
     is_separable,
 )
@@ -89,7 +90,6 @@ class LocalRows(LocalColumns):
 
     def share_weights(self, weight: FloatArray) -> None:
         """Read weights that others read, too; see `Rows.share_weights`."""
-        _ = self.merged_costs  # kept from here on: they are of its own weights
         self.costs = self.costs._replace(weight=read_only(weight))
 
     def rest(self, scores: bool = False) -> None:
@@ -165,24 +165,43 @@ class LocalRows(LocalColumns):
 
     # -- sums over blocks of rows ------------------------------------------------------------------------------
     @cached_property
-    def merged_costs(self) -> RowCosts:
-        """Costs of all rows; see `Rows.merged_costs`."""
-        return self.costs.merged(self.exchange, self.place.n_rows)
+    def cost_facts(self) -> CostFacts:
+        """What is known of the costs of all rows; see `Rows.cost_facts`."""
+        return self._trained_costs().facts()
+
+    def _trained_costs(self) -> RowCosts:
+        """Those of the rows that something is learnt from: weights may be shared with others that learn from all."""
+        first, last = self.left_out
+        if first == last:
+            return self.costs
+        weight = self.costs.weight.copy()
+        weight[first:last] = 0.0
+        return self.costs._replace(weight=weight)
 
     def facts(self, loss: LossBeforeRounds) -> LossFacts:
         """What the loss says of these rows; see `Rows.facts`."""
-        costs = self.merged_costs
-        told = loss.constant(costs), loss.unit(costs), loss.floors(costs)
-        return LossFacts(*told, loss.start_log_scale(costs, self.top_weight), float(costs.weight.sum()))
+        own, facts = self.for_costs(loss), self._losses[2]
+        if facts is None:
+            costs = self._trained_costs().merged()
+            told = own.constant(costs), own.unit(costs), own.floors(costs)
+            start = own.start_log_scale(costs, self.top_weight)
+            facts = LossFacts(*told, start, self.cost_facts.weight)
+            self._losses = loss, own, facts
+        return facts
+
+    def zero_risk_loss(self, loss: ZeroRiskLoss) -> float:
+        """See `Rows.zero_risk_loss`."""
+        return float(self.for_costs(loss).zero_risk(self._trained_costs()))
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
         """Fill edge and mass; see `Rows.gradients`."""
+        here = self.for_costs(loss)
         if len(self.edge) < self.n_samples:  # after a rest
             self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
             if len(self.leaf) < self.n_samples:
                 self._forget_leaves()
         tops = self.over_blocks(
-            lambda a, b: loss.gradients(  # type: ignore[union-attr]  # chains have rows of their own
+            lambda a, b: here.gradients(
                 self.costs, self.scores, log_scale, a, b, self.edge, self.mass
             ),
             LOSS_SUMS,
@@ -277,9 +296,10 @@ class LocalRows(LocalColumns):
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
         """Value, slope and curvature in the vector; see `Rows.slopes`."""
-        factors = fixed_factor(loss.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
+        here: SeparableRowLoss = self.for_costs(loss)
+        factors = fixed_factor(here.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
         parts = self.over_blocks(
-            lambda a, b: loss.slopes(
+            lambda a, b: here.slopes(
                 self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
             ),
             LOSS_SUMS,
@@ -294,8 +314,9 @@ class LocalRows(LocalColumns):
 
     def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
         """Fill the contrast, in fixed point; see `Rows.contrast`."""
+        here = self.for_costs(loss)
         tops = self.over_blocks(
-            lambda a, b: loss.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
+            lambda a, b: here.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
         )
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
@@ -338,7 +359,7 @@ class LocalRows(LocalColumns):
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
         factor = float(fixed_factor(np.array(self.top_cost), self.sum_bits))
-        total = float(self.merged_costs.weight.sum())
+        total = float(self.cost_facts.weight)
         if factor == 0.0 or total == 0.0:
             return 0.0
         table, row, weight = self.costs[:3]

@@ -68,7 +68,7 @@ def stump_bounds(
         best = int(np.flatnonzero(low == ahead)[np.argmin(order[low == ahead])])
         ahead = max(ahead, _fall(rows, loss, int(order[best]), int(where[best])))
     left = np.sort(order[likely(high, ahead)])
-    fixed, total_here, even, factors = _series(rows, loss)
+    fixed, total_here, even, factors = _series(rows, rows.for_costs(loss))
     total = rows.exchange.added(total_here)
     stumps = SeriesScan(mass, value, even, total, divide(1.0, factors), rows.n_bins, ahead)
     add = partial(add_columns, rows, fixed, total_here)
@@ -88,6 +88,7 @@ def stump_slopes(
     """Value, slope and curvature along stumps; see `Rows.stump_slopes`."""
     feature, bin_, output = (np.ascontiguousarray(column) for column in (feature, bin_, output))  # of one type to Numba
     X_binned, feature = rows.split_bins(feature)
+    loss = rows.for_costs(loss)
     factors = fixed_factor(loss.entry_bounds(rows.top_value[output], step, rows.top_cost), rows.sum_bits)
     parts = rows.over_blocks(
         lambda a, b: loss.stump_sums(
