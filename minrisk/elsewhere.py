@@ -30,6 +30,7 @@ class PartFacts(NamedTuple):
     counted: np.ndarray  # of each label, whether rows of some weight have it
     dtype: np.dtype
     columns: dict[str, Any]  # by their names in `KEPT`
+    cost_example: Any = None  # no rows of costs per row
 
 
 def check_part(
@@ -43,6 +44,8 @@ def check_part(
     try:
         if y is None or np.shape(y)[0] != n_rows:
             raise ValueError(f"y must have a label for each of the {n_rows} rows, got {0 if y is None else len(y)}.")
+        if cost is not None and np.shape(cost)[0] != n_rows:
+            raise ValueError(f"cost must have a row for each of the {n_rows} rows, got {np.shape(cost)[0]}.")
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
         if weight is not None:
             weight = check_weights(weight)
@@ -54,7 +57,8 @@ def check_part(
     labels, codes = np.unique(y, return_inverse=True)
     counted = np.bincount(codes, weights=weight) > 0.0
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
-    return Part(X, np.asarray(y), weight), PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept)
+    facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, None if cost is None else cost[:0])
+    return Part(X, np.asarray(y), weight, cost), facts
 
 
 class Partitions(Protocol):
@@ -95,6 +99,8 @@ class Elsewhere:
     weighted : bool
         Whether rows have weights.
     n_rows : int
+    cost_example : array or frame or None
+        Of costs per row, without rows; None: there are none.
     are_few : bool
         Whether they are best fitted in one task.
     dtype : dtype
@@ -118,6 +124,7 @@ class Elsewhere:
         if not self.counted.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
         self.n_rows = sum(own.n_rows for own in self._facts)
+        self.cost_example = self._facts[0].cost_example
         self.are_few = sum(own.n_counted for own in self._facts) <= FEW_ROWS
         self.dtype = np.result_type(*(own.dtype for own in self._facts))
 
@@ -130,7 +137,7 @@ class Elsewhere:
         """Asks the shards that are made of the partitions."""
         engine = self._partitions.engine(self._parts, [own.n_rows for own in self._facts], n_threads)
         self._parts = []  # the shards have them
-        none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0))
+        none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0), self.cost_example)
         return Driver(engine, PlacedRows([none], [0], self.n_rows))
 
     def fitted_whole(self, estimator: Inputs, cost: Any) -> dict[str, Any]:

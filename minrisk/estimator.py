@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -42,6 +42,18 @@ NO_PROBABILITIES = (
     "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
     "the estimator in sklearn.calibration.CalibratedClassifierCV."
 )
+
+
+class StatedCosts(NamedTuple):
+    """What costs per row say about rows of these classes."""
+
+    classes: Labels
+    labels: Labels
+    cost: Any  # of the constructor
+
+    def __call__(self, cost: Any, codes: IntArray) -> FloatArray:
+        """The costs of rows of these classes, (n, D)."""
+        return row_costs_of_counted(cost, codes, *self)[0]
 
 
 class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -141,20 +153,29 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
         raise TypeError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
-    def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any]:
-        """Who asks all pieces of the rows, and these as a fit takes them; sets what `_counted` does."""
+    def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any, FloatArray | None]:
+        """Who asks all pieces of the rows, these as a fit takes them, and the costs that all rows share.
+
+        Sets what `_counted` does.
+        """
         from minrisk.rows.costs import RowCosts
         from minrisk.rows.remote.placed import CountedRows
 
         n_labels = len(rows.labels)
         every = CodedLabels(rows.labels, np.arange(n_labels))
         codes, labels = self._encode(every, rows.counted.astype(np.float64), False)
-        table = self._resolve_matrix(cost, codes, labels)
+        none, stated = np.empty(0, dtype=np.int32), None
+        if rows.cost_example is None:
+            table = self._resolve_matrix(cost, codes, labels)
+            costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
+        else:
+            stated = StatedCosts(self.classes_, labels, self.cost)
+            self._decide_per_row(row_costs_of_counted(rows.cost_example, none, self.classes_, labels, self.cost)[1])
+            costs = RowCosts(np.empty((0, len(self.decisions_))), none, np.empty(0), none)
         self._seed = self._draw_seed()
-        none = np.empty(0, dtype=np.int32)
-        costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
         driver = rows.driver(effective_n_jobs(self.n_jobs))
-        return driver, driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted)
+        counted = driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated)
+        return driver, counted, None if stated is not None else costs.table
 
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
@@ -226,11 +247,15 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         """Avoidable costs and the table row of each sample; sets `cost_` (as stated) and `decisions_`."""
         if is_per_row_and_class(cost) or is_per_row(cost, len(codes), len(labels)):
             table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels, self.cost)
-            self.cost_ = self._stated = None
-            check_kept(decisions, "the decisions of cost")
-            self.decisions_ = label_array(decisions, self.classes_)
+            self._decide_per_row(decisions)
             return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), weight > 0.0)
         return self._resolve_matrix(cost, codes, labels)
+
+    def _decide_per_row(self, decisions: Labels) -> None:
+        """Among these decisions, whose costs differ by row."""
+        self.cost_ = self._stated = None
+        check_kept(decisions, "the decisions of cost")
+        self.decisions_ = label_array(decisions, self.classes_)
 
     def _resolve_matrix(self, cost: Any, codes: IntArray, labels: Labels) -> AvoidableCosts:
         """`_resolve_cost` where all rows share one matrix."""

@@ -37,15 +37,16 @@ def few_are_many(monkeypatch):
     monkeypatch.setattr("minrisk.ensemble.defaults.MANY_ROWS", 100)
 
 
-def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, **how):
+def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=None, **how):
     few_are_many(monkeypatch)
     X, y = blobs(n, 5, 3, seed=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        here = content(clone(model).fit(X, y, sample_weight=weight), folder)
+        here = content(clone(model).fit(X, y, sample_weight=weight, cost=cost), folder)
         engines, cuts = divide(monkeypatch, **how), cuts_of(n, n_parts)
         weights = None if weight is None else Divided(weight, cuts)
-        there = clone(model).fit(Divided(X, cuts), Divided(y, cuts), sample_weight=weights)
+        costs = None if cost is None else Divided(cost, cuts)
+        there = clone(model).fit(Divided(X, cuts), Divided(y, cuts), sample_weight=weights, cost=costs)
     assert content(there, folder) == here
     return engines
 
@@ -63,6 +64,23 @@ def test_weights(name, weights, monkeypatch, tmp_path):
     random = np.random.default_rng(2)
     weight = random.exponential(size=900) if weights == "any" else random.integers(0, 3, 900).astype(float)
     check_same(MODELS[name], monkeypatch, tmp_path, 6, weight=weight, n_shards=3)
+
+
+@pytest.mark.parametrize("kind", ["by row", "by row and class", "whole", "weighted", "named"])
+@pytest.mark.parametrize("name", ["stumps", "costs", "pool"])
+def test_costs_that_differ_by_row(name, kind, monkeypatch, tmp_path):
+    import pandas as pd
+
+    random, weight = np.random.default_rng(5), None
+    cost = random.exponential(size=(900, 3, 3) if kind == "by row and class" else (900, 3))
+    if kind == "whole":
+        cost = random.integers(0, 5, (900, 4)).astype(float)
+    if kind == "weighted":
+        weight = random.integers(0, 3, 900).astype(float)
+    if kind == "named":
+        cost = pd.DataFrame(cost, columns=[2, 0, 1])
+    model = clone(MODELS[name]).set_params(cost=None)
+    check_same(model, monkeypatch, tmp_path, 5, weight=weight, cost=cost, n_shards=3)
 
 
 @pytest.mark.parametrize("name", ["stumps", "pool"])

@@ -36,7 +36,7 @@ class TrainingData(NamedTuple):
     recipe: Recipe
     rows: Rows
     validation: Rows | None
-    costs: RowCosts  # of both
+    costs: CostFacts  # of both
 
 
 def _as_stated(costs: CostFacts, earlier: FloatArray, risks: list[float]) -> FloatArray:
@@ -103,7 +103,7 @@ class RecipeClassifier(BoostedClassifier):
             validation = make_rows(requires, X, validating, binner, others, workers, False, **options)
         if self.target_loss == ZERO_RISK:
             recipe = recipe._replace(target_loss=rows.zero_risk_loss(recipe.loss))  # type: ignore[arg-type]  # of coupled ones
-        return TrainingData(binner, recipe, rows, validation, of_rows)
+        return TrainingData(binner, recipe, rows, validation, of_rows.facts())
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
         """Fit to rows that lie elsewhere: their bins are all that the learners see."""
@@ -113,17 +113,18 @@ class RecipeClassifier(BoostedClassifier):
             raise ValueError(
                 "early_stopping sets rows apart, which have to be here: set early_stopping=False for Dask collections."
             )
-        if "binning" not in self._rules:
+        bins_only = type(self)._row_options is RecipeClassifier._row_options
+        if not bins_only or type(self)._costs_in_loss is not RecipeClassifier._costs_in_loss:
             raise ValueError(NOT_ELSEWHERE.format(name=type(self).__name__))
-        _, counted = self._counted_elsewhere(rows, cost)
-        of_rows = counted.merged_costs
-        in_loss = self._costs_in_loss(of_rows)
-        binner = counted.binner(self.binning, self.max_bins, rows.weighted)
-        recipe, options = self._recipe(in_loss, binner.thresholds), self._row_options(np.empty((0, 0)), None, in_loss)
-        if options or recipe.codebook is not None or recipe.decoder is not None or recipe.requires & OF_VALUES:
+        counted = self._counted_elsewhere(rows, cost)[1]
+        facts, binner = counted.cost_facts, counted.binner(self.binning, self.max_bins, rows.weighted)
+        recipe = self._recipe(facts, binner.thresholds)
+        if recipe.codebook is not None or recipe.decoder is not None or recipe.requires & OF_VALUES:
             raise ValueError(NOT_ELSEWHERE.format(name=type(self).__name__))
-        made = counted.rows(recipe.requires, counted.columns(binner, Workers()), in_loss, Workers())
-        self._boost(TrainingData(binner, recipe, made, None, of_rows), False, bar)
+        made = counted.rows(recipe.requires, counted.columns(binner, Workers()), Workers())
+        if self.target_loss == ZERO_RISK:
+            recipe = recipe._replace(target_loss=made.zero_risk_loss(recipe.loss))
+        self._boost(TrainingData(binner, recipe, made, None, facts), False, bar)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""
@@ -197,7 +198,7 @@ class RecipeClassifier(BoostedClassifier):
             self._warn_of_a_constant(progress, recipe, stopping is not None and n == 0, rows.cost_facts)
         if nothing:
             n, known, validated = 0, np.empty(0), np.empty(0)
-            scores = self._constant(recipe.loss.link(rows.cost_facts), data.costs.facts())
+            scores = self._constant(recipe.loss.link(rows.cost_facts), data.costs)
             progress = constant(rows, recipe, scores)
             history.risks = [rows.risk()]
             if stopping is not None:

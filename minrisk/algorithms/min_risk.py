@@ -254,12 +254,11 @@ class MinRiskClassifier(BoostedClassifier):
 
         if not (self.cv is None or isinstance(self.cv, Integral)):
             raise ValueError(f"cv must be a number of folds for rows in Dask collections, got {self.cv!r}.")
-        driver, counted = self._counted_elsewhere(rows, cost)
-        costs = counted.merged_costs
+        driver, counted, matrix = self._counted_elsewhere(rows, cost)
+        costs = counted.cost_facts
         plan, settings = self._plan(costs.n_rows, rows.n_features)
         budget = Budget(plan.time_budget, time.perf_counter())
         table, folded = table_elsewhere(driver, counted, plan, costs.n_rows, rows.n_features)
-        matrix = None if self.cost_ is None else costs.table
         self._keep(train_on(
             table, folded, costs.n_rows, len(self.classes_), matrix, plan, settings, Workers(), bar, budget
         ))

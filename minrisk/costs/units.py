@@ -39,8 +39,13 @@ class AvoidableCosts(NamedTuple):
     least: FloatArray  # (R,)
 
     @classmethod
-    def of(cls, stated: FloatArray, row: np.ndarray, counted: np.ndarray | None = None) -> AvoidableCosts:
+    def of(
+        cls, stated: FloatArray, row: np.ndarray, counted: np.ndarray | None = None, largest: Numbers = as_is,
+        added: Numbers = as_is,
+    ) -> AvoidableCosts:  # fmt: skip
         """From costs as they were stated; rows of the table that are not `counted` avoid nothing.
+
+        `largest` and `added` are as in `relative_weights`, where other places have rows of the table, too.
 
         The unit is the largest number of which all avoidable costs are whole multiples, as 1 for 0/1 costs; where
         there is none, it is their median. A loss that depends on the costs' size (GLL) is thus the same for any unit.
@@ -49,14 +54,14 @@ class AvoidableCosts(NamedTuple):
         own = stated - least[:, None]
         if counted is not None:
             own[~counted] = 0.0
-        table, exponent = scaled(own)
+        table, exponent = scaled(own, top=float(largest(np.array([own.max(initial=0.0)]))[0]))
         positive = table[table > 0.0]
-        if not len(positive):  # nothing to decide
+        low, high = bounds(positive, largest)
+        if high <= 0.0:  # nothing to decide
             return cls(table, row, 1.0, least)
-        unit = whole_unit(positive)
+        unit = whole_unit(positive, low, high, largest)
         if unit is None:
-            middle = (len(positive) - 1) // 2
-            unit = max(float(np.partition(positive, middle)[middle]), float(positive.max()) / LARGEST_COST)
+            unit = max(middle_of(positive, added), high / LARGEST_COST)
             table /= unit
         else:
             table = np.rint(table / unit)
@@ -114,21 +119,22 @@ def relative_weights(weight: FloatArray, largest: Numbers = as_is, added: Number
     top = largest(np.array([weight.max(initial=0.0)]))
     weight, _ = scaled(weight, top=float(top[0]))
     positive = weight[weight > 0.0]
-    most, least = (float(bound[0]) for bound in (
-        largest(np.array([positive.max(initial=-np.inf)])), -largest(-np.array([positive.min(initial=np.inf)]))
-    ))  # fmt: skip
-    units = possible_units(least, most)
-    broken = largest(np.array([0.0 if _whole_multiples(positive, unit) else 1.0 for unit in units] or [0.0]))
-    unit = next((unit for unit, is_broken in zip(units, broken, strict=False) if not is_broken), None)
+    least, most = bounds(positive, largest)
+    unit = whole_unit(positive, least, most, largest)
     if unit is not None:
-        weight, least = np.rint(weight / unit), float(np.rint(least / unit))
+        weight, least, most = np.rint(weight / unit), float(np.rint(least / unit)), float(np.rint(most / unit))
+        if least == 1.0:
+            return np.asarray(weight)
         positive = weight[weight > 0.0]
-        most = float(np.rint(most / unit))
-    if unit is not None and least == 1.0:
-        return np.asarray(weight)
     n_positive = int(added(np.array([len(positive)]))[0])
     sums = added(whole_parts(positive, most, n_positive))
     return np.asarray(weight / (sum_of_parts(sums, most, n_positive) / n_positive))
+
+
+def bounds(positive: FloatArray, largest: Numbers = as_is) -> tuple[float, float]:
+    """The least and the largest number of all places; without one infinite."""
+    high, low = positive.max(initial=-np.inf), positive.min(initial=np.inf)
+    return -float(largest(np.array([-low]))[0]), float(largest(np.array([high]))[0])
 
 
 def scaled(
@@ -150,20 +156,34 @@ def unscaled(values: Any, exponent: int) -> Any:
         return np.minimum(np.ldexp(values, exponent), LARGEST_FLOAT)
 
 
-def whole_unit(positive: FloatArray) -> float | None:
-    """The largest number of which all these are whole multiples, to rounding, if they are not too many."""
-    units = possible_units(float(positive.min()), float(positive.max()))
-    return next((unit for unit in units if _whole_multiples(positive, unit)), None)
+def whole_unit(positive: FloatArray, least: float, most: float, largest: Numbers = as_is) -> float | None:
+    """The largest number of which all these are whole multiples, to rounding, if they are not too many.
 
-
-def possible_units(least: float, most: float) -> list[float]:
-    """Numbers of which all from the least to the most one may be whole multiples, if they are not too many."""
+    The `least` and `most` are those of all places.
+    """
     units = [least / count for count in range(1, LEAST_COUNT + 1)]
-    return list(itertools.takewhile(lambda unit: most / unit <= MOST_COUNTS, units))
+    units = list(itertools.takewhile(lambda unit: most / unit <= MOST_COUNTS, units))
+    for unit in units:
+        is_broken = not (_whole(positive[:FIRST] / unit) and _whole(positive / unit))
+        if not largest(np.array([float(is_broken)]))[0]:
+            return unit
+    return None
 
 
-def _whole_multiples(positive: FloatArray, unit: float) -> bool:
-    return _whole(positive[:FIRST] / unit) and _whole(positive / unit)
+def middle_of(positive: FloatArray, added: Numbers = as_is) -> float:
+    """The lower median of positive numbers of all places."""
+    if added is as_is:
+        middle = (len(positive) - 1) // 2
+        return float(np.partition(positive, middle)[middle])
+    own = np.ascontiguousarray(positive).view(np.uint64)  # in the order of the numbers
+    place, found = (int(added(np.array([len(own)]))[0]) - 1) // 2, 0
+    for shift in range(56, -1, -8):  # a byte more of the number in the middle is known each time
+        digits = (own >> np.uint64(shift)).astype(np.uint64) & np.uint64(255)
+        counts = added(np.bincount(digits.astype(np.int64), minlength=256))
+        digit = int(np.searchsorted(np.cumsum(counts), place, side="right"))
+        place -= int(counts[:digit].sum())
+        own, found = own[digits == digit], found << 8 | digit
+    return float(np.array([found], dtype=np.uint64).view(np.float64)[0])
 
 
 def _whole(counts: FloatArray) -> bool:

@@ -35,7 +35,7 @@ class FoldedPiece:
 
     def __init__(self, rows: PlacedRows, place: Place, counted: CountedRows, n_folds: int, seed: int) -> None:
         place = counted.place
-        self._counted, exchange, K = counted, place.exchange, counted.costs.table.shape[0]
+        self._counted, exchange, K = counted, place.exchange, counted.n_classes
         folds, codes = drawn_folds(counted.numbers(), n_folds, seed), counted.costs.label
         folds = spread_folds(folds, codes, exchange.added(fold_counts(folds, codes, K, n_folds)))
         own = [np.bincount(folds[s.start : s.start + s.n_rows], minlength=n_folds) for s in counted.stretches]

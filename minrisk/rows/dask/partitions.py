@@ -33,9 +33,9 @@ def client_of() -> Any:
 def delayed_parts(X: Any) -> list[Any]:
     """A delayed array or frame for each partition, whole rows of it."""
     if hasattr(X, "rechunk"):
-        if X.ndim == 2 and X.numblocks[1] > 1:
-            X = X.rechunk({1: -1})
-        return list(np.ravel(X.to_delayed()))
+        if any(n > 1 for n in X.numblocks[1:]):
+            X = X.rechunk({axis: -1 for axis in range(1, X.ndim)})
+        return list(X.to_delayed().ravel())
     return list(X.to_delayed())
 
 

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from inspect import getattr_static, isfunction
 from threading import RLock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -69,6 +69,17 @@ _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
 }  # fmt: skip
 
 
+class Constant(NamedTuple):
+    """An object that goes to the pieces as it is."""
+
+    value: Any
+
+
+def constant(rows: Any, place: Any, value: Constant) -> Any:
+    """The object of a piece."""
+    return value.value
+
+
 class Driver:
     """Keeps the log, and brings all pieces to each exchange.
 
@@ -87,6 +98,7 @@ class Driver:
         self._log: list[Item] = []
         self._told = 0  # items of the log, to all pieces
         self._objects: dict[int, Any] = {}
+        self._constants: dict[int, tuple[Any, Handle]] = {}  # by their identity, with what stands for them
         self._workers = Workers()
         self.n_exchanges = 0
 
@@ -141,13 +153,35 @@ class Driver:
     ) -> Any:  # fmt: skip
         """Ask an object of all pieces; the answer, which is the same in all of them, or what stands for all answers."""
         with self._one:
+            told = self._as_told(arguments), self._as_told(options or {})
             number = len(self._log)
-            call = Call(number, of, name, _told(arguments), _told(options or {}), reads)
+            call = Call(number, of, name, *told, reads)
             self._log.append(call)
-            here = call._replace(arguments=_told(arguments, copied=False), options=_told(options or {}, copied=False))
+            here = call._replace(arguments=self._as_told(arguments, copied=False), options=self._as_told(options or {}, copied=False))
             found = answer(here, self._rows, self._place, self._objects, self._workers)
             self._objects[number] = found
             return self._standing(found, Handle(number), name in OPAQUE)
+
+    def _as_told(self, value: Any, copied: bool = True) -> Any:
+        """As it goes to the pieces: what may be changed later is copied, unless it stays here."""
+        if isinstance(value, Everywhere):
+            return value._handle
+        if isinstance(value, Workers):
+            return Threads()
+        if type(value) in (list, tuple):
+            return type(value)(self._as_told(one, copied) for one in value)
+        if type(value) is dict:
+            return {name: self._as_told(one, copied) for name, one in value.items()}
+        if type(value).__module__.startswith("minrisk.") and not isinstance(value, tuple):
+            return self._known(value)
+        return copy.deepcopy(value) if copied and isinstance(value, np.ndarray | np.random.Generator) else value
+
+    def _known(self, value: Any) -> Handle:
+        """An object that pieces are sent once, so that it is the same one for them, too, whenever it comes."""
+        if id(value) not in self._constants:
+            self.asked(None, constant, (Constant(value),))
+            self._constants[id(value)] = value, Handle(len(self._log) - 1)
+        return self._constants[id(value)][1]
 
     def _standing(self, found: Any, handle: Handle, opaque: bool) -> Any:
         """What users of it see."""
@@ -185,16 +219,3 @@ class Everywhere:
         if hasattr(static, "__get__"):
             return driver.asked(self._handle, name, reads=True)
         return getattr(own, name)
-
-
-def _told(value: Any, copied: bool = True) -> Any:
-    """As it goes to the pieces: what may be changed later is copied, unless it stays here."""
-    if isinstance(value, Everywhere):
-        return value._handle
-    if isinstance(value, Workers):
-        return Threads()
-    if type(value) in (list, tuple):
-        return type(value)(_told(one, copied) for one in value)
-    if type(value) is dict:
-        return {name: _told(one, copied) for name, one in value.items()}
-    return copy.deepcopy(value) if copied and isinstance(value, np.ndarray | np.random.Generator) else value

@@ -9,11 +9,11 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
-from minrisk.costs.units import relative_weights
+from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
-from minrisk.rows.costs import RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.exchange import Place, everything
 from minrisk.rows.factory import rows_like
 
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     X: np.ndarray  # (m, d)
     y: Labels  # (m,)
     weight: FloatArray | None = None  # (m,)
-    cost: FloatArray | None = None  # (m, D)
+    cost: Any = None  # (m, D) or (m, K, D), or a frame of (m, D)
 
 
 class Stretch(NamedTuple):
@@ -63,6 +63,10 @@ def _joined(columns: Sequence[Any]) -> Any:
     """One after another; None where there are none."""
     if columns[0] is None or len(columns) == 1:
         return columns[0]
+    if hasattr(columns[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(columns, ignore_index=True)
     return np.concatenate(columns)
 
 
@@ -78,7 +82,9 @@ class CountedRows:
     codes : ndarray of int
         Class of each label.
     costs : RowCosts
-        Its table, unit and least costs count.
+        Its table, unit and least costs count, unless rows have costs of their own.
+    stated : callable, optional
+        Of costs per row as they were given and the codes of their classes, gives the table.
     dtype : dtype
         That X has in all places.
     weighted : bool
@@ -87,19 +93,26 @@ class CountedRows:
 
     def __init__(
         self, rows: PlacedRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
-        weighted: bool,
+        weighted: bool, stated: Callable[[Any, IntArray], FloatArray] | None = None,
     ) -> None:  # fmt: skip
+        self.n_classes = int(codes.max()) + 1
         exchange, weight = place.exchange, np.ones(len(rows.y))
         if weighted:
             weight = relative_weights(rows.weight, exchange.largest, exchange.added)
-        counted = np.flatnonzero(weight > 0.0)
+        counted, code = np.flatnonzero(weight > 0.0), codes[np.searchsorted(labels, rows.y)].astype(np.int32)
+        if stated is not None:
+            own = AvoidableCosts.of(
+                stated(rows.cost, code), np.arange(len(code)), weight > 0.0, exchange.largest, exchange.added
+            )
+            line = np.arange(len(counted), dtype=np.int32)
+            costs = RowCosts(own.table[counted], line, line, line, own.unit, own.least[counted], per_row=True)
         self.stretches, self.place = rows.stretches, place
-        self.X, weight, y = rows.X.astype(dtype, copy=False), weight[counted], rows.y[counted]
+        self.X, weight, code = rows.X.astype(dtype, copy=False), weight[counted], code[counted]
         if weighted:
             self._count_anew(counted)
             self.X = self.X if len(counted) == len(self.X) else self.X[counted]
-        code = codes[np.searchsorted(labels, y)].astype(np.int32)
-        self.costs = costs._replace(row=code, weight=weight, label=code)
+        row = code if stated is None else costs.row
+        self.costs = costs._replace(row=row, weight=weight, label=code, place=self.place)
         self.weighted = weighted and bool(exchange.largest(np.array([np.any(weight != 1.0)]).astype(np.int64))[0])
 
     def _count_anew(self, counted: IntArray) -> None:
@@ -122,9 +135,9 @@ class CountedRows:
         return self.place.n_rows
 
     @property
-    def merged_costs(self) -> RowCosts:
-        """Of the rows of all places; see `RowCosts.merged`."""
-        return self.costs.merged(self.place.exchange, self.n_rows)
+    def cost_facts(self) -> CostFacts:
+        """Of the rows of all places."""
+        return self.costs.facts()
 
     def numbers(self) -> IntArray:
         """Of the rows that are here, among all."""
@@ -174,12 +187,9 @@ class CountedRows:
         """Bins of these rows."""
         return Columns(binner.transform(self.X, None, workers), binner.n_bins, binner.thresholds)
 
-    def rows(
-        self, requires: frozenset[str], columns: Columns, costs: RowCosts, workers: Workers, **options: Any
-    ) -> Rows:  # fmt: skip
-        """Rows for a recipe; the table of `costs` is that of its loss."""
-        own = self.costs._replace(table=costs.table, unit=costs.unit, least=costs.least)
+    def rows(self, requires: frozenset[str], columns: Columns, workers: Workers, **options: Any) -> Rows:
+        """Rows for a recipe."""
         place = self.place._replace(segments=tuple((stretch.start, stretch.first) for stretch in self.stretches))
         return rows_like(requires)(
-            X_binned=columns.binned, n_bins=columns.n_bins, costs=own, workers=workers, place=place, **options
+            X_binned=columns.binned, n_bins=columns.n_bins, costs=self.costs, workers=workers, place=place, **options
         )
