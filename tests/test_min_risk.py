@@ -129,7 +129,7 @@ def test_surrogates_trained_on_costs_per_row(surrogate, digits):
 
 
 @pytest.mark.parametrize("pool", [True, False])
-def test_auto_tries_more_within_a_budget(pool, digits):
+def test_auto_tries_more_within_a_budget(pool, digits, processor_clock):
     X, _, y, _ = digits
     options = {"random_state": 0, "n_estimators": 5, "pool": pool}
     one = MinRiskClassifier(**options).fit(X, y)
