@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-if "PYTEST_XDIST_WORKER" in os.environ:  # tests run in several processes, as many as there are processors
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # of BLAS and scikit-learn; `n_jobs` makes threads all the same
 
 
 @pytest.fixture(scope="session")
