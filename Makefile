@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PROCESSES ?= 2
 
 .PHONY: demo test lint clean
 
@@ -9,7 +10,8 @@ demo: $(VENV)/all.stamp  ## train on real data with costs, print a table, save a
 	$(BIN)/minrisk demo --out minrisk-demo
 
 test: lint  ## lint, types, tests
-	$(BIN)/python -m pytest
+	$(BIN)/minrisk warmup
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -17,7 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import log_loss
 
-from benchmarks.common import coded, columns_of_words, frame_of, keep, kept, parser, save, seconds, show, there
+from benchmarks.common import (
+    coded,
+    columns_of_words,
+    frame_of,
+    is_quick,
+    keep,
+    kept,
+    parser,
+    save,
+    seconds,
+    show,
+    there,
+)
 from benchmarks.compare import others
 from benchmarks.compare.data import halves
 from benchmarks.compare.methods import METHODS
@@ -55,7 +67,7 @@ def made(method: str, words: list[str], categories: bool) -> Any:
         return MinRiskClassifier(random_state=0)
     told: dict[str, dict[str, Any]] = {
         "xgboost": {"enable_categorical": True}, "histogram": {"categorical_features": "from_dtype"},
-        "catboost": {"cat_features": words},
+        "catboost": {"cat_features": words, **({"iterations": 50} if is_quick() else {})},
     }  # fmt: skip
     return METHODS[method].make(0, 1, told.get(method, {}) if categories else {})
 

@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def rows_in_pieces(monkeypatch, request):
         from tests.pieces import in_pieces
 
         in_pieces(monkeypatch, n_pieces)
+
+
+@pytest.fixture
+def processor_clock(monkeypatch):
+    """Budgets of fits count the seconds of the processor, so that what is tried does not depend on other processes."""
+    monkeypatch.setattr(time, "perf_counter", time.process_time)
 
 
 @pytest.fixture

@@ -79,14 +79,14 @@ def noisy(n=600):
 
 
 @pytest.mark.parametrize("options", [{}, {"surrogate": "exponential"}, {"pool": False}, {"cv": 1}, {"surrogate": "gll"}])
-def test_a_fit_takes_its_time_and_more_never_costs_more(options):
+def test_a_fit_takes_its_time_and_more_never_costs_more(options, processor_clock):
     X, y = noisy()
     MinRiskClassifier(**options).fit(X, y)  # kernels
     risks = []
     for seconds in (0.3, 1.2):
-        begun = time.process_time()
+        begun = time.perf_counter()
         model = MinRiskClassifier(random_state=0, time_budget=seconds, **options).fit(X, y)
-        taken = time.process_time() - begun
+        taken = time.perf_counter() - begun
         assert taken < 1.2 * seconds + 0.5
         risks.append(model.selection_[0]["pooled_risk"])
         assert len(model.predict(X)) == len(y)
@@ -96,7 +96,7 @@ def test_a_fit_takes_its_time_and_more_never_costs_more(options):
         assert risks[1] <= risks[0]
 
 
-def test_time_that_is_left_is_used_for_variations():
+def test_time_that_is_left_is_used_for_variations(processor_clock):
     X, y = noisy()
     MinRiskClassifier().fit(X, y)
     begun = time.perf_counter()
@@ -107,7 +107,7 @@ def test_time_that_is_left_is_used_for_variations():
     assert sum(line["share"] for line in model.selection_ if line["surrogate"] == model.surrogate_) == pytest.approx(1)
 
 
-def test_nothing_is_tried_where_nothing_can_be_gained():
+def test_nothing_is_tried_where_nothing_can_be_gained(processor_clock):
     X, y = blobs(200, 5, 2)
     X[:, 0] += 100 * y
     begun = time.perf_counter()
@@ -119,7 +119,7 @@ def test_nothing_is_tried_where_nothing_can_be_gained():
     assert time.perf_counter() - begun < 60.0
 
 
-def test_many_rows_within_a_budget(monkeypatch):
+def test_many_rows_within_a_budget(monkeypatch, processor_clock):
     monkeypatch.setattr(defaults, "MANY_ROWS", 200)
     X, y = noisy(2000)
     model = MinRiskClassifier(random_state=0, time_budget=2.5).fit(X, y)
@@ -127,10 +127,10 @@ def test_many_rows_within_a_budget(monkeypatch):
     assert {line["variant"] for line in model.selection_} >= {"plain", "linear"}
 
 
-def test_costs_per_row_within_a_budget():
+def test_costs_per_row_within_a_budget(processor_clock):
     X, y = noisy()
     costs = (1 - np.eye(5))[y] * (1.0 + (X[:, :1] > 0))
     MinRiskClassifier().fit(X, y, cost=costs)  # kernels
-    begun = time.process_time()
+    begun = time.perf_counter()
     model = MinRiskClassifier(random_state=0, time_budget=2.0).fit(X, y, cost=costs)
-    assert time.process_time() - begun < 3.0 and model.cost_regression_ is not None
+    assert time.perf_counter() - begun < 3.0 and model.cost_regression_ is not None

@@ -21,7 +21,10 @@ def test_odd_inputs_give_an_answer_or_one_clear_error(capsys):
     assert counted["error"] > CASES / 5
 
 
-@pytest.mark.parametrize("weight", ["balanced", {0: 1.0}, {1.0, 2.0}, np.array("x"), b"x", object()], ids=repr)
+@pytest.mark.parametrize(
+    "weight", ["balanced", {0: 1.0}, {1.0, 2.0}, np.array("x"), b"x", object()],
+    ids=["word", "dictionary", "set", "word in an array", "bytes", "object"],
+)  # fmt: skip
 def test_weights_that_are_no_numbers_are_named(weight):
     y = np.arange(24) % 3
     with pytest.raises(ValueError, match="sample_weight must hold a number for each row"):

@@ -133,9 +133,9 @@ def test_the_share_is_that_of_the_rounds(drawn, counted, monkeypatch):
             assert drawn.shares[-1] == pytest.approx((n + 1) / all_rounds)
 
 
-def test_surrogates_share_the_bar(drawn):
+def test_surrogates_share_the_bar(drawn, processor_clock):
     X, y = some(200)
-    model = MinRiskClassifier(n_estimators=15, time_budget=4.0, random_state=0, verbose=1).fit(X, y)
+    model = MinRiskClassifier(n_estimators=15, time_budget=2.0, random_state=0, verbose=1).fit(X, y)
     assert complete(drawn)
     tried = list(dict.fromkeys(line["surrogate"] for line in model.selection_))
     assert len(tried) > 1

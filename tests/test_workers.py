@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401 (which may bring a BLAS of its own)
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
