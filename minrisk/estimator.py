@@ -170,7 +170,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
         else:
             stated = StatedCosts(self.classes_, labels, self.cost)
-            self._decide_per_row(row_costs_of_counted(rows.cost_example, none, self.classes_, labels, self.cost)[1])
+            no_codes = np.empty(0, dtype=np.int64)
+            self._decide_per_row(row_costs_of_counted(rows.cost_example, no_codes, *stated)[1])
             costs = RowCosts(np.empty((0, len(self.decisions_))), none, np.empty(0), none)
         self._seed = self._draw_seed()
         driver = rows.driver(effective_n_jobs(self.n_jobs))
@@ -251,7 +252,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), weight > 0.0)
         return self._resolve_matrix(cost, codes, labels)
 
-    def _decide_per_row(self, decisions: Labels) -> None:
+    def _decide_per_row(self, decisions: Any) -> None:
         """Among these decisions, whose costs differ by row."""
         self.cost_ = self._stated = None
         check_kept(decisions, "the decisions of cost")

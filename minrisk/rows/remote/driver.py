@@ -154,11 +154,11 @@ class Driver:
         """Ask an object of all pieces; the answer, which is the same in all of them, or what stands for all answers."""
         with self._one:
             told = self._as_told(arguments), self._as_told(options or {})
+            here = self._as_told(arguments, copied=False), self._as_told(options or {}, copied=False)
             number = len(self._log)
-            call = Call(number, of, name, *told, reads)
-            self._log.append(call)
-            here = call._replace(arguments=self._as_told(arguments, copied=False), options=self._as_told(options or {}, copied=False))
-            found = answer(here, self._rows, self._place, self._objects, self._workers)
+            self._log.append(Call(number, of, name, *told, reads))
+            own = Call(number, of, name, *here, reads)
+            found = answer(own, self._rows, self._place, self._objects, self._workers)
             self._objects[number] = found
             return self._standing(found, Handle(number), name in OPAQUE)
 

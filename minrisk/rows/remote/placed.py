@@ -105,7 +105,8 @@ class CountedRows:
                 stated(rows.cost, code), np.arange(len(code)), weight > 0.0, exchange.largest, exchange.added
             )
             line = np.arange(len(counted), dtype=np.int32)
-            costs = RowCosts(own.table[counted], line, line, line, own.unit, own.least[counted], per_row=True)
+            table, least = own.table[counted], own.least[counted]
+            costs = RowCosts(table, line, np.empty(0), line, own.unit, least, per_row=True)
         self.stretches, self.place = rows.stretches, place
         self.X, weight, code = rows.X.astype(dtype, copy=False), weight[counted], code[counted]
         if weighted:
