@@ -12,7 +12,7 @@ import numpy as np
 
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.rows.exchange import Place
-from minrisk.rows.remote.log import Behind, Call, Contribution, Handle, Item, Reply
+from minrisk.rows.remote.log import Behind, Call, Contribution, Forget, Handle, Item, Reply
 
 
 class Threads(NamedTuple):
@@ -162,9 +162,13 @@ def _work_off(rows: Any, inbox: _Inbox, n_threads: int) -> None:
         with one_blas_thread(), Workers(n_threads) as workers, np.errstate(all="ignore"):
             while True:
                 item = inbox.next()
-                if not isinstance(item, Call):
+                if isinstance(item, Call):
+                    objects[item.number] = answer(item, rows, place, objects, workers)
+                elif isinstance(item, Forget):
+                    for number in item.calls:
+                        del objects[number]
+                else:
                     raise RuntimeError(f"a piece of rows is given what no exchange has asked for: {item!r}.")
-                objects[item.number] = answer(item, rows, place, objects, workers)
     except _NobodyAsks:
         pass
     except BaseException as error:
