@@ -55,7 +55,8 @@ BYTES: tuple[tuple[Size, dict[str, Any]], ...] = (
 )  # fmt: skip
 PEER_SIZE, PEER_ROUNDS = Size(1_000_000, 20, 5), 50
 NETWORK = 1.25e9  # bytes a second between two machines: 10 Gbit/s
-SIMULATED_ROWS, SIMULATED_WORKERS = (10**8, 10**9, 10**10), (10, 100, 1000)
+SIMULATED_ROWS, SIMULATED_WORKERS = (10**8, 10**9, 10**10), (10, 100, 1000)  # and the best number
+MOST_WORKERS = 2000
 PEERS = {"LightGBM": "lightgbm", "XGBoost": "xgboost"}
 OURS = "minrisk"
 LONGEST = 4.0  # times that a fit may take when a worker is killed, of the undisturbed one
@@ -299,6 +300,7 @@ class Costs(NamedTuple):
     told_byte: float  # ..., for a byte to each shard
     answered_byte: float  # ..., for a byte that is brought to the client
     worker_task: float  # processor of the worker, for a task
+    shard: float  # ..., for a shard's part of a round, whatever its rows
     row: float  # for a row
     growth: float  # for a tree, at the client
 
@@ -356,14 +358,20 @@ def measured_costs(quick: bool) -> Costs:
         told, answered = (one_exchange(client, some, *n_bytes, times) for n_bytes in ((400_000, 8), (8, 400_000)))
     tasks = many + reduced(many)[0] - some
     task, worker_task = (most - middle)[1] / tasks, (most - middle)[2] / tasks
-    local = [row for row in kept("dask_cluster_overhead") if row["workers"] == "0"]
+    measured = kept("dask_cluster_overhead")
+    local = [row for row in measured if row["workers"] == "0"]
     small, large = sorted(local, key=lambda row: int(row["n"]))[-2:]
     seconds, n = ([float(row[name]) for row in (small, large)] for name in ("round processor s", "n"))
     row_seconds = (seconds[1] - seconds[0]) / (n[1] - n[0])
+    most_shards = max(measured, key=lambda row: (int(row["shards"]), -int(row["n"])))  # the least rows of these
+    n_shards = int(most_shards["shards"])
+    of_workers = float(most_shards["round processor s"]) - float(most_shards["of the client"])
+    of_workers -= float(most_shards["n"]) * row_seconds
+    of_workers -= float(most_shards["exchanges"]) * (n_shards + reduced(n_shards)[0]) * worker_task
     return Costs(
         max(few[0] - few[1], 0.0), max(few[1] - 2 * task, 0.0), task,
         max(told[1] - middle[1], 0.0) / (some * 400_000), max(answered[1] - middle[1], 0.0) / (some * 400_000),
-        worker_task, row_seconds, max(seconds[1] - n[1] * row_seconds, 0.0),
+        worker_task, max(of_workers, 0.0) / n_shards, row_seconds, max(seconds[1] - n[1] * row_seconds, 0.0),
     )  # fmt: skip
 
 
@@ -376,10 +384,12 @@ def predicted(costs: Costs, messages: Messages, n: int, n_shards: int, n_cores: 
     handling += brought * costs.answered_byte
     wall = {
         "latency": E * (1 + depth) * costs.latency, "scheduling": E * scheduling,
-        "messages": handling + (told + brought) * network, "rows": n * costs.row / min(n_shards, n_cores),
+        "messages": handling + (told + brought) * network,
+        "rows": (n * costs.row + n_shards * (costs.shard + E * costs.worker_task)) / min(n_shards, n_cores),
         "growing": costs.growth,
     }  # fmt: skip
-    spent = E * (scheduling + (n_shards + tasks) * costs.worker_task) + handling + n * costs.row + costs.growth
+    spent = E * (scheduling + tasks * costs.worker_task) + handling + costs.growth
+    spent += wall["rows"] * min(n_shards, n_cores)
     limit = max(wall, key=lambda part: wall[part])
     return {**wall, "round s": sum(wall.values()), "limit": limit, "processor s": spent}
 
@@ -402,8 +412,12 @@ def simulate(quick: bool) -> None:
     show(found)
     limits = []
     for n in SIMULATED_ROWS:
-        for workers in SIMULATED_WORKERS:
-            said = predicted(costs, messages, n, workers, workers, 1.0 / NETWORK)
+        def on(workers: int, n: int = n) -> dict[str, Any]:
+            return predicted(costs, messages, n, workers, workers, 1.0 / NETWORK)
+
+        best = min(range(1, MOST_WORKERS), key=lambda workers: on(workers)["round s"])
+        for workers in sorted({*SIMULATED_WORKERS, best}):
+            said = on(workers)
             limits.append({"n": n, "workers": workers, "shards": workers, **said, "measured": "",
                            "measured processor s": ""})  # fmt: skip
     show(limits)
