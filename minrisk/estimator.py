@@ -151,7 +151,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
         """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
-        raise TypeError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
+        raise ValueError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
     def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any, FloatArray | None]:
         """Who asks all pieces of the rows, these as a fit takes them, and the costs that all rows share.
