@@ -141,6 +141,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             raise ValueError("warm_start goes on with rows that are here: set warm_start=False for Dask collections.")
         per_row = is_partitioned(cost)
         rows = elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None)
+        if not per_row and (is_per_row_and_class(cost) or is_per_row(cost, rows.n_rows, len(rows.labels))):
+            raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
             self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
             return

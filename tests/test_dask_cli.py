@@ -25,7 +25,7 @@ NAMES = np.array(["01", "1", "x"])[Y]
 @pytest.fixture(scope="module")
 def address():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address
 
@@ -106,6 +106,6 @@ def test_what_the_columns_hold(address, many, folder, tmp_path):
 
 
 def test_a_cluster_without_workers(folder, tmp_path):
-    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None, silence_logs=50) as cluster:
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as cluster:
         told = refused("fit", folder, "--scheduler", cluster.scheduler_address, *FIT, tmp_path / "m")
     assert "has no workers" in told

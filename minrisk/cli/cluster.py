@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,14 +35,15 @@ def on_cluster(address: str) -> Iterator[Any]:
         from concurrent.futures import CancelledError
 
         from distributed import Client
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
     except ImportError:
         raise click.ClickException("--scheduler needs Dask: pip install 'minrisk[dask]'.") from None
     for name in ("distributed", "distributed.client"):  # what goes wrong is said in one line
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    connect: Any = Client
     try:
-        client = Client(address, timeout=ANSWER_SECONDS)
+        client = connect(address, timeout=ANSWER_SECONDS)
     except Exception as error:  # also what is made of the answers of other servers
         raise click.ClickException(
             f"--scheduler {address}: no scheduler of Dask answers there ({str(error) or type(error).__name__}); "
@@ -201,5 +201,5 @@ def _collections(portions: Sequence[Portion]) -> tuple[Any, Any]:
     both = [read(portion) for portion in portions]
     meta = pd.DataFrame({name: np.empty(0) for name in portions[0].features})
     X = dask.dataframe.from_delayed([one[0] for one in both], meta=meta, verify_meta=False)
-    column = partial(dask.array.from_delayed, shape=(np.nan,), dtype=object)
-    return X, dask.array.concatenate([column(one[1]) for one in both])
+    array: Any = dask.array
+    return X, array.concatenate([array.from_delayed(one[1], (np.nan,), dtype=object) for one in both])

@@ -59,8 +59,8 @@ def not_zero(context: click.Context, option: click.Parameter, value: int | None)
 @click.option("--bins-in", type=FOLDER, metavar="FOLDER",
               help="Read Parquet files piece by piece, and keep a byte a value in a file there until the fit ends.")
 @click.option("--scheduler", metavar="ADDRESS",
-              help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786: its workers read DATA, which are "
-                   "Parquet files of numbers or folders of them.")
+              help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786: its workers read DATA, Parquet "
+                   "files of numbers or folders of them.")
 @dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
