@@ -380,11 +380,12 @@ def test_only_costs_that_are_far_apart_begin_elsewhere():
     label = np.repeat([0, 1, 2], [10, 20, 30])
     for ratio, begins in ((1.0, False), (1e3, False), (FAR_APART, False), (1.1 * FAR_APART, True), (1e8, True)):
         table = np.array([[0, 1, 1], [1, 0, 1], [ratio, ratio, 0]])
-        for costs in (make_costs(table, label, np.ones(60)), make_costs(table[label], np.arange(60), np.ones(60), label)):
+        per_row = make_costs(table[label], np.arange(60), np.ones(60), label)
+        for costs in (make_costs(table, label, np.ones(60)).facts(), per_row.facts(), per_row._replace(per_row=True).facts()):
             start = GuessAverseLoss("gel").start(costs)
             assert (start is not None) == begins and GuessAverseLoss("gll").start(costs) is None
             assert log_ratio(costs) == (pytest.approx(np.log(ratio)) if begins else 0.0)
             if begins:  # rows of the three classes weigh about as much
                 weights = [n * (table[k] @ np.exp(start - start[k]) - table[k, k]) for k, n in enumerate((10, 20, 30))]
                 assert max(weights) < 10 * min(weights)
-    assert log_ratio(make_costs(np.zeros((3, 3)), label, np.ones(60))) == 0.0
+    assert log_ratio(make_costs(np.zeros((3, 3)), label, np.ones(60)).facts()) == 0.0

@@ -228,7 +228,7 @@ def test_blocks_of_rows_do_not_matter():
         rows = LocalDirectedRows(X, binner.transform(X), binner.n_bins, costs, Workers(2), blocks)
         recipe = MCBoostClassifier(loss="gll")
         recipe.cost_, recipe.classes_, recipe.decisions_ = COST, np.arange(3), np.arange(3)
-        progress = boost(rows, recipe._recipe(costs, binner.thresholds), 5, 0)
+        progress = boost(rows, recipe._recipe(costs.facts(), binner.thresholds), 5, 0)
         made.append((progress, rows.scores, costs.weight))
     for a, b in zip(made[0][0].vectors, made[1][0].vectors, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -102,7 +102,7 @@ def searched(X, y, K, H, weight, real, limits=LIMITS):
     """Rows at the scores H, after steps 0 to 6 of a round, what `fit` found, and the problem."""
     rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(1.0 - np.eye(K), y, weight), Workers(), limits=limits)
     rows.scores[:] = H
-    recipe = similar("real" if real else "sign", smoothing=0.0)._recipe(rows.costs, (np.empty(0),) * X.shape[1])
+    recipe = similar("real" if real else "sign", smoothing=0.0)._recipe(rows.cost_facts, (np.empty(0),) * X.shape[1])
     totals = rows.gradients(recipe.loss, 0.0)
     stated = StepProblem(rows, recipe.loss, rows.weigh(None), float(totals.value.sum()), np.zeros(K), 0.0)
     found = Similarities(real).fit(Round(rows, stated, recipe.solver, np.arange(X.shape[1]), 0))
@@ -291,7 +291,7 @@ def test_blocks_of_rows_and_the_cache_do_not_matter():
     for blocks, cache in (((), 1e9), ((1, 50, 173), 0.0)):
         rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(COST, y, np.linspace(0.5, 2, 300)), Workers(2), cache, blocks)
         model = similar(n_estimators=6)
-        progress = boost(rows, model._recipe(rows.costs, (np.empty(0),) * 4), 6, 0)
+        progress = boost(rows, model._recipe(rows.cost_facts, (np.empty(0),) * 4), 6, 0)
         made.append((progress, rows.scores))
         assert len(rows._cache) <= max(rows._room, 64)
     np.testing.assert_array_equal(made[0][1], made[1][1])

@@ -47,7 +47,7 @@ def problem(seed, K=None):
 def recipe_of(model, rows, binner):
     """As a fit to these rows makes it."""
     model.classes_ = model.decisions_ = np.arange(rows.n_outputs)
-    return model._recipe(rows.costs, binner.thresholds)
+    return model._recipe(rows.cost_facts, binner.thresholds)
 
 
 class Tight(StagewiseMCBoostClassifier):

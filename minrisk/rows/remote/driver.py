@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections import deque
 from collections.abc import Callable, Sequence
 from inspect import getattr_static, isfunction
 from threading import RLock
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from minrisk._workers import Workers
-from minrisk.rows.remote.log import Behind, Call, Contribution, Handle, Item, Reply
+from minrisk.rows.remote.log import Behind, Call, Contribution, Forget, Handle, Item, Reply
 from minrisk.rows.remote.replica import Shard, Threads, answer
 
 OPAQUE = frozenset({"draw_bag", "left_out_scores", "dealt"})  # whose arrays are the pieces' own
@@ -98,7 +99,9 @@ class Driver:
         self._log: list[Item] = []
         self._told = 0  # items of the log, to all pieces
         self._objects: dict[int, Any] = {}
-        self._constants: dict[int, tuple[Any, Handle]] = {}  # by their identity, with what stands for them
+        self._constants: dict[int, tuple[Any, Everywhere]] = {}  # by their identity, with what stands for them
+        self._stand_for: dict[int, int] = {}  # how many stand for what a call has made
+        self.left: deque[int] = deque()  # calls that something stood for, which is gone
         self._workers = Workers()
         self.n_exchanges = 0
 
@@ -155,12 +158,30 @@ class Driver:
         with self._one:
             told = self._as_told(arguments), self._as_told(options or {})
             here = self._as_told(arguments, copied=False), self._as_told(options or {}, copied=False)
+            self._forget()
             number = len(self._log)
             self._log.append(Call(number, of, name, *told, reads))
             own = Call(number, of, name, *here, reads)
             found = answer(own, self._rows, self._place, self._objects, self._workers)
+            standing = self._standing(found, Handle(number), name in OPAQUE)
             self._objects[number] = found
-            return self._standing(found, Handle(number), name in OPAQUE)
+            stands = [one for one in (standing if type(standing) is tuple else (standing,)) if type(one) is Everywhere]
+            self._stand_for[number] = len(stands)
+            if not stands:
+                self.left.append(number)
+            return standing
+
+    def _forget(self) -> None:
+        """Tell pieces what nothing stands for any more: they hold memory."""
+        calls = []
+        while self.left:
+            number = self.left.popleft()
+            self._stand_for[number] -= 1
+            if self._stand_for[number] <= 0:
+                calls.append(number)
+                del self._stand_for[number], self._objects[number]
+        if calls:
+            self._log.append(Forget(tuple(calls)))
 
     def _as_told(self, value: Any, copied: bool = True) -> Any:
         """As it goes to the pieces: what may be changed later is copied, unless it stays here."""
@@ -179,9 +200,8 @@ class Driver:
     def _known(self, value: Any) -> Handle:
         """An object that pieces are sent once, so that it is the same one for them, too, whenever it comes."""
         if id(value) not in self._constants:
-            self.asked(None, constant, (Constant(value),))
-            self._constants[id(value)] = value, Handle(len(self._log) - 1)
-        return self._constants[id(value)][1]
+            self._constants[id(value)] = value, self.asked(None, constant, (Constant(value),))
+        return self._constants[id(value)][1]._handle
 
     def _standing(self, found: Any, handle: Handle, opaque: bool) -> Any:
         """What users of it see."""
@@ -200,13 +220,16 @@ class Everywhere:
     def __init__(self, driver: Driver, handle: Handle, own: Any) -> None:
         self._driver, self._handle, self._own = driver, handle, own
 
+    def __del__(self) -> None:
+        self._driver.left.append(self._handle.call)
+
     @property
     def n_samples(self) -> int:
         """Rows of all pieces."""
         return int(self._own.place.n_rows)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):  # what it has itself would have been found
             raise AttributeError(name)
         if name in OF_ONE_PLACE:
             return lambda *arguments, **options: None

@@ -30,7 +30,13 @@ class Reply(NamedTuple):
     asked: bool = True  # by an exchange
 
 
-Item = Call | Reply
+class Forget(NamedTuple):
+    """What these calls have made is not asked for any more."""
+
+    calls: tuple[int, ...]
+
+
+Item = Call | Reply | Forget
 
 
 class Contribution(NamedTuple):

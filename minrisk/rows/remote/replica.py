@@ -12,7 +12,7 @@ import numpy as np
 
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.rows.exchange import Place
-from minrisk.rows.remote.log import Behind, Call, Contribution, Handle, Item, Reply
+from minrisk.rows.remote.log import Behind, Call, Contribution, Forget, Handle, Item, Reply
 
 
 class Threads(NamedTuple):
@@ -46,7 +46,14 @@ class _Inbox:
         item = self.next()
         if not isinstance(item, Reply):
             raise RuntimeError(f"a piece of rows waits for an exchange, and is asked {item!r}: the calls differ.")
-        return item.value
+        return _own(item.value)
+
+
+def _own(value: Any) -> Any:
+    """An array that can be written to, as kernels know them, where it came as one that cannot."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_own, value))
+    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
 class ReplicaExchange:
@@ -162,9 +169,13 @@ def _work_off(rows: Any, inbox: _Inbox, n_threads: int) -> None:
         with one_blas_thread(), Workers(n_threads) as workers, np.errstate(all="ignore"):
             while True:
                 item = inbox.next()
-                if not isinstance(item, Call):
+                if isinstance(item, Call):
+                    objects[item.number] = answer(item, rows, place, objects, workers)
+                elif isinstance(item, Forget):
+                    for number in item.calls:
+                        del objects[number]
+                else:
                     raise RuntimeError(f"a piece of rows is given what no exchange has asked for: {item!r}.")
-                objects[item.number] = answer(item, rows, place, objects, workers)
     except _NobodyAsks:
         pass
     except BaseException as error:
@@ -183,7 +194,7 @@ def answer(call: Call, rows: Any, place: Place, objects: dict[int, Any], workers
             return workers
         if type(value) in (list, tuple):
             return type(value)(own(one) for one in value)
-        return value
+        return _own(value)
 
     arguments, options = own(call.arguments), {name: own(value) for name, value in call.options.items()}
     if call.of is None:
