@@ -202,8 +202,8 @@ class Inputs:
         named = [column.name for column in Categories.of(X).columns]
         if named:
             raise ValueError(
-                f"chunks and partitions must hold numbers, got categories in column {named[0]!r}: what one says depends "
-                "on all rows. Make numbers of it, or give all rows at once."
+                f"chunks and partitions must hold numbers, got categories in column {named[0]!r}: what one says "
+                "depends on all rows. Make numbers of it, or give all rows at once."
             )
         return self._check_columns(X if reset else self._arranged(X), Categories(), *y, reset=reset)
 
@@ -245,7 +245,7 @@ class Inputs:
                 f"{name} takes costs that all rows of a Dask collection share: of costs per row make answers partition "
                 "by partition."
             )
-        few: Any = method(self, _one_row(self, getattr(X, "_meta", X)), *others, **options)
+        few: Any = method(self, _one_row(self, X if hasattr(X, "chunks") else X._meta), *others, **options)
         return answered(partial(_answer, self, method.__name__, others, options), X, few.shape[1:], few.dtype)
 
     def _check_X(self, X: Any) -> Any:

@@ -67,8 +67,9 @@ def test_models_are_the_same(method, address, many, folder, tmp_path):
 
 
 def test_few_rows(address, folder, tmp_path):
-    run("fit", *sorted(folder.iterdir()), *FIT, tmp_path / "here")
-    run("fit", folder, "--scheduler", address, *FIT, tmp_path / "there")
+    how = ("--method", "mcboost", *FIT)  # one task fits any
+    run("fit", *sorted(folder.iterdir()), *how, tmp_path / "here")
+    run("fit", folder, "--scheduler", address, *how, tmp_path / "there")
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
 
 
@@ -84,10 +85,10 @@ def test_files_that_are_none_of_it(folder, tmp_path):
 
 def test_an_address_that_nobody_answers(folder, tmp_path):
     start = time.monotonic()
-    for address in ("tcp://127.0.0.1:1", "local", "what://here:1"):
+    for address in ("tcp://127.0.0.1:1", "local"):
         told = refused("fit", folder, "--scheduler", address, *FIT, tmp_path / "m")
         assert f"--scheduler {address}: no scheduler of Dask answers there" in told
-    assert time.monotonic() - start < 60  # it waits for 5 seconds at most, each
+    assert time.monotonic() - start < 30  # it waits for 5 seconds
 
 
 def test_what_the_columns_hold(address, many, folder, tmp_path):

@@ -12,8 +12,8 @@ from minrisk.rows.dask.engine import DaskEngine
 
 NO_CLIENT = "X is a Dask collection, which is fitted on a cluster: make a dask.distributed.Client first."
 NOT_ALIKE = (
-    "{name} must be a Dask array, series or dataframe with a partition for each of the {n} of X, got {got}: make it so, "
-    "as dask.array.from_array, columns of one dataframe and repartition do."
+    "{name} must be a Dask array, series or dataframe with a partition for each of the {n} of X, got {got}: make it "
+    "so, as dask.array.from_array, columns of one dataframe and repartition do."
 )
 
 
