@@ -15,12 +15,12 @@ import matplotlib.pyplot as plt
 
 CLIENT, SHARDS = 0.9, (6.3, 8.0, 9.7)
 MESSAGES = [  # what is told, its size; what is answered, its size; what the client does with it
-    ("last round's vectors: new scores and edges?", "74 kB", "largest edge and mass of each class", "0.3 kB", "takes the largest"),
+    ("last round's vectors: new scores?", "74 kB", "largest edge and mass of each class", "0.3 kB", "finds the largest"),
     ("the largest of all", "0.3 kB", "K whole numbers: the loss", "0.2 kB", "adds"),
     ("sums of masses?", "0.3 kB", "K whole numbers", "0.2 kB", "adds"),
     ("a sketch: how large are rows?", "0.7 kB", "a histogram of sizes", "33 kB", "adds; finds the level of the draw"),
     ("draw to this level", "33 kB", "bins and sketches of drawn rows", "1.4 MB", "grows the tree"),
-    ("the tree: what falls into its leaves?", "50 kB", "leaves x K whole numbers, twice", "49 kB", "adds; finds the vectors"),
+    ("the tree: what is in its leaves?", "50 kB", "leaves x K whole numbers, twice", "49 kB", "adds; finds the vectors"),
 ]
 TOLD, ANSWERED, INK = "#2F6DB5", "#C2571A", "#1A1A1A"
 
@@ -28,7 +28,8 @@ figure, ax = plt.subplots(figsize=(11, 8.2), layout="constrained")
 ax.set(xlim=(-1.2, 10.7), ylim=(-len(MESSAGES) * 1.5 - 0.4, 1.4))
 ax.axis("off")
 bottom = -len(MESSAGES) * 1.5 - 0.1
-for x, name in [(CLIENT, "client\ntrees and log, no rows"), *((x, f"shard {k}\nrows, scores") for k, x in enumerate(SHARDS))]:
+names = ["client\ntrees and log, no rows", *(f"shard {k}\nrows, scores" for k in range(len(SHARDS)))]
+for x, name in zip((CLIENT, *SHARDS), names, strict=True):
     ax.text(x, 0.75, name, ha="center", va="center", bbox={"boxstyle": "round,pad=0.4", "fc": "#F2F2F2", "ec": INK})
     ax.plot([x, x], [0.3, bottom], color="#9A9A9A", linewidth=1)
 for number, (told, told_size, answered, size, then) in enumerate(MESSAGES):

@@ -84,6 +84,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             Numbers, in an array or a sparse matrix of SciPy, or a DataFrame of pandas or polars or an Arrow table,
             whose other columns are of a type for categories; NaN is missing, with the low values. Named columns are
             found by name afterwards, in any order. Or `minrisk.Chunks`, which hold y as well, of more rows than memory.
+            Or a Dask array or dataframe of numbers, with y, weights and costs per row in Dask collections beside it:
+            it stays where it is, on the cluster of the current client. Estimators whose learners see bins only take
+            it, first of all `MinRiskClassifier` and `REBELClassifier`; all others up to 32 768 rows.
         y : array-like of shape (n,)
             Class labels: numbers, strings, or dates of dtype datetime64; at least two classes.
         sample_weight : array-like of shape (n,), optional

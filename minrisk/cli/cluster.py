@@ -34,6 +34,7 @@ def on_cluster(address: str) -> Iterator[Any]:
     try:
         from concurrent.futures import CancelledError
 
+        import dask
         from distributed import Client
         from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
@@ -49,7 +50,8 @@ def on_cluster(address: str) -> Iterator[Any]:
             f"--scheduler {address}: no scheduler of Dask answers there ({str(error) or type(error).__name__}); "
             "give an address such as tcp://host:8786."
         ) from None
-    with client:
+    quiet: Any = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"})  # a lost shard's log
+    with quiet, client:
         _check_workers(client, address)
         try:
             yield client
