@@ -15,12 +15,12 @@ import matplotlib.pyplot as plt
 
 CLIENT, SHARDS = 0.9, (6.3, 8.0, 9.7)
 MESSAGES = [  # what is told, its size; what is answered, its size; what the client does with it
-    ("last round's vectors: new scores?", "74 kB", "largest edge and mass of each class", "0.3 kB", "finds the largest"),
+    ("last round's vectors: new scores?", "74 kB", "largest edge and mass of each class", "0.3 kB", "takes the top"),
     ("the largest of all", "0.3 kB", "K whole numbers: the loss", "0.2 kB", "adds"),
     ("sums of masses?", "0.3 kB", "K whole numbers", "0.2 kB", "adds"),
     ("a sketch: how large are rows?", "0.7 kB", "a histogram of sizes", "33 kB", "adds; finds the level of the draw"),
     ("draw to this level", "33 kB", "bins and sketches of drawn rows", "1.4 MB", "grows the tree"),
-    ("the tree: what is in its leaves?", "50 kB", "leaves x K whole numbers, twice", "49 kB", "adds; finds the vectors"),
+    ("the tree: what is in its leaves?", "50 kB", "leaves x K whole numbers, twice", "49 kB", "adds; finds vectors"),
 ]
 TOLD, ANSWERED, INK = "#2F6DB5", "#C2571A", "#1A1A1A"
 
