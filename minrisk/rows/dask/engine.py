@@ -36,6 +36,7 @@ class DaskEngine:
             for number, group in enumerate(self._groups(parts))
         ]
         self.n_shards = len(self._shards)
+        self._last: list[str | None] = [None] * self.n_shards  # worker that each was asked at, as far as is known
 
     def _groups(self, parts: Sequence[Any]) -> list[list[int]]:
         """Numbers of the partitions that are made one shard: as many as a worker has threads, of what it holds."""
@@ -53,10 +54,20 @@ class DaskEngine:
 
     def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Of each shard the future of function(shard, *its arguments)."""
-        return [
-            self._client.submit(function, shard, *own, pure=False)
-            for shard, own in zip(self._shards, arguments, strict=True)
+        self._last = [
+            last if last in at else min(at, default=None) for last, at in zip(self._last, self._held(), strict=True)
         ]
+        return [
+            self._client.submit(
+                function, shard, *own, pure=False, workers=last, allow_other_workers=last is not None
+            )  # where it has been asked before, rather than at an idle worker: a copy there would have to catch up
+            for shard, own, last in zip(self._shards, arguments, self._last, strict=True)
+        ]
+
+    def _held(self) -> list[Sequence[str]]:
+        """The workers that hold each shard."""
+        holders = self._client.who_has(self._shards)
+        return [holders.get(shard.key) or () for shard in self._shards]
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
         """function(results)."""
