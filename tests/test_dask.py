@@ -209,29 +209,3 @@ def test_answers_that_are_not_lazy_say_so(client):
             minimal.predict(A, cost=cost)
     with pytest.raises(ValueError, match="3 features"):
         model.predict(A[:, :3])
-
-
-def test_shards_are_asked_where_they_were_asked_before():
-    """By preference only; a copy elsewhere, which knows nothing of the fit, is not asked by turns with the first."""
-    from types import SimpleNamespace
-
-    from minrisk.rows.dask.engine import DaskEngine
-
-    held, asked = {}, []
-
-    class Scheduler:
-        def submit(self, function, *arguments, workers=None, allow_other_workers=False, pure=True):
-            asked.append((workers, allow_other_workers))
-            return SimpleNamespace(key=f"task {len(asked)}")
-
-        def who_has(self, futures):
-            return {future.key: held.get(future.key, ()) for future in futures}
-
-        def nthreads(self):
-            return {}
-
-    engine = DaskEngine(Scheduler(), [SimpleNamespace(key="a part")], [10])
-    for holders, expected in [((), None), (("b",), "b"), (("a", "b"), "b"), (("a",), "a"), ((), None)]:
-        held[engine._shards[0].key] = holders
-        engine.map(len, [()])
-        assert asked[-1] == (expected, expected is not None)
