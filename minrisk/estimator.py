@@ -84,6 +84,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             Numbers, in an array or a sparse matrix of SciPy, or a DataFrame of pandas or polars or an Arrow table,
             whose other columns are of a type for categories; NaN is missing, with the low values. Named columns are
             found by name afterwards, in any order. Or `minrisk.Chunks`, which hold y as well, of more rows than memory.
+            Or a Dask array or dataframe of numbers, with y, weights and costs per row in Dask collections beside it:
+            it stays where it is, on the cluster of the current client. Estimators whose learners see bins only take
+            it, first of all `MinRiskClassifier` and `REBELClassifier`; all others up to 32 768 rows.
         y : array-like of shape (n,)
             Class labels: numbers, strings, or dates of dtype datetime64; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -141,6 +144,8 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             raise ValueError("warm_start goes on with rows that are here: set warm_start=False for Dask collections.")
         per_row = is_partitioned(cost)
         rows = elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None)
+        if not per_row and (is_per_row_and_class(cost) or is_per_row(cost, rows.n_rows, len(rows.labels))):
+            raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
             self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
             return
@@ -151,7 +156,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
         """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
-        raise TypeError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
+        raise ValueError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
     def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any, FloatArray | None]:
         """Who asks all pieces of the rows, these as a fit takes them, and the costs that all rows share.

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minrisk._typing import FloatArray, Labels
+from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, gathered_labels, rows_in
@@ -57,7 +58,7 @@ def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         estimator: Any = args[0]
-        if len(args) > 1 and is_partitioned(args[1]) and not isgeneratorfunction(method):
+        if len(args) > 1 and is_partitioned(args[1]):
             return estimator._answered_elsewhere(method, *args[1:], **kwargs)  # type: ignore[no-any-return]
         fitted = object.__new__(type(estimator))
         fitted.__dict__ = estimator.__dict__
@@ -195,12 +196,14 @@ class Inputs:
     def _chunk_numbers(self, X: Any, *y: Any, reset: bool = False) -> Any:
         """Checked numbers of a chunk, and y if given."""
         if issparse(X):
-            raise ValueError("chunks must be arrays or tables of numbers, got a sparse matrix: give all rows at once.")
+            raise ValueError(
+                "chunks and partitions must be arrays or tables of numbers, got a sparse matrix: give all rows at once."
+            )
         named = [column.name for column in Categories.of(X).columns]
         if named:
             raise ValueError(
-                f"chunks must hold numbers, got categories in column {named[0]!r}: what one says depends on all rows. "
-                "Make numbers of it, or give all rows at once."
+                f"chunks and partitions must hold numbers, got categories in column {named[0]!r}: what one says "
+                "depends on all rows. Make numbers of it, or give all rows at once."
             )
         return self._check_columns(X if reset else self._arranged(X), Categories(), *y, reset=reset)
 
@@ -231,11 +234,18 @@ class Inputs:
         from minrisk.rows.dask.partitions import answered
 
         check_is_fitted(self, "model_")
-        if any(map(is_partitioned, (*others, *options.values()))):
-            raise TypeError(f"{method.__name__} takes a Dask collection as X only, got others: compute them first.")
-        if method.__name__ == "score":
+        name = method.__name__.strip("_").removesuffix("_by")
+        if name == "score":
             raise TypeError("score gives one number of all rows, which must be here: compute X and y first.")
-        few: Any = method(self, _one_row(self, getattr(X, "_meta", X)), *others, **options)
+        if isgeneratorfunction(method):
+            raise TypeError(f"{name} gives one answer after another, about rows that are here: compute X first.")
+        given = *others, *options.values()
+        if any(map(is_partitioned, given)) or any(map(is_per_row_and_class, given)):
+            raise TypeError(
+                f"{name} takes costs that all rows of a Dask collection share: of costs per row make answers partition "
+                "by partition."
+            )
+        few: Any = method(self, _one_row(self, X if hasattr(X, "chunks") else X._meta), *others, **options)
         return answered(partial(_answer, self, method.__name__, others, options), X, few.shape[1:], few.dtype)
 
     def _check_X(self, X: Any) -> Any:
@@ -260,7 +270,10 @@ def _answer(estimator: Any, name: str, others: tuple[Any, ...], options: dict[st
 
 def _one_row(estimator: Any, X: Any) -> Any:
     """A row of missing values in a frame like X, or of zeros."""
-    return X.reindex([0]) if hasattr(X, "reindex") else np.zeros((1, estimator.n_features_in_))
+    if hasattr(X, "reindex"):
+        return X.reindex([0])
+    wide = X.ndim == 2 and not np.isnan(X.shape[1])
+    return np.zeros((1, X.shape[1] if wide else estimator.n_features_in_))
 
 
 def check_the_same(name: str, before: Any, now: Any) -> None:

@@ -29,7 +29,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster
 
@@ -158,3 +158,80 @@ def test_lazy_answers(client):
         model.score(lazy, Y)
     with pytest.raises(ValueError, match="y must be a Dask array"):
         clone(MODEL).fit(lazy, Y)
+
+
+A, B = da.from_array(X, chunks=(300, -1)), da.from_array(Y, chunks=300)
+FRAME = dd.from_pandas(__import__("pandas").DataFrame(X, columns=list("abcde")), npartitions=3)
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    (lambda: (A, None), "y must have a label for each row of X"),
+    (lambda: (A, Y), "y must be a Dask array, series or dataframe with a partition for each of the 3 of X, got ndarray"),
+    (lambda: (FRAME, B.rechunk(450)), "for each of the 3 of X, got 2 partitions"),
+    (lambda: (A, B[:800]), "y must have a row for each of the 900 of X, got 800"),
+    (lambda: (A[A[:, 0] > 0], B), "partition [012]: y must have a label for each of the"),
+    (lambda: (A[:, 0], B), "X must have rows and columns, got a Dask collection of 1 dim"),
+    (lambda: (A[:0], B[:0]), "X must have rows, got none"),
+    (lambda: (FRAME.assign(c="words"), B), "partition [012]: X must hold numbers, got text in column 'c'"),
+    (lambda: (FRAME.assign(c=FRAME["c"].round().astype("category")), B), "must hold numbers, got categories in column 'c'"),
+    (lambda: (A, B * 0), "y must have at least two classes"),
+    (lambda: (A, da.where(B == 0, np.nan, B)), "partition [012]: y must hold a class for each row, got nan"),
+    (lambda: (A, B, np.ones(900)), "sample_weight must be a Dask array"),
+    (lambda: (A, B, None, np.ones((900, 3))), "cost of each row must be a Dask array or dataframe beside X, got ndarray"),
+], ids=range(13))  # fmt: skip
+def test_what_newcomers_hand_over(given, message, client):
+    with pytest.raises(ValueError, match=message):
+        clone(MODEL).fit(*given())
+
+
+def test_chunks_of_unknown_sizes_and_empty_ones(client, tmp_path):
+    model, some = REBELClassifier(COSTS, n_estimators=2, weak_learner="stump"), X[:, 0] > np.quantile(X[:300, 0], 0.3)
+    here = content(clone(model).fit(X[some], Y[some]), tmp_path)
+    chosen = da.from_array(some, chunks=300)
+    there = clone(model).fit(A[chosen], B[chosen])
+    assert content(there, tmp_path) == here
+    np.testing.assert_array_equal(there.predict(A[chosen]).compute(), there.predict(X[some]))
+    empty = da.concatenate([A[:0], A, A[:0]]), da.concatenate([B[:0], B, B[:0]])
+    assert content(clone(model).fit(*empty), tmp_path) == content(clone(model).fit(X, Y), tmp_path)
+    names = np.array(["no", "yes"])[(Y > 0).astype(int)]  # two classes, of words
+    here = content(REBELClassifier(n_estimators=2).fit(X, names), tmp_path)
+    assert content(REBELClassifier(n_estimators=2).fit(A, da.from_array(names, chunks=300)), tmp_path) == here
+
+
+def test_answers_that_are_not_lazy_say_so(client):
+    model = REBELClassifier(n_estimators=2).fit(X, Y)
+    for ask in (lambda: model.staged_predict(A), lambda: model.score(A, B)):
+        with pytest.raises(TypeError, match="compute X"):
+            ask()
+    minimal = MinRiskClassifier(n_estimators=2, pool=False, cv=1).fit(X, Y)
+    for cost in (np.ones((900, 3, 3)), da.ones((900, 3, 3))):
+        with pytest.raises(TypeError, match="predict takes costs that all rows of a Dask collection share"):
+            minimal.predict(A, cost=cost)
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(A[:, :3])
+
+
+def test_shards_are_asked_where_they_were_asked_before():
+    """By preference only; a copy elsewhere, which knows nothing of the fit, is not asked by turns with the first."""
+    from types import SimpleNamespace
+
+    from minrisk.rows.dask.engine import DaskEngine
+
+    held, asked = {}, []
+
+    class Scheduler:
+        def submit(self, function, *arguments, workers=None, allow_other_workers=False, pure=True):
+            asked.append((workers, allow_other_workers))
+            return SimpleNamespace(key=f"task {len(asked)}")
+
+        def who_has(self, futures):
+            return {future.key: held.get(future.key, ()) for future in futures}
+
+        def nthreads(self):
+            return {}
+
+    engine = DaskEngine(Scheduler(), [SimpleNamespace(key="a part")], [10])
+    for holders, expected in [((), None), (("b",), "b"), (("a", "b"), "b"), (("a",), "a"), ((), None)]:
+        held[engine._shards[0].key] = holders
+        engine.map(len, [()])
+        assert asked[-1] == (expected, expected is not None)

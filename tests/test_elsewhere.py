@@ -93,6 +93,28 @@ def test_lost_pieces_are_built_anew(name, monkeypatch, tmp_path):
     assert engines[0].n_lost > 3
 
 
+@pytest.mark.parametrize("costs_per_row", [False, True])
+@pytest.mark.parametrize("name", ["vector trees", "pool", "stumps"])
+def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
+    few_are_many(monkeypatch)
+    monkeypatch.setattr("minrisk.rows.remote.placed.QUANTILE_ROWS", 300)
+    monkeypatch.setattr("minrisk.ensemble.defaults.MOMENT_ROWS", 200)
+    model, longest = clone(MODELS[name]), []
+    if name != "stumps":
+        model.set_params(search_rows=16, max_leaf_nodes=16)
+    if costs_per_row:
+        model.set_params(cost=None)
+    for n in (3000, 12_000):
+        X, y = blobs(n, 5, 3, seed=3)
+        cuts, engines = cuts_of(n, 6), divide(monkeypatch, n_shards=3)
+        cost = np.random.default_rng(0).exponential(size=(n, 3)) if costs_per_row else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            clone(model).fit(*(Divided(of, cuts) for of in (X, y)), cost=Divided(cost, cuts) if costs_per_row else None)
+        longest.append((max(engines[0].sent), max(engines[0].answered)))
+    assert all(later < 1.5 * first for first, later in zip(*longest, strict=True)), longest
+
+
 def test_few_rows_are_fitted_in_one_task(monkeypatch, tmp_path):
     assert check_same(MODELS["pool"], monkeypatch, tmp_path, 4, few=1000) == [None]
 

@@ -175,7 +175,7 @@ def test_a_piece_without_rows_knows_the_costs_of_all():
         place = Place(first, 240, Together(meeting, p))
         return whole.at(np.arange(first, last))._replace(place=place)
 
-    meeting = Meeting(3)
+    meeting = Meeting(3, 0)
     pieces = [of_piece(meeting, p, a, b) for p, (a, b) in enumerate([(0, 0), (0, 100), (100, 240)])]
     assert pieces[0].table.shape == (0, 3)
     with ThreadPoolExecutor(3) as pool:

@@ -84,8 +84,8 @@ class MinRiskClassifier(BoostedClassifier):
         Share or number of features looked at in each split, drawn anew for each. Default: 0.4, at most 160 features.
     search_rows : int, optional, default=8192
         With more than four times as many rows, splits are searched on a sample drawn anew for each tree by minimal
-        variance sampling: of these many, or as many as have large gradients. Leaf vectors are of all rows,
-        `min_samples_leaf` of those searched. None, or no `sketch`: all rows are searched.
+        variance sampling: of about these many, or as many as have large gradients, at most sixteen times as many. Leaf
+        vectors are of all rows, `min_samples_leaf` of those searched. None, or no `sketch`: all rows are searched.
     subsample : float, default=1.0
         Share of the rows drawn, without replacement, for each tree.
     binning : {"quantile", "uniform"}, default="quantile"

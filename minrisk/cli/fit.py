@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from minrisk._typing import Labels
 
 
-def not_zero(context: click.Context, option: click.Parameter, value: int) -> int:
+def not_zero(context: click.Context, option: click.Parameter, value: int | None) -> int | None:
     """Refuse 0 as a number of threads."""
     if value == 0:
         raise click.BadParameter("must be a number of threads, or -1 for all cores; got 0")
@@ -58,19 +58,25 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
               help="This column holds categories, as columns of words do; may be given several times.")
 @click.option("--bins-in", type=FOLDER, metavar="FOLDER",
               help="Read Parquet files piece by piece, and keep a byte a value in a file there until the fit ends.")
+@click.option("--scheduler", metavar="ADDRESS",
+              help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786: its workers read DATA, Parquet "
+                   "files of numbers or folders of them.")
 @dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
-@click.option("--n-jobs", type=int, default=-1, show_default=True, callback=not_zero,
-              help="Threads, -1 for all cores; the model does not depend on it.")
+@click.option("--n-jobs", type=int, show_default="-1, with --scheduler 1", callback=not_zero,
+              help="Threads, -1 for all cores; with --scheduler those of each piece of rows. The model does not depend "
+                   "on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None, drop: tuple[str, ...],
-        category: tuple[str, ...], bins_in: Path | None, delimiter: str | None, decimal: str | None,
-        encoding: str | None, method: str, seed: int, n_jobs: int, as_json: bool, **options: Any) -> None:  # fmt: skip
+        category: tuple[str, ...], bins_in: Path | None, scheduler: str | None, delimiter: str | None,
+        decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int | None, as_json: bool,
+        **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file.
 
     The model keeps the name of the target. DATA may be - for standard input, a file of svmlight's format, or several
     files with the same columns. Several Parquet files of numbers are read piece by piece and need not fit in memory.
+    With --scheduler they are read by the workers of a Dask cluster, which see them under the same paths.
     """
     check_stdin(*data, costs)
     check_writable(out)
@@ -80,22 +86,25 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
     given = {name: value for name, value in options.items() if value is not None}
     check_given(method, given)
     stated = Dialect(delimiter, decimal, encoding)
-    given_rows = rows_given(data, target, drop, category, stated, bins_in)
-    classes = given_rows.classes
-    from minrisk.cli.costs import read_costs
+    if scheduler is not None and bins_in is not None:
+        raise click.ClickException("--bins-in is for fits on this machine: leave it out with --scheduler.")
+    with _cluster(scheduler, data, target) as client:
+        given_rows = rows_given(data, target, drop, category, stated, bins_in, client)
+        from minrisk.cli.costs import read_costs
 
-    cost = read_costs(costs, classes, label_source(target), stated)
+        cost = read_costs(costs, given_rows.classes, label_source(target), stated)
 
-    from minrisk import algorithms
+        from minrisk import algorithms
 
-    estimator = getattr(algorithms, ESTIMATORS[method])
-    model = estimator(cost, n_jobs=n_jobs, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
-    start = time.perf_counter()
-    try:
-        model.fit(given_rows.X, given_rows.y)
-    except ValueError as error:
-        raise click.ClickException(as_options(str(error), options)) from None
-    seconds = time.perf_counter() - start
+        estimator = getattr(algorithms, ESTIMATORS[method])
+        threads = n_jobs or (-1 if client is None else 1)
+        model = estimator(cost, n_jobs=threads, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
+        start = time.perf_counter()
+        try:
+            model.fit(given_rows.X, given_rows.y)
+        except ValueError as error:
+            raise click.ClickException(as_options(str(error), options)) from None
+        seconds = time.perf_counter() - start
     if target is not None:
         model.target_name_ = target
     if given_rows.first_feature is not None:
@@ -121,12 +130,32 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         note(f"the model was written ({out}), but not what it is like ({reason}): see minrisk show")
 
 
+def _cluster(scheduler: str | None, data: Sequence[Path], target: str | None) -> AbstractContextManager[Any]:
+    """The client of a cluster; None without a scheduler."""
+    if scheduler is None:
+        return nullcontext()
+    from minrisk.cli.cluster import check_parquet, on_cluster
+
+    check_parquet(data)
+    if target is None:
+        raise target_needed()
+    return on_cluster(scheduler)
+
+
 def rows_given(
     data: Sequence[Path], target: str | None, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect,
-    bins_in: Path | None,
+    bins_in: Path | None, client: Any = None,
 ) -> GivenRows:  # fmt: skip
-    """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only."""
+    """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only.
+
+    With a client the workers of its cluster read them.
+    """
     from minrisk.io.several import together
+
+    if client is not None and target is not None:
+        from minrisk.cli.cluster import given_on_cluster
+
+        return given_on_cluster(data, target, drop, category, client)
 
     if any(map(is_svmlight, data)):
         return _svmlight_given(data, bins_in, target=target, drop=drop, category=category, stated=stated)

@@ -112,7 +112,7 @@ class Chunks:
             source = [source]
         if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
             self._require_target("files")
-            paths = [path for given in source for path in _files(Path(given))]
+            paths = [path for given in source for path in parquet_files(Path(given))]
             return lambda: _of_files(paths)
         if type(source).__module__.startswith("pyarrow") and hasattr(source, "to_batches"):
             self._require_target("a pyarrow dataset")
@@ -166,7 +166,7 @@ def _values(column: Any) -> Any:
     return cells.to_numpy()
 
 
-def _files(path: Path) -> list[Path]:
+def parquet_files(path: Path) -> list[Path]:
     """A file, or those of a folder."""
     if path.is_dir():
         found = sorted(file for file in path.iterdir() if file.name.lower().endswith(PARQUET_NAMES))

@@ -266,13 +266,18 @@ class ParquetFrames:
         with _guarded(path, lambda: _parquet().ParquetFile(path)) as file:
             self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
             self.types = list(map(str, file.schema_arrow.types))
+            groups = range(file.metadata.num_row_groups)
+            self.group_rows = [int(file.metadata.row_group(group).num_rows) for group in groups]
 
-    def frames(self, names: Sequence[str], height: int) -> Iterator[pd.DataFrame]:
-        """These columns of so many rows at a time, at most."""
+    def frames(
+        self, names: Sequence[str], height: int, row_groups: Sequence[int] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        """These columns of so many rows at a time, at most; of some row groups only, if they are stated."""
         import pyarrow as pa
 
         with _guarded(self._path, lambda: _parquet().ParquetFile(self._path, pre_buffer=False)) as file:
-            batches = file.iter_batches(height, columns=list(names), use_threads=False)
+            groups = None if row_groups is None else list(row_groups)
+            batches = file.iter_batches(height, groups, list(names), use_threads=False)
             while (batch := _guarded(self._path, lambda: next(batches, None))) is not None:
                 if len(batch):
                     table = pa.Table.from_batches([batch]).select(list(names))

@@ -18,7 +18,10 @@ Message = TypeVar("Message", bound=tuple[object, ...])  # of arrays and numbers
 
 
 class Exchange(Protocol):
-    """How a piece learns what all pieces have together; each call is one exchange between all of them."""
+    """How a piece learns what all pieces have together; each call is one exchange between all of them.
+
+    Arrays that it gives can be written to: to kernels those that cannot are of another type.
+    """
 
     def largest(self, own: Numbers) -> Numbers:
         """Elementwise maximum over the pieces."""

@@ -11,7 +11,10 @@ from minrisk.data.partitioned import is_partitioned
 from minrisk.rows.dask.engine import DaskEngine
 
 NO_CLIENT = "X is a Dask collection, which is fitted on a cluster: make a dask.distributed.Client first."
-NOT_ALIKE = "{name} must be a Dask array or dataframe with a partition for each of the {n} of X, got {got}."
+NOT_ALIKE = (
+    "{name} must be a Dask array, series or dataframe with a partition for each of the {n} of X, got {got}: make it "
+    "so, as dask.array.from_array, columns of one dataframe and repartition do."
+)
 
 
 def client_of() -> Any:
@@ -73,6 +76,10 @@ class DaskPartitions:
 
     def __init__(self, X: Any, y: Any, weight: Any, cost: Any) -> None:
         self._client, parts = client_of(), delayed_parts(X)
+        if y is None:
+            raise ValueError("y must have a label for each row of X, got None.")
+        if X.ndim != 2:
+            raise ValueError(f"X must have rows and columns, got a Dask collection of {X.ndim} dimensions.")
         named = ("y", y), ("sample_weight", weight), ("cost", cost)
         self._columns = [parts, *(aligned(name, column, X, len(parts)) for name, column in named)]
 

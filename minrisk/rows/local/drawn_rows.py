@@ -117,7 +117,7 @@ def drawn_together(
     rows: LocalColumns, features: IntArray, messages: Sequence[SentRows]
 ) -> tuple[Binned, Entries | None, FloatArray]:
     """Bins of the drawn rows of all pieces (d, m), or stored entries; and their sketch. Their order does not matter."""
-    if len(messages) == 1:
+    if rows.is_alone:
         sketch, bins, counts, of_row = messages[0]
     else:
         sketch = np.concatenate([message.sketch for message in messages])
@@ -130,7 +130,7 @@ def drawn_together(
             some, bins = bins, np.empty((rows.n_features, len(sketch)), dtype=BIN)
             bins[features] = some
         return read_only(bins), None, sketch
-    if len(messages) > 1:
+    if not rows.is_alone:
         feature = np.concatenate([np.repeat(np.arange(len(counts)), message.counts) for message in messages])
         order = np.argsort(feature, kind="stable")
         of_row, bins = of_row[order], bins[order]

@@ -233,7 +233,7 @@ class Everywhere:
         return int(self._own.place.n_rows)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):  # what it has itself would have been found
             raise AttributeError(name)
         if name in OF_ONE_PLACE:
             return lambda *arguments, **options: None

@@ -46,7 +46,14 @@ class _Inbox:
         item = self.next()
         if not isinstance(item, Reply):
             raise RuntimeError(f"a piece of rows waits for an exchange, and is asked {item!r}: the calls differ.")
-        return item.value
+        return _own(item.value)
+
+
+def _own(value: Any) -> Any:
+    """An array that can be written to, as kernels know them, where it came as one that cannot."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_own, value))
+    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
 class ReplicaExchange:
@@ -187,7 +194,7 @@ def answer(call: Call, rows: Any, place: Place, objects: dict[int, Any], workers
             return workers
         if type(value) in (list, tuple):
             return type(value)(own(one) for one in value)
-        return value
+        return _own(value)
 
     arguments, options = own(call.arguments), {name: own(value) for name, value in call.options.items()}
     if call.of is None:
