@@ -10,6 +10,8 @@ from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier, REBELClassifier
+from minrisk.rows.dask.engine import DaskEngine
+from minrisk.rows.remote.driver import Driver
 from tests.test_elsewhere import few_are_many
 from tests.test_pieces import content
 
@@ -74,6 +76,21 @@ def test_frames(client, tmp_path):
     assert content(there, tmp_path) == here
     asked = there.predict(dd.from_pandas(frame[list("edcba")], npartitions=3))
     np.testing.assert_array_equal(asked.compute(), there.predict(frame))
+
+
+def test_pieces_stay_where_they_are(client, monkeypatch):
+    """Nobody asks a piece where it is not: it would be built anew by the whole log."""
+    asked, drivers, real = [], [], DaskEngine.map
+
+    class Noted(Driver):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            drivers.append(self)
+
+    monkeypatch.setattr("minrisk.elsewhere.Driver", Noted)
+    monkeypatch.setattr(DaskEngine, "map", lambda *given: asked.append(1) or real(*given))
+    clone(MODEL).fit(*of_dask(20))
+    assert len(asked) == drivers[0].n_exchanges > 50
 
 
 def test_killed_workers(client, cluster, expected, tmp_path):
@@ -192,29 +209,3 @@ def test_answers_that_are_not_lazy_say_so(client):
             minimal.predict(A, cost=cost)
     with pytest.raises(ValueError, match="3 features"):
         model.predict(A[:, :3])
-
-
-def test_shards_are_asked_where_they_were_asked_before():
-    """By preference only; a copy elsewhere, which knows nothing of the fit, is not asked by turns with the first."""
-    from types import SimpleNamespace
-
-    from minrisk.rows.dask.engine import DaskEngine
-
-    held, asked = {}, []
-
-    class Scheduler:
-        def submit(self, function, *arguments, workers=None, allow_other_workers=False, pure=True):
-            asked.append((workers, allow_other_workers))
-            return SimpleNamespace(key=f"task {len(asked)}")
-
-        def who_has(self, futures):
-            return {future.key: held.get(future.key, ()) for future in futures}
-
-        def nthreads(self):
-            return {}
-
-    engine = DaskEngine(Scheduler(), [SimpleNamespace(key="a part")], [10])
-    for holders, expected in [((), None), (("b",), "b"), (("a", "b"), "b"), (("a",), "a"), ((), None)]:
-        held[engine._shards[0].key] = holders
-        engine.map(len, [()])
-        assert asked[-1] == (expected, expected is not None)

@@ -31,6 +31,9 @@ class Engine(Protocol):
     def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
         """function(results) here, where function(parts of them) may come first: it is associative."""
 
+    def look_again(self) -> None:
+        """Some shards have been built anew, perhaps at other places."""
+
 
 def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Contribution | Behind:
     """See `Shard.step`."""
@@ -137,6 +140,7 @@ class Driver:
                 break
             for number, known in found.known.items():  # of a piece that is built anew
                 firsts[number] = min(known, self._told)
+            self._engine.look_again()
         if found.kind != kind:
             raise RuntimeError(f"pieces of rows meet in the exchange {kind!r}, got {found.kind!r}: the calls differ.")
         self._told = len(self._log)
