@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from minrisk.cli.common import (
     COSTS_HELP,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from minrisk._typing import Labels
 
 
-def not_zero(context: click.Context, option: click.Parameter, value: int | None) -> int | None:
+def not_zero(context: click.Context, option: click.Parameter, value: int) -> int:
     """Refuse 0 as a number of threads."""
     if value == 0:
         raise click.BadParameter("must be a number of threads, or -1 for all cores; got 0")
@@ -64,13 +65,13 @@ def not_zero(context: click.Context, option: click.Parameter, value: int | None)
 @dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
-@click.option("--n-jobs", type=int, show_default="-1, with --scheduler 1", callback=not_zero,
+@click.option("--n-jobs", type=int, default=-1, show_default="-1, with --scheduler 1", callback=not_zero,
               help="Threads, -1 for all cores; with --scheduler those of each piece of rows. The model does not depend "
                    "on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None, drop: tuple[str, ...],
         category: tuple[str, ...], bins_in: Path | None, scheduler: str | None, delimiter: str | None,
-        decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int | None, as_json: bool,
+        decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int, as_json: bool,
         **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file.
 
@@ -97,7 +98,8 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         from minrisk import algorithms
 
         estimator = getattr(algorithms, ESTIMATORS[method])
-        threads = n_jobs or (-1 if client is None else 1)
+        stated_threads = click.get_current_context().get_parameter_source("n_jobs") is not ParameterSource.DEFAULT
+        threads = n_jobs if client is None or stated_threads else 1
         model = estimator(cost, n_jobs=threads, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
         start = time.perf_counter()
         try:
