@@ -30,7 +30,7 @@ from minrisk import (
 from minrisk._kernels._dtypes import EXACT_ROWS
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
-from minrisk.rows.local import leaf_search
+from minrisk.rows.local import growth, leaf_search
 from minrisk.rows.local.drawn_rows import MOST_TIMES
 from tests.pieces import Meeting, PiecedRows, Together, assert_same, in_pieces
 
@@ -85,6 +85,15 @@ def test_many_rows(name, monkeypatch, tmp_path):
     X, y = blobs(EXACT_ROWS + 1001, 12, 3, seed=5)
     weight = np.random.default_rng(0).exponential(size=len(y))
     check_same(lambda: LARGE[name].fit(X, y, sample_weight=weight), 3, monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize("most", [0, 1 << 17])
+@pytest.mark.parametrize("bag", [1.0, 0.4])
+def test_trees_on_all_rows(bag, most, monkeypatch, tmp_path):
+    """By exchanges of every node's histograms, or all rows at one piece."""
+    monkeypatch.setattr(growth, "SENT_ROWS", most)
+    model = MinRiskClassifier(COSTS, n_estimators=8, subsample=bag, random_state=0)
+    check_same(lambda: model.fit(*blobs(400, seed=2)), 4, monkeypatch, tmp_path)
 
 
 def test_many_leaves(monkeypatch, tmp_path):
@@ -278,6 +287,7 @@ def test_pieces_share_no_memory(model, monkeypatch):
 def test_messages_do_not_grow_with_the_rows(model, monkeypatch):
     longest = []
     for n in (300, 1200):
+        monkeypatch.setattr(growth, "SENT_ROWS", 0)  # up to which all rows are sent
         made = in_pieces(monkeypatch, 2)
         model.fit(*blobs(n))
         longest.append(max(rows.longest for rows in made))

@@ -47,6 +47,7 @@ from minrisk.rows.local.columns import WALK_SUMS, LocalColumns
 from minrisk.rows.local.drawn_rows import draw, drawn_together, most_drawn, sent
 from minrisk.rows.local.sparse_index import no_lists
 
+SENT_ROWS = 1 << 17  # of all pieces, up to which all are sent to one for a tree: no more than are drawn from many
 PACKED_ROWS = 1 << COUNT_BITS  # from which on a count does not fit beside a sum of masses
 MOST_ROWS = np.iinfo(np.int32).max  # whose numbers `order` holds
 SHARES_OF_THREAD = 4  # tasks for each thread, at most: the last one of another is then not waited for long
@@ -221,7 +222,11 @@ class Growth:
         in_bag = in_bag if drawn is None else drawn
         order = None  # leaf by leaf
         if drawn is None and (n_bag := self._drawn_from(target, rule, len(in_bag))):
-            grown = self._grow_on_drawn(target, rule, features, seed, n_bag)
+            assert rule.n_rows is not None
+            chosen, sketch = draw(rows, target, rule.n_rows, most_drawn(n_bag, rule), seed, self._sizes)
+            grown = self._grow_at_one(target, rule, features, seed, chosen, sketch)
+        elif drawn is None and self._are_few(target):
+            grown = self._grow_at_one(target, rule, features, seed, in_bag, *self._sketch_of(target, in_bag))
         else:
             factor, n_searched = self._prepare(target, in_bag, features, drawn is not None)
             grow_on = self._grow_here if rows.is_alone else self._grow_with_others
@@ -240,13 +245,31 @@ class Growth:
         n_bag = rows.n_trained if rows.whole else int(rows.exchange.added(np.array([n_here]))[0])
         return n_bag if n_bag > rule.n_rows else 0
 
-    def _grow_on_drawn(
-        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, n_bag: int
-    ) -> GrownTree:
-        """On rows that are drawn, all of which are sent to one piece, which tells the others the tree."""
+    def _are_few(self, target: Target) -> bool:
+        """Whether other pieces have rows, and all together are so few that they are sent to one."""
         rows = self.rows
-        assert target.directions is not None and rule.n_rows is not None
-        drawn, sketch = draw(rows, target, rule.n_rows, most_drawn(n_bag, rule), seed, self._sizes)
+        return not rows.is_alone and target.directions is not None and rows.place.n_rows <= SENT_ROWS
+
+    def _sketch_of(self, target: Target, in_bag: Int32Array) -> tuple[FloatArray, FloatArray]:
+        """The sketch of these rows, and the column maxima of all rows'."""
+        rows, directions = self.rows, target.directions
+        assert directions is not None
+        sketch = empty((rows.n_samples, len(directions) + 1), np.float64)
+        sums = 2.0 * sketch.shape[1] / rows.n_outputs
+        tops = rows.over_blocks(
+            lambda a, b: project(rows.edge, rows.mass, directions, target.weight, a, b, sketch), sums
+        )
+        return sketch[in_bag], rows.largest(tops)
+
+    def _grow_at_one(
+        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, drawn: Int32Array, sketch: FloatArray,
+        top: FloatArray | None = None,
+    ) -> GrownTree:  # fmt: skip
+        """On rows with this sketch, all of which are sent to one piece, which tells the others the tree.
+
+        `top` has the sketch's column maxima, where they are not of these rows alone.
+        """
+        rows = self.rows
         bins = None if rows.sparse is not None else self._packed(features, drawn)
         messages = rows.exchange.collected(sent(rows, features, drawn, bins, sketch))
         grown = None
@@ -256,7 +279,8 @@ class Growth:
             self._make_room(m, n_sketch + self._counts)
             self.order[:m], self._lists = np.arange(m), self._no_lists
             self._member = np.zeros(m, dtype=LEAF)
-            factor = self._fix_sketch(sketch, np.abs(sketch).max(axis=0, initial=0.0), 0, m)
+            top = np.abs(sketch).max(axis=0, initial=0.0) if top is None else top
+            factor = self._fix_sketch(sketch, top, 0, m)
             grown = self._grow_here(target, rule, features, seed, factor, self.order[:m])
         grown = rows.exchange.told(grown)
         self.start, self.end = np.empty((2, len(grown.leaf_node)), dtype=np.int64)
