@@ -109,6 +109,7 @@ class Elsewhere:
 
     def __init__(self, estimator: Inputs, X: Any, y: Any, weight: Any, cost: Any) -> None:
         self._partitions = partitions_of(X, y, weight, cost)
+        self._driver: Driver | None = None
         parts, facts = self._partitions.checked(Check(_bare(estimator)))
         self._parts = [part for part, own in zip(parts, facts, strict=True) if own is not None]
         self._facts: list[PartFacts] = [own for own in facts if own is not None]
@@ -136,9 +137,19 @@ class Elsewhere:
     def driver(self, n_threads: int) -> Driver:
         """Asks the shards that are made of the partitions."""
         engine = self._partitions.engine(self._parts, [own.n_rows for own in self._facts], n_threads)
-        self._parts = []  # the shards have them
+        self._parts, self._driver = [], Driver(engine, self._none())  # the shards have the parts
+        return self._driver
+
+    def close(self) -> None:
+        """Let the rows go."""
+        self._parts = []
+        if self._driver is not None:
+            self._driver.close()
+
+    def _none(self) -> PlacedRows:
+        """The driver's own rows."""
         none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0), self.cost_example)
-        return Driver(engine, PlacedRows([none], [0], self.n_rows))
+        return PlacedRows([none], [0], self.n_rows)
 
     def fitted_whole(self, estimator: Inputs, cost: Any) -> dict[str, Any]:
         """Attributes of an estimator that is fitted to all rows in one task."""

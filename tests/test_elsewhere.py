@@ -1,6 +1,7 @@
 """Fits to rows in partitions elsewhere make the models of rows that are here, to the last byte."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -56,6 +57,11 @@ def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=Non
 def test_models_are_the_same(name, n_parts, monkeypatch, tmp_path):
     engines = check_same(MODELS[name], monkeypatch, tmp_path, n_parts, n_shards=min(n_parts, 3))
     assert engines[0].asked > 5
+
+
+@pytest.mark.parametrize("name", ["stumps", "bags", "vector trees"])
+def test_pieces_of_one_memory_do_not_disturb_each_other(name, monkeypatch, tmp_path):
+    check_same(MODELS[name], monkeypatch, tmp_path, 7, n_shards=3, one_memory=True)
 
 
 @pytest.mark.parametrize("weights", ["any", "whole, some 0"])
@@ -138,3 +144,14 @@ def test_a_bad_value_names_its_partition(monkeypatch):
     cuts = [0, 100, 200]
     with pytest.raises(ValueError, match="partition 1: "):
         REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_pieces_are_let_go(fails, monkeypatch):
+    few_are_many(monkeypatch)
+    engines, (X, y), cuts = divide(monkeypatch), blobs(200, 4), [0, 100, 200]
+    if fails:
+        monkeypatch.setattr("minrisk.algorithms.rebel.REBELClassifier._recipe", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError) if fails else nullcontext():
+        REBELClassifier(n_estimators=2).fit(Divided(X, cuts), Divided(y, cuts))
+    assert [engine.is_closed for engine in engines] == [True]
