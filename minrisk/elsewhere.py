@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from minrisk._typing import Labels
+from minrisk.costs.tables import as_numbers, check_cells
 from minrisk.costs.units import check_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.label_cells import check_labels
@@ -44,11 +45,15 @@ def check_part(
     try:
         if y is None or np.shape(y)[0] != n_rows:
             raise ValueError(f"y must have a label for each of the {n_rows} rows, got {0 if y is None else len(y)}.")
-        if cost is not None and np.shape(cost)[0] != n_rows:
-            raise ValueError(f"cost must have a row for each of the {n_rows} rows, got {np.shape(cost)[0]}.")
+        if cost is not None:
+            check_costs(cost, n_rows)
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
         if weight is not None:
             weight = check_weights(weight)
+            if np.shape(weight) != (n_rows,):
+                raise ValueError(
+                    f"sample_weight must have a number for each of the {n_rows} rows, got shape {np.shape(weight)}."
+                )
             if np.any(weight):  # else this partition has no rows that count
                 weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
     except ValueError as problem:
@@ -59,6 +64,15 @@ def check_part(
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
     facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, None if cost is None else cost[:0])
     return Part(X, np.asarray(y), weight, cost), facts
+
+
+def check_costs(cost: Any, n_rows: int) -> None:
+    """Look at costs of each row of a partition as far as one can without knowing all classes."""
+    if np.shape(cost)[0] != n_rows:
+        raise ValueError(f"cost must have a row for each of the {n_rows} rows, got {np.shape(cost)[0]}.")
+    if np.ndim(cost) == 2:
+        names = tuple(cost.columns) if hasattr(cost, "columns") else None
+        check_cells(as_numbers(cost, None, names), None, names)
 
 
 class Partitions(Protocol):
@@ -126,6 +140,9 @@ class Elsewhere:
             raise ValueError("Sample weights must contain at least one non-zero number.")
         self.n_rows = sum(own.n_rows for own in self._facts)
         self.cost_example = self._facts[0].cost_example
+        shapes = {np.shape(own.cost_example)[1:] for own in self._facts}
+        if len(shapes) > 1:
+            raise ValueError(f"cost must have the same columns in all partitions, got {sorted(shapes)}.")
         self.are_few = sum(own.n_counted for own in self._facts) <= FEW_ROWS
         self.dtype = np.result_type(*(own.dtype for own in self._facts))
 

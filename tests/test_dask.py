@@ -154,6 +154,9 @@ def test_lazy_answers(client):
         asked = getattr(model, name)(lazy)
         assert isinstance(asked, da.Array) and asked.shape == getattr(model, name)(X).shape
         np.testing.assert_array_equal(asked.compute(), getattr(model, name)(X))
+    asked, before = model.predict(X=lazy), model.predict(X)
+    model.fit(X, np.roll(Y, 1))  # the answer is the earlier fit's
+    np.testing.assert_array_equal(asked.compute(), before)
     with pytest.raises(TypeError, match="compute X and y first"):
         model.score(lazy, Y)
     with pytest.raises(ValueError, match="y must be a Dask array"):

@@ -144,6 +144,24 @@ def test_a_bad_value_names_its_partition(monkeypatch):
     cuts = [0, 100, 200]
     with pytest.raises(ValueError, match="partition 1: "):
         REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts))
+    X[150, 1] = 0.0
+    cost = np.ones((200, 4))
+    cost[150, 1] = np.nan
+    with pytest.raises(ValueError, match=r"partition 1: cost\[50, 1\] must be a finite number, got nan"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), cost=Divided(cost, cuts))
+
+
+def test_columns_that_do_not_fit_say_so(monkeypatch):
+    divide(monkeypatch)
+    X, y = blobs(200, 4)
+    cuts, weight = [0, 100, 200], np.zeros(200)
+    weight[:90] = 1.0
+    with pytest.raises(ValueError, match="partition 1: sample_weight must have a number for each of the 100 rows"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), sample_weight=Divided(weight, [0, 100, 190]))
+    costs = Divided(None, cuts)
+    monkeypatch.setattr(costs, "parts", lambda: [np.ones((100, 4)), np.ones((100, 5))])
+    with pytest.raises(ValueError, match=r"cost must have the same columns in all partitions, got \[\(4,\), \(5,\)\]"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), cost=costs)
 
 
 @pytest.mark.parametrize("fails", [False, True])
