@@ -9,6 +9,8 @@ from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
+from minrisk.rows.remote.placed import Part, PlacedRows
+from minrisk.rows.remote.replica import Shard
 from tests.partitions import Divided, divide
 from tests.test_pieces import content
 
@@ -119,6 +121,16 @@ def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
             clone(model).fit(*(Divided(of, cuts) for of in (X, y)), cost=Divided(cost, cuts) if costs_per_row else None)
         longest.append((max(engines[0].sent), max(engines[0].answered)))
     assert all(later < 1.5 * first for first, later in zip(*longest, strict=True)), longest
+
+
+def test_the_size_of_a_shard_is_that_of_its_rows():
+    """Dask asks for it, to know how full a worker is."""
+    import pandas as pd
+
+    X, y, cost = np.zeros((8, 3)), np.zeros(8, dtype=np.int64), np.zeros((8, 2))
+    index = pd.RangeIndex(8).memory_usage()
+    for given, n_bytes in ((None, 0), (cost, 128), (pd.DataFrame(cost), 128 + index)):
+        assert Shard(PlacedRows([Part(X, y, None, given)], [0], 8), 0).__sizeof__() == 192 + 64 + n_bytes
 
 
 def test_few_rows_are_fitted_in_one_task(monkeypatch, tmp_path):
