@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from minrisk._typing import Labels
@@ -48,6 +49,8 @@ def check_part(
         if cost is not None:
             check_costs(cost, n_rows)
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
+        labels, codes = np.unique(y, return_inverse=True)
+        check_classification_targets(np.repeat(labels, 3))  # alone they would look like measurements
         if weight is not None:
             weight = check_weights(weight)
             if np.shape(weight) != (n_rows,):
@@ -59,7 +62,6 @@ def check_part(
     except ValueError as problem:
         raise ValueError(f"partition {number}: {problem}") from None
     kept = {name: vars(checked)[name] for name in KEPT if name in vars(checked)}
-    labels, codes = np.unique(y, return_inverse=True)
     counted = np.bincount(codes, weights=weight) > 0.0
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
     facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, None if cost is None else cost[:0])

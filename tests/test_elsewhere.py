@@ -163,6 +163,14 @@ def test_a_bad_value_names_its_partition(monkeypatch):
         REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), cost=Divided(cost, cuts))
 
 
+def test_measurements_are_no_classes(monkeypatch):
+    divide(monkeypatch)
+    X, y = blobs(200, 4)
+    cuts = [0, 1, 1, 200]
+    with pytest.raises(ValueError, match="partition 0: Unknown label type: continuous"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y + 0.5, cuts))
+
+
 def test_columns_that_do_not_fit_say_so(monkeypatch):
     divide(monkeypatch)
     X, y = blobs(200, 4)
