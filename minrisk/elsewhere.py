@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Protocol
@@ -171,8 +172,11 @@ class Elsewhere:
         return PlacedRows([none], [0], self.n_rows)
 
     def fitted_whole(self, estimator: Inputs, cost: Any) -> dict[str, Any]:
-        """Attributes of an estimator that is fitted to all rows in one task."""
-        found: dict[str, Any] = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
+        """Attributes of an estimator that is fitted to all rows in one task, whose warnings are given here."""
+        found: dict[str, Any]
+        found, said = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
+        for message in said:
+            warnings.warn(message, stacklevel=5)
         return found
 
 
@@ -201,8 +205,11 @@ class Fit:
     def __init__(self, estimator: Any, cost: Any) -> None:
         self._estimator, self._cost = estimator, cost
 
-    def __call__(self, parts: Sequence[Part]) -> dict[str, Any]:
+    def __call__(self, parts: Sequence[Part]) -> tuple[dict[str, Any], list[Warning]]:
         rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator.get_params(deep=False)
         cost = rows.cost if self._cost is None else self._cost
-        fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost)
-        return {name: value for name, value in vars(fitted).items() if name not in parameters}
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost)
+        attributes = {name: value for name, value in vars(fitted).items() if name not in parameters}
+        return attributes, [one.message for one in said if isinstance(one.message, UserWarning)]

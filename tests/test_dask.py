@@ -142,6 +142,13 @@ def test_a_bad_value_names_its_partition(client):
         clone(MODEL).fit(da.from_array(bad, chunks=(200, 5)), da.from_array(Y, chunks=200))
 
 
+def test_few_rows_warn_here(client, monkeypatch):
+    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 900)
+    with pytest.warns(UserWarning, match="has learnt nothing") as said:
+        REBELClassifier(n_estimators=2, target_loss=1e9).fit(*of_dask(2))
+    assert [warning.filename for warning in said] == [__file__]
+
+
 def test_it_asks_for_a_client(monkeypatch):
     with pytest.raises(ValueError, match="make a dask.distributed.Client first"):
         clone(MODEL).fit(*of_dask(2))
