@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from minrisk._typing import Labels
+from minrisk.costs.tables import as_numbers, check_cells
 from minrisk.costs.units import check_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.label_cells import check_labels
@@ -44,21 +47,35 @@ def check_part(
     try:
         if y is None or np.shape(y)[0] != n_rows:
             raise ValueError(f"y must have a label for each of the {n_rows} rows, got {0 if y is None else len(y)}.")
-        if cost is not None and np.shape(cost)[0] != n_rows:
-            raise ValueError(f"cost must have a row for each of the {n_rows} rows, got {np.shape(cost)[0]}.")
+        if cost is not None:
+            check_costs(cost, n_rows)
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
+        labels, codes = np.unique(y, return_inverse=True)
+        check_classification_targets(np.repeat(labels, 3))  # alone they would look like measurements
         if weight is not None:
             weight = check_weights(weight)
+            if np.shape(weight) != (n_rows,):
+                raise ValueError(
+                    f"sample_weight must have a number for each of the {n_rows} rows, got shape {np.shape(weight)}."
+                )
             if np.any(weight):  # else this partition has no rows that count
                 weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
     except ValueError as problem:
         raise ValueError(f"partition {number}: {problem}") from None
     kept = {name: vars(checked)[name] for name in KEPT if name in vars(checked)}
-    labels, codes = np.unique(y, return_inverse=True)
     counted = np.bincount(codes, weights=weight) > 0.0
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
     facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, None if cost is None else cost[:0])
     return Part(X, np.asarray(y), weight, cost), facts
+
+
+def check_costs(cost: Any, n_rows: int) -> None:
+    """Look at costs of each row of a partition as far as one can without knowing all classes."""
+    if np.shape(cost)[0] != n_rows:
+        raise ValueError(f"cost must have a row for each of the {n_rows} rows, got {np.shape(cost)[0]}.")
+    if np.ndim(cost) == 2:
+        names = tuple(cost.columns) if hasattr(cost, "columns") else None
+        check_cells(as_numbers(cost, None, names), None, names)
 
 
 class Partitions(Protocol):
@@ -109,6 +126,7 @@ class Elsewhere:
 
     def __init__(self, estimator: Inputs, X: Any, y: Any, weight: Any, cost: Any) -> None:
         self._partitions = partitions_of(X, y, weight, cost)
+        self._driver: Driver | None = None
         parts, facts = self._partitions.checked(Check(_bare(estimator)))
         self._parts = [part for part, own in zip(parts, facts, strict=True) if own is not None]
         self._facts: list[PartFacts] = [own for own in facts if own is not None]
@@ -125,6 +143,9 @@ class Elsewhere:
             raise ValueError("Sample weights must contain at least one non-zero number.")
         self.n_rows = sum(own.n_rows for own in self._facts)
         self.cost_example = self._facts[0].cost_example
+        shapes = {np.shape(own.cost_example)[1:] for own in self._facts}
+        if len(shapes) > 1:
+            raise ValueError(f"cost must have the same columns in all partitions, got {sorted(shapes)}.")
         self.are_few = sum(own.n_counted for own in self._facts) <= FEW_ROWS
         self.dtype = np.result_type(*(own.dtype for own in self._facts))
 
@@ -136,13 +157,26 @@ class Elsewhere:
     def driver(self, n_threads: int) -> Driver:
         """Asks the shards that are made of the partitions."""
         engine = self._partitions.engine(self._parts, [own.n_rows for own in self._facts], n_threads)
-        self._parts = []  # the shards have them
+        self._parts, self._driver = [], Driver(engine, self._none())  # the shards have the parts
+        return self._driver
+
+    def close(self) -> None:
+        """Let the rows go."""
+        self._parts = []
+        if self._driver is not None:
+            self._driver.close()
+
+    def _none(self) -> PlacedRows:
+        """The driver's own rows."""
         none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0), self.cost_example)
-        return Driver(engine, PlacedRows([none], [0], self.n_rows))
+        return PlacedRows([none], [0], self.n_rows)
 
     def fitted_whole(self, estimator: Inputs, cost: Any) -> dict[str, Any]:
-        """Attributes of an estimator that is fitted to all rows in one task."""
-        found: dict[str, Any] = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
+        """Attributes of an estimator that is fitted to all rows in one task, whose warnings are given here."""
+        found: dict[str, Any]
+        found, said = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
+        for message in said:
+            warnings.warn(message, stacklevel=5)
         return found
 
 
@@ -171,8 +205,11 @@ class Fit:
     def __init__(self, estimator: Any, cost: Any) -> None:
         self._estimator, self._cost = estimator, cost
 
-    def __call__(self, parts: Sequence[Part]) -> dict[str, Any]:
+    def __call__(self, parts: Sequence[Part]) -> tuple[dict[str, Any], list[Warning]]:
         rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator.get_params(deep=False)
         cost = rows.cost if self._cost is None else self._cost
-        fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost)
-        return {name: value for name, value in vars(fitted).items() if name not in parameters}
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost)
+        attributes = {name: value for name, value in vars(fitted).items() if name not in parameters}
+        return attributes, [one.message for one in said if isinstance(one.message, UserWarning)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -151,7 +152,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             return
         self._categories = Categories((), rows.n_features)
         self._began_with = self._lasting_parameters()
-        with one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
+        with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
             self._train_elsewhere(rows, cost, bar)
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:

@@ -58,10 +58,10 @@ def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         estimator: Any = args[0]
-        if len(args) > 1 and is_partitioned(args[1]):
-            return estimator._answered_elsewhere(method, *args[1:], **kwargs)  # type: ignore[no-any-return]
         fitted = object.__new__(type(estimator))
         fitted.__dict__ = estimator.__dict__
+        if is_partitioned(args[1] if len(args) > 1 else kwargs.get("X")):
+            return fitted._answered_elsewhere(method, *args[1:], **kwargs)  # type: ignore[no-any-return]
         return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
 
     return call

@@ -10,7 +10,7 @@ from minrisk.costs.units import AvoidableCosts
 from minrisk.data.binning import fit_binner
 from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
-from minrisk.losses.coupled import coupled_loss
+from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.stored_trees import read_trees, stored
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import binned_rows
@@ -51,6 +51,11 @@ def make_costs(table, row, weight, label=None):
     row = np.asarray(row).astype(np.int32)
     label = row if label is None else np.asarray(label).astype(np.int32)
     return RowCosts(np.ascontiguousarray(table, dtype=float), row, weight, label)
+
+
+def coupled_loss(costs, base, offset):
+    """The coupled loss with what it keeps of the lines of a cost table."""
+    return CoupledLoss(base, offset).for_costs(costs)
 
 
 def held_out(scores, codes, weight=None):

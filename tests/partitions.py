@@ -29,17 +29,19 @@ class HereEngine:
     n_shards : int
     lost : callable
         Whether the shard of a number is lost before it is asked so many-th.
+    one_memory : bool
+        Whether all shards are told the same objects, as in a cluster of threads.
     """
 
-    def __init__(self, parts, sizes, n_shards, lost):
+    def __init__(self, parts, sizes, n_shards, lost, one_memory=False):
         firsts = np.cumsum([0, *sizes])[:-1].tolist()
-        self.n_shards, self._lost = min(n_shards, len(parts)), lost
+        self.n_shards, self._lost, self._one_memory = min(n_shards, len(parts)), lost, one_memory
         self._groups = [list(range(g, len(parts), self.n_shards)) for g in range(self.n_shards)]
         self._make = lambda g: pickle.loads(pickle.dumps(
             Shard(PlacedRows([parts[p] for p in self._groups[g]], [firsts[p] for p in self._groups[g]], sum(sizes)), g)
         ))
         self._shards = [self._make(g) for g in range(self.n_shards)]
-        self.asked, self.sent, self.answered, self.n_lost = 0, [], [], 0
+        self.asked, self.sent, self.answered, self.n_lost, self.is_closed = 0, [], [], 0, False
 
     def map(self, function, arguments):
         self.asked += 1
@@ -48,7 +50,7 @@ class HereEngine:
             if self._lost(g, self.asked):
                 self._shards[g], self.n_lost = self._make(g), self.n_lost + 1
             told = pickle.dumps(own)
-            answer = pickle.dumps(function(self._shards[g], *pickle.loads(told)))
+            answer = pickle.dumps(function(self._shards[g], *(own if self._one_memory else pickle.loads(told))))
             if not self.n_lost:  # else all that has been told goes to a new one
                 self.sent.append(len(told))
                 self.answered.append(len(answer))
@@ -61,8 +63,11 @@ class HereEngine:
     def look_again(self):
         pass
 
+    def close(self):
+        self._shards, self.is_closed = [], True
 
-def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0):
+
+def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0, one_memory=False):
     """Fits take `Divided` as collections; returns the engines that they use."""
     engines = []
 
@@ -76,7 +81,7 @@ def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0):
             return [part for part, _ in both], [facts for _, facts in both]
 
         def engine(self, parts, sizes, n_threads):
-            engines.append(HereEngine(parts, sizes, n_shards, lost))
+            engines.append(HereEngine(parts, sizes, n_shards, lost, one_memory))
             return engines[-1]
 
         def whole(self, function, parts):

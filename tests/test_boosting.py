@@ -5,9 +5,8 @@ import pytest
 
 from minrisk.boosting.loop import boost
 from minrisk.boosting.monitors import EarlyStopping, RiskHistory
-from minrisk.losses.coupled import coupled_loss
 from minrisk.rows.limits import LIMITS, Limits
-from tests.helpers import make_data, make_recipe, make_rows, random_costs
+from tests.helpers import coupled_loss, make_data, make_recipe, make_rows, random_costs
 
 
 def run(seed=0, n_rounds=15, blocks=None, n_threads=1, n=240, monitors=(), kind="general", start=None, limits=LIMITS, **recipe):

@@ -142,6 +142,13 @@ def test_a_bad_value_names_its_partition(client):
         clone(MODEL).fit(da.from_array(bad, chunks=(200, 5)), da.from_array(Y, chunks=200))
 
 
+def test_few_rows_warn_here(client, monkeypatch):
+    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 900)
+    with pytest.warns(UserWarning, match="has learnt nothing") as said:
+        REBELClassifier(n_estimators=2, target_loss=1e9).fit(*of_dask(2))
+    assert [warning.filename for warning in said] == [__file__]
+
+
 def test_it_asks_for_a_client(monkeypatch):
     with pytest.raises(ValueError, match="make a dask.distributed.Client first"):
         clone(MODEL).fit(*of_dask(2))
@@ -154,6 +161,9 @@ def test_lazy_answers(client):
         asked = getattr(model, name)(lazy)
         assert isinstance(asked, da.Array) and asked.shape == getattr(model, name)(X).shape
         np.testing.assert_array_equal(asked.compute(), getattr(model, name)(X))
+    asked, before = model.predict(X=lazy), model.predict(X)
+    model.fit(X, np.roll(Y, 1))  # the answer is the earlier fit's
+    np.testing.assert_array_equal(asked.compute(), before)
     with pytest.raises(TypeError, match="compute X and y first"):
         model.score(lazy, Y)
     with pytest.raises(ValueError, match="y must be a Dask array"):

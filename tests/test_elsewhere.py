@@ -1,6 +1,7 @@
 """Fits to rows in partitions elsewhere make the models of rows that are here, to the last byte."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
+from minrisk.rows.remote.placed import Part, PlacedRows
+from minrisk.rows.remote.replica import Shard
 from tests.partitions import Divided, divide
 from tests.test_pieces import content
 
@@ -56,6 +59,11 @@ def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=Non
 def test_models_are_the_same(name, n_parts, monkeypatch, tmp_path):
     engines = check_same(MODELS[name], monkeypatch, tmp_path, n_parts, n_shards=min(n_parts, 3))
     assert engines[0].asked > 5
+
+
+@pytest.mark.parametrize("name", ["stumps", "bags", "vector trees"])
+def test_pieces_of_one_memory_do_not_disturb_each_other(name, monkeypatch, tmp_path):
+    check_same(MODELS[name], monkeypatch, tmp_path, 7, n_shards=3, one_memory=True)
 
 
 @pytest.mark.parametrize("weights", ["any", "whole, some 0"])
@@ -115,6 +123,16 @@ def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
     assert all(later < 1.5 * first for first, later in zip(*longest, strict=True)), longest
 
 
+def test_the_size_of_a_shard_is_that_of_its_rows():
+    """Dask asks for it, to know how full a worker is."""
+    import pandas as pd
+
+    X, y, cost = np.zeros((8, 3)), np.zeros(8, dtype=np.int64), np.zeros((8, 2))
+    index = pd.RangeIndex(8).memory_usage()
+    for given, n_bytes in ((None, 0), (cost, 128), (pd.DataFrame(cost), 128 + index)):
+        assert Shard(PlacedRows([Part(X, y, None, given)], [0], 8), 0).__sizeof__() == 192 + 64 + n_bytes
+
+
 def test_few_rows_are_fitted_in_one_task(monkeypatch, tmp_path):
     assert check_same(MODELS["pool"], monkeypatch, tmp_path, 4, few=1000) == [None]
 
@@ -138,3 +156,40 @@ def test_a_bad_value_names_its_partition(monkeypatch):
     cuts = [0, 100, 200]
     with pytest.raises(ValueError, match="partition 1: "):
         REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts))
+    X[150, 1] = 0.0
+    cost = np.ones((200, 4))
+    cost[150, 1] = np.nan
+    with pytest.raises(ValueError, match=r"partition 1: cost\[50, 1\] must be a finite number, got nan"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), cost=Divided(cost, cuts))
+
+
+def test_measurements_are_no_classes(monkeypatch):
+    divide(monkeypatch)
+    X, y = blobs(200, 4)
+    cuts = [0, 1, 1, 200]
+    with pytest.raises(ValueError, match="partition 0: Unknown label type: continuous"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y + 0.5, cuts))
+
+
+def test_columns_that_do_not_fit_say_so(monkeypatch):
+    divide(monkeypatch)
+    X, y = blobs(200, 4)
+    cuts, weight = [0, 100, 200], np.zeros(200)
+    weight[:90] = 1.0
+    with pytest.raises(ValueError, match="partition 1: sample_weight must have a number for each of the 100 rows"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), sample_weight=Divided(weight, [0, 100, 190]))
+    costs = Divided(None, cuts)
+    monkeypatch.setattr(costs, "parts", lambda: [np.ones((100, 4)), np.ones((100, 5))])
+    with pytest.raises(ValueError, match=r"cost must have the same columns in all partitions, got \[\(4,\), \(5,\)\]"):
+        REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), cost=costs)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_pieces_are_let_go(fails, monkeypatch):
+    few_are_many(monkeypatch)
+    engines, (X, y), cuts = divide(monkeypatch), blobs(200, 4), [0, 100, 200]
+    if fails:
+        monkeypatch.setattr("minrisk.algorithms.rebel.REBELClassifier._recipe", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError) if fails else nullcontext():
+        REBELClassifier(n_estimators=2).fit(Divided(X, cuts), Divided(y, cuts))
+    assert [engine.is_closed for engine in engines] == [True]

@@ -9,9 +9,9 @@ from minrisk._kernels._dtypes import EXACT_ROWS
 from minrisk._kernels.stump_series import SEVENTH
 from minrisk._workers import Workers
 from minrisk.data.binning import fit_binner
-from minrisk.losses.coupled import coupled_loss
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import make_rows
+from tests.helpers import coupled_loss
 from tests.test_rebel_exact import as_twin, close, random_cost, shape
 
 pytestmark = pytest.mark.usefixtures("as_published")

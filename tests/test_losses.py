@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from minrisk.losses.coupled import coupled_loss, entry_floors, split_costs
+from minrisk.losses.coupled import entry_floors, split_costs
 from minrisk.model.links import LINKS, probabilities
-from tests.helpers import make_costs, random_costs
+from tests.helpers import coupled_loss, make_costs, random_costs
 
 BASES = {
     "exponential": np.exp,

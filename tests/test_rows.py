@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN, SIDES_GAIN
-from minrisk.losses.coupled import coupled_loss
 from minrisk.model.trees import Tree
 from minrisk.rows.local.rows import LocalRows, fixed_factor
 from minrisk.rows.local.sparse_index import SparseIndex
-from tests.helpers import make_data, make_rows, random_costs
+from tests.helpers import coupled_loss, make_data, make_rows, random_costs
 
 
 def prepared(rng, n=300, K=4, blocks=None, n_threads=1, d=5, base="exponential"):

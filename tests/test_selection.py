@@ -40,7 +40,6 @@ from minrisk.ensemble.kind import Kind, Settings, Table, Task
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
 from minrisk.ensemble.kinds.plain import usual_leaves, usual_share
 from minrisk.learners.vector_tree import VectorTrees
-from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import log_probabilities
@@ -49,7 +48,7 @@ from minrisk.rows.factory import folded_rows
 from minrisk.rows.local.sparse_index import SparseIndex
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import n_drawn, share_of
-from tests.helpers import held_out, make_costs, make_data, make_rows, random_costs
+from tests.helpers import coupled_loss, held_out, make_costs, make_data, make_rows, random_costs
 
 FLOOR = float(np.log(LEAST_PROBABILITY))
 USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults of `MinRiskClassifier`

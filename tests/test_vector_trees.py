@@ -12,7 +12,6 @@ from minrisk.boosting.loop import Recipe, _problem, boost, check_recipe
 from minrisk.learners.base import Round
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.learners.vector_tree import VectorTrees
-from minrisk.losses.coupled import coupled_loss
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows.base import GrowthRule, Target
 from minrisk.rows.limits import LIMITS, Limits
@@ -21,7 +20,7 @@ from minrisk.rows.local.sparse_index import SparseIndex, no_lists
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafClosedForm, LeafNewton
 from tests import naive
-from tests.helpers import make_costs, make_data, make_rows, random_costs
+from tests.helpers import coupled_loss, make_costs, make_data, make_rows, random_costs
 from tests.test_guess_averse import row_values
 from tests.test_losses import value
 

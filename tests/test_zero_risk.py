@@ -7,8 +7,9 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.datasets import load_wine
 
 from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
-from minrisk.losses.coupled import coupled_loss, least_loss, zero_risk_loss
+from minrisk.losses.coupled import least_loss, zero_risk_loss
 from minrisk.rows.costs import RowCosts
+from tests.helpers import coupled_loss
 
 BASES = ("exponential", "logistic", "squared")
 

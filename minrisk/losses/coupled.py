@@ -190,11 +190,6 @@ class CoupledLoss:
         return np.array([value, 2.0 * np.sqrt(cost * value), np.full_like(value, 2.0 * cost)])
 
 
-def coupled_loss(costs: RowCosts, base: str, offset: str) -> CoupledLoss:
-    """The coupled loss with what it keeps of these costs; see `CoupledLoss`."""
-    return CoupledLoss(base, offset).for_costs(costs)
-
-
 def least_loss(loss: CoupledLoss, costs: RowCosts) -> float:
     """L*, the least value of the loss over all scores (S.4), in stated costs."""
     return loss.constant(costs) + costs.unit * 0.5 * float(loss.floors(costs).sum()) / costs.total(costs.weight)

@@ -158,7 +158,7 @@ class RowCosts(NamedTuple):
         return -float(self._exchange.largest(np.array([-own]))[0])
 
     def total(self, values: FloatArray) -> float:
-        """The sum of numbers (n,) of the rows."""
+        """The sum of numbers (n,) of the rows; of rows that share a table, of those here: `merged` has them all."""
         if not self.per_row:
             return float(values.sum())
         return float(exact_sum(lambda: iter([values[:, None]]), self._n_all, self._exchange)[0])

@@ -34,6 +34,9 @@ class Engine(Protocol):
     def look_again(self) -> None:
         """Some shards have been built anew, perhaps at other places."""
 
+    def close(self) -> None:
+        """Let the shards go."""
+
 
 def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Contribution | Behind:
     """See `Shard.step`."""
@@ -108,6 +111,14 @@ class Driver:
         self._workers = Workers()
         self.n_exchanges = 0
 
+    def close(self) -> None:
+        """Let the pieces go: nobody is asked any more.
+
+        What has been made refers to its driver, so that a collection of garbage, which may come late, would do it else.
+        """
+        self._engine.close()
+        self._log, self._objects, self._constants = [], {}, {}
+
     # -- the exchange of the driver's piece ------------------------------------------------------------------------
     def largest(self, own: np.ndarray) -> np.ndarray:
         """Elementwise maximum."""
@@ -127,7 +138,7 @@ class Driver:
 
     def told(self, value: Any) -> Any:
         """What the pieces are told when they go on."""
-        self._log.append(Reply(value, asked=False))
+        self._log.append(Reply(copy.deepcopy(value), asked=False))
         return value
 
     def _all_of(self, kind: str, own: Any) -> Any:
@@ -146,7 +157,7 @@ class Driver:
         self._told = len(self._log)
         self.n_exchanges += 1
         together = _REDUCTIONS[kind]([own, found.own])
-        self._log.append(Reply(None if kind == "collected" else together))
+        self._log.append(Reply(None if kind == "collected" else copy.deepcopy(together)))  # what is given may change
         return together
 
     # -- calls -----------------------------------------------------------------------------------------------------

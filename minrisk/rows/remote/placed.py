@@ -56,7 +56,12 @@ class PlacedRows:
     @property
     def nbytes(self) -> int:
         """Of memory."""
-        return sum(column.nbytes for column in (self.X, self.y, self.weight, self.cost) if column is not None)
+        return sum(_bytes_of(column) for column in (self.X, self.y, self.weight, self.cost) if column is not None)
+
+
+def _bytes_of(column: Any) -> int:
+    """Of an array or a frame."""
+    return int(column.memory_usage().sum() if hasattr(column, "memory_usage") else column.nbytes)
 
 
 def _joined(columns: Sequence[Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from copy import deepcopy
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple
@@ -46,14 +47,7 @@ class _Inbox:
         item = self.next()
         if not isinstance(item, Reply):
             raise RuntimeError(f"a piece of rows waits for an exchange, and is asked {item!r}: the calls differ.")
-        return _own(item.value)
-
-
-def _own(value: Any) -> Any:
-    """An array that can be written to, as kernels know them, where it came as one that cannot."""
-    if type(value) in (list, tuple):
-        return type(value)(map(_own, value))
-    return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
+        return item.value
 
 
 class ReplicaExchange:
@@ -134,7 +128,9 @@ class Shard:
                     self._close()
                     self._begin()
                 return Behind({self.number: self.known})
-            new = items[self.known - first :]
+            # Copies can be written to, which what has come from a network cannot, and are no other piece's: pieces of
+            # one process may be given the same objects.
+            new = deepcopy(items[self.known - first :])
             for item in new:
                 self._inbox.items.put(item)
             exchanges = sum(isinstance(item, Reply) and item.asked for item in new)  # that are answered before the next
@@ -194,7 +190,7 @@ def answer(call: Call, rows: Any, place: Place, objects: dict[int, Any], workers
             return workers
         if type(value) in (list, tuple):
             return type(value)(own(one) for one in value)
-        return _own(value)
+        return value
 
     arguments, options = own(call.arguments), {name: own(value) for name, value in call.options.items()}
     if call.of is None:
