@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-ANSWER_SECONDS = 5.0  # in which a scheduler has to answer: one that is there takes milliseconds
+ANSWER_SECONDS = 10.0  # in which a scheduler has to answer: milliseconds, or seconds on a busy machine
 PARTITION_VALUES = 1 << 24  # cells of a file that make one partition, 128 MB: less work than this is not worth a task
 
 
