@@ -71,6 +71,8 @@ def check_part(
 
 def check_costs(cost: Any, n_rows: int) -> None:
     """Look at costs of each row of a partition as far as one can without knowing all classes."""
+    if np.ndim(cost) < 2:
+        raise ValueError("cost must have what each decision costs for each row, (n, D), got one number for each.")
     if np.shape(cost)[0] != n_rows:
         raise ValueError(f"cost must have a row for each of the {n_rows} rows, got {np.shape(cost)[0]}.")
     if np.ndim(cost) == 2:
@@ -135,7 +137,10 @@ class Elsewhere:
         first = self._facts[0].columns
         for own in self._facts[1:]:
             if not all(_same(own.columns.get(name), first.get(name)) for name in KEPT):
-                raise ValueError(f"partitions must have the same columns, got {first} and {own.columns}.")
+                one, other = (told.get("_column_names") or told["n_features_in_"] for told in (first, own.columns))
+                raise ValueError(f"partitions must have the same columns in one order, got {one} and {other}.")
+        for name in KEPT:  # what an earlier fit has kept may not be there now
+            vars(estimator).pop(name, None)
         vars(estimator).update(first)
         self.labels, self.weighted = gathered_labels([own.labels for own in self._facts]).labels, weight is not None
         self.counted = np.isin(self.labels, np.concatenate([own.labels[own.counted] for own in self._facts]))

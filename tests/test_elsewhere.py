@@ -1,5 +1,7 @@
 """Fits to rows in partitions elsewhere make the models of rows that are here, to the last byte."""
 
+import copy
+import pickle
 import warnings
 from contextlib import nullcontext
 
@@ -64,6 +66,33 @@ def test_models_are_the_same(name, n_parts, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["stumps", "bags", "vector trees"])
 def test_pieces_of_one_memory_do_not_disturb_each_other(name, monkeypatch, tmp_path):
     check_same(MODELS[name], monkeypatch, tmp_path, 7, n_shards=3, one_memory=True)
+
+
+def test_a_model_knows_nothing_of_where_rows_were(monkeypatch):
+    """Linear members have a share here; it is used, copied, pickled."""
+    few_are_many(monkeypatch)
+    random = np.random.default_rng(0)
+    y = random.integers(0, 3, 1200)
+    X = random.normal(size=(1200, 5)) + 1.5 * np.eye(3, 5)[y]
+    divide(monkeypatch)
+    cuts = [0, 500, 1200]
+    model = MinRiskClassifier(COSTS, n_estimators=6, cv=2, random_state=0).fit(Divided(X, cuts), Divided(y, cuts))
+    assert model.model_.projection is not None
+    answers = model.predict_proba(X)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict_proba(X), answers)
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+def test_a_refit_forgets_the_names_of_columns(few, monkeypatch):
+    import pandas as pd
+
+    divide(monkeypatch, few=few)
+    (X, y), cuts = blobs(200, 4), [0, 100, 200]
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    model = REBELClassifier(n_estimators=2).fit(Divided(frame, cuts), Divided(y, cuts))
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert not hasattr(model.fit(Divided(X[:, :3], cuts), Divided(y, cuts)), "feature_names_in_")
 
 
 @pytest.mark.parametrize("weights", ["any", "whole, some 0"])

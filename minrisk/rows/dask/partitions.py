@@ -11,6 +11,11 @@ from minrisk.data.partitioned import is_partitioned
 from minrisk.rows.dask.engine import DaskEngine
 
 NO_CLIENT = "X is a Dask collection, which is fitted on a cluster: make a dask.distributed.Client first."
+ASYNCHRONOUS = (
+    "fit waits for the cluster, which an asynchronous client does not allow: make a Client without asynchronous=True, "
+    "in a thread of its own if need be."
+)
+NO_TABLE = "X must be a Dask array or dataframe with rows and columns, got {name}."
 NOT_ALIKE = (
     "{name} must be a Dask array, series or dataframe with a partition for each of the {n} of X, got {got}: make it "
     "so, as dask.array.from_array, columns of one dataframe and repartition do."
@@ -28,9 +33,20 @@ def client_of() -> Any:
     try:
         from distributed import get_client
 
-        return get_client()
+        client = get_client()
     except (ImportError, ValueError):
         raise ValueError(NO_CLIENT) from None
+    if client.asynchronous:
+        raise ValueError(ASYNCHRONOUS)
+    return client
+
+
+def check_table(X: Any) -> None:
+    """Refuse collections that are no tables."""
+    n = getattr(X, "ndim", None)
+    if n != 2:
+        name = type(X).__name__
+        raise ValueError(NO_TABLE.format(name=name if n is None else f"{name} of {n} dimension{'s' * (n != 1)}"))
 
 
 def delayed_parts(X: Any) -> list[Any]:
@@ -75,11 +91,10 @@ class DaskPartitions:
     """
 
     def __init__(self, X: Any, y: Any, weight: Any, cost: Any) -> None:
+        check_table(X)
         self._client, parts = client_of(), delayed_parts(X)
         if y is None:
             raise ValueError("y must have a label for each row of X, got None.")
-        if X.ndim != 2:
-            raise ValueError(f"X must have rows and columns, got a Dask collection of {X.ndim} dimensions.")
         named = ("y", y), ("sample_weight", weight), ("cost", cost)
         self._columns = [parts, *(aligned(name, column, X, len(parts)) for name, column in named)]
 
@@ -115,6 +130,7 @@ def answered(call: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: 
     import dask.array
     from dask.delayed import delayed
 
+    check_table(X)
     array: Any = dask.array
     parts = delayed_parts(X)
     sizes: Sequence[Any] = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(parts)

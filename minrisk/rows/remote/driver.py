@@ -16,6 +16,7 @@ from minrisk._workers import Workers
 from minrisk.rows.remote.log import Behind, Call, Contribution, Forget, Handle, Item, Reply
 from minrisk.rows.remote.replica import Shard, Threads, answer
 
+HOLD_ROWS = ("minrisk.rows.", "minrisk.ensemble.")  # modules whose objects do, named tuples apart
 OPAQUE = frozenset({"draw_bag", "left_out_scores", "dealt"})  # whose arrays are the pieces' own
 OF_ONE_PLACE = frozenset({"whole_rounds"})  # of rows that are all here
 
@@ -178,7 +179,7 @@ class Driver:
             self._log.append(Call(number, of, name, *told, reads))
             own = Call(number, of, name, *here, reads)
             found = answer(own, self._rows, self._place, self._objects, self._workers)
-            standing = self._standing(found, Handle(number), name in OPAQUE)
+            standing = self._standing(found, Handle(number), name in OPAQUE or name is constant)
             self._objects[number] = found
             stands = [one for one in (standing if type(standing) is tuple else (standing,)) if type(one) is Everywhere]
             self._stand_for[number] = len(stands)
@@ -219,8 +220,8 @@ class Driver:
         return self._constants[id(value)][1]._handle
 
     def _standing(self, found: Any, handle: Handle, opaque: bool) -> Any:
-        """What users of it see."""
-        if opaque or (type(found).__module__.startswith("minrisk.") and not isinstance(found, tuple)):
+        """What users of it see: values are themselves, objects that hold rows are asked everywhere."""
+        if opaque or (type(found).__module__.startswith(HOLD_ROWS) and not isinstance(found, tuple)):
             return Everywhere(self, handle, found)
         if type(found) is tuple and handle.part < 0:
             return tuple(
