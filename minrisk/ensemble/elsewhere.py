@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,13 @@ class FoldedPiece:
     """
 
     def __init__(self, rows: PlacedRows, place: Place, counted: CountedRows, n_folds: int, seed: int) -> None:
-        place = counted.place
-        self._counted, exchange, K = counted, place.exchange, counted.n_classes
-        folds, codes = drawn_folds(counted.numbers(), n_folds, seed), counted.costs.label
+        place, codes = counted.place, counted.costs.label
+        self._counted, exchange, K, n = counted, place.exchange, counted.n_classes, len(codes)
+        folds = drawn_folds(place.numbers_of_all(n), n_folds, seed)
         folds = spread_folds(folds, codes, exchange.added(fold_counts(folds, codes, K, n_folds)))
-        own = [np.bincount(folds[s.start : s.start + s.n_rows], minlength=n_folds) for s in counted.stretches]
-        firsts = np.array([s.first for s in counted.stretches], dtype=np.int64)
-        of_here = np.concatenate([firsts[:, None], np.array(own, dtype=np.int64).reshape(-1, n_folds)], axis=1)
+        begins, firsts = place.numbered
+        own = [np.bincount(folds[a:b], minlength=n_folds) for a, b in itertools.pairwise([*begins.tolist(), n])]
+        of_here = np.column_stack([firsts, np.array(own, dtype=np.int64)])
         of_all = exchange.gathered(of_here)
         self._order = np.argsort(folds, kind="stable")
         self._folds = folds[self._order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,14 +28,6 @@ class Part(NamedTuple):
     cost: Any = None  # (m, D) or (m, K, D), or a frame of (m, D)
 
 
-class Stretch(NamedTuple):
-    """Rows that stand side by side at a place, and among all rows."""
-
-    start: int  # of them at the place
-    n_rows: int
-    first: int  # number of the first one among all rows
-
-
 class PlacedRows:
     """Rows of one place.
 
@@ -48,10 +41,9 @@ class PlacedRows:
     """
 
     def __init__(self, parts: Sequence[Part], firsts: Sequence[int], n_rows: int) -> None:
-        self.place = everything(0)._replace(n_rows=n_rows)
+        starts = itertools.accumulate((len(part.y) for part in parts[:-1]), initial=0)
+        self.place = everything(n_rows)._replace(segments=tuple(zip(starts, firsts, strict=True)))
         self.X, self.y, self.weight, self.cost = (_joined([part[c] for part in parts]) for c in range(4))
-        starts = np.cumsum([0, *(len(part.y) for part in parts)])
-        self.stretches = [Stretch(int(a), len(p.y), f) for a, p, f in zip(starts, parts, firsts, strict=False)]
 
     @property
     def nbytes(self) -> int:
@@ -112,28 +104,14 @@ class CountedRows:
             line = np.arange(len(counted), dtype=np.int32)
             table, least = own.table[counted], own.least[counted]
             costs = RowCosts(table, line, np.empty(0), line, own.unit, least, per_row=True)
-        self.stretches, self.place = rows.stretches, place
-        self.X, weight, code = rows.X.astype(dtype, copy=False), weight[counted], code[counted]
-        if weighted:
-            self._count_anew(counted)
-            self.X = self.X if len(counted) == len(self.X) else self.X[counted]
+        self.place = place.among(counted, len(weight)) if weighted else place
+        self.X = rows.X.astype(dtype, copy=False)
+        if len(counted) < len(self.X):
+            self.X = self.X[counted]
+        weight, code = weight[counted], code[counted]
         row = code if stated is None else costs.row
         self.costs = costs._replace(row=row, weight=weight, label=code, place=self.place)
         self.weighted = weighted and bool(exchange.largest(np.array([np.any(weight != 1.0)]).astype(np.int64))[0])
-
-    def _count_anew(self, counted: IntArray) -> None:
-        """Number the rows that count."""
-        own, start = [], 0
-        for stretch in self.stretches:
-            n_rows = int(np.count_nonzero((counted >= stretch.start) & (counted < stretch.start + stretch.n_rows)))
-            own.append((stretch.first, n_rows))
-        of_all = self.place.exchange.gathered(np.array(own, dtype=np.int64).reshape(-1, 2))
-        stretches = []
-        for first, n_rows in own:
-            before = int(of_all[of_all[:, 0] < first, 1].sum())
-            stretches.append(Stretch(start, n_rows, before))
-            start += n_rows
-        self.stretches, self.place = stretches, self.place._replace(n_rows=int(of_all[:, 1].sum()))
 
     @property
     def n_rows(self) -> int:
@@ -145,22 +123,13 @@ class CountedRows:
         """Of the rows of all places."""
         return self.costs.facts()
 
-    def numbers(self) -> IntArray:
-        """Of the rows that are here, among all."""
-        parts = [np.arange(stretch.first, stretch.first + stretch.n_rows) for stretch in self.stretches]
-        return np.concatenate([np.empty(0, dtype=np.int64), *parts])
-
     # -- some of all rows ------------------------------------------------------------------------------------------
     def spaced(self, most: int) -> tuple[IntArray, IntArray]:
         """Numbers of so many evenly spaced rows of all, those that are here, and where they stand here."""
         n = self.n_rows
         chosen = np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)
-        numbers, here = [chosen[:0]], [chosen[:0]]
-        for stretch in self.stretches:
-            a, b = np.searchsorted(chosen, [stretch.first, stretch.first + stretch.n_rows])
-            numbers.append(chosen[a:b])
-            here.append(chosen[a:b] - stretch.first + stretch.start)
-        return np.concatenate(numbers), np.concatenate(here)
+        here = self.place.here(chosen, len(self.X))
+        return self.place.numbers_of_all(len(self.X))[here], here
 
     def collected(self, numbers: IntArray, *columns: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """Columns of some rows, of those of all places in the order of their numbers; None but at one place."""
@@ -195,7 +164,7 @@ class CountedRows:
 
     def rows(self, requires: frozenset[str], columns: Columns, workers: Workers, **options: Any) -> Rows:
         """Rows for a recipe."""
-        place = self.place._replace(segments=tuple((stretch.start, stretch.first) for stretch in self.stretches))
         return rows_like(requires)(
-            X_binned=columns.binned, n_bins=columns.n_bins, costs=self.costs, workers=workers, place=place, **options
+            X_binned=columns.binned, n_bins=columns.n_bins, costs=self.costs, workers=workers, place=self.place,
+            **options,
         )
