@@ -25,7 +25,9 @@ from minrisk.data.partitioned import is_partitioned
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import (
+    CategoricalFeatures,
     Choice,
+    ClassWeight,
     Features,
     Flag,
     Number,
@@ -100,6 +102,8 @@ class Inputs:
         "validation_fraction": Number(float, 0, 0.999, open_low=True),
         "n_iter_no_change": Number(int, 1),
         "warm_start": Flag(),
+        "class_weight": ClassWeight(),
+        "categorical_features": CategoricalFeatures(),
         "n_jobs": Threads(),
         "random_state": Seed(),
         "verbose": Verbosity(),

@@ -113,6 +113,13 @@ class MinRiskClassifier(BoostedClassifier):
         fewer than without a budget. A fit ends early where left-out rows cost nothing, or say that there is nothing to
         learn, and with a surrogate that is trained on costs, which has no variations. None: "softmax" only, as long as
         it takes.
+    class_weight : dict or "balanced", optional
+        Factor on the weights of each class's rows: a number above 0 by label, 1 for labels that are not named, or
+        "balanced", which is n / (K n_k) for class k of n_k of the n rows, counted by `sample_weight`, so that all
+        classes weigh alike. Where no costs are stated the latter is what ``cost=minrisk.costs.balanced(y)`` is.
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: names, positions or a mask of shape (d,). Columns of text
+        and of a type for categories are categories without being named.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -158,7 +165,10 @@ class MinRiskClassifier(BoostedClassifier):
     _rules: ClassVar[Mapping[str, Rule]] = {
         **{
             name: BoostedClassifier._rules[name]
-            for name in ("binning", "max_bins", "subsample", "n_jobs", "random_state", "verbose")
+            for name in (
+                "binning", "max_bins", "subsample", "class_weight", "categorical_features", "n_jobs", "random_state",
+                "verbose",
+            )
         },
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
         "n_estimators": Number(int, 1, optional=True),
@@ -195,6 +205,8 @@ class MinRiskClassifier(BoostedClassifier):
         cv: Any = None,
         pool: bool = True,
         time_budget: float | None = None,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -216,6 +228,8 @@ class MinRiskClassifier(BoostedClassifier):
         self.cv = cv
         self.pool = pool
         self.time_budget = time_budget
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
