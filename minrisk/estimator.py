@@ -149,8 +149,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
             self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
+            self._categories = Categories((), rows.n_features, rows.moments)
             return
-        self._categories = Categories((), rows.n_features)
+        self._categories = Categories((), rows.n_features, rows.moments)
         self._began_with = self._lasting_parameters()
         with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
             self._train_elsewhere(rows, cost, bar)

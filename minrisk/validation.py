@@ -379,7 +379,7 @@ def refuse_infinity(X: Any, names: Sequence[Any] | None = None) -> None:
     """Raise a ValueError that names the column and the row of an infinite number; nothing else is looked at."""
     frame, columns = Frame.of(X), list[Any]()
     if frame is not None:
-        names, columns = frame.names, [column.cells for column in frame.columns]
+        names, columns = frame.names, [column.native for column in frame.columns]
     elif isinstance(X, np.ndarray) and X.ndim == 2:
         names, columns = range(X.shape[1]) if names is None else names, list(X.T)
     for name, column in zip(names or (), columns, strict=True):
@@ -408,7 +408,7 @@ def _of_objects(X: Any) -> np.ndarray | None:
         return None
     if cells.ndim != 2 or cells.size == 0:
         return None
-    return np.column_stack([Column("array", j, column).numbers() for j, column in enumerate(cells.T)])
+    return np.column_stack([Column(j, column).numbers() for j, column in enumerate(cells.T)])
 
 
 def label_array(labels: Any, classes: Labels) -> Labels:

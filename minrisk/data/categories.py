@@ -1,10 +1,11 @@
 """Columns of categories as numbers that trees split; which columns hold dates, that become numbers.
 
-Columns of text and of types for categories are categories, and those that the caller names. A column of V categories becomes its codes 0..V-1, in place, and more columns after all others: for few values one for
-each, which is 1 in its rows; for many values the shares that the classes have among its rows. In training the shares
-of a row are those of other rows, so that they say there what they will say of new rows (as in scikit-learn's
-TargetEncoder). Neither the order of rows, columns or classes matters for that, nor whether a row stands there twice
-or once with a weight of 2. Categories that are ordered are their codes only.
+Columns of text and of types for categories are categories, and those that the caller names. A column of V categories
+becomes its codes 0..V-1, in place, and more columns after all others: for few values one for each, which is 1 in its
+rows; for many values the shares that the classes have among its rows. In training the shares of a row are those of
+other rows, so that they say there what they will say of new rows (as in scikit-learn's TargetEncoder). Neither the
+order of rows, columns or classes matters for that, nor whether a row stands there twice or once with a weight of 2.
+Categories that are ordered are their codes only.
 
 Codes of ordered categories follow the order of the dtype, values without rows included. Those of others follow the
 values that training rows hold: numbers by size, texts by the alphabet, so that neither the order in which a dtype lists
@@ -15,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
 
+from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.data.frames import (
     CATEGORY,
@@ -157,7 +160,7 @@ class Categories:
         for position, column in columns.items():
             if position in places or column.role == CATEGORY:
                 _, values, ordered = column.coded()
-                values = [value for value in values if not is_missing(value)]
+                values = [_plain(value) for value in values if not is_missing(value)]
                 _check_values(values, column)
                 listed = values if ordered else sorted(values, key=_place)
                 found.append(Category(position, str(column.name), tuple(listed), ordered))
@@ -228,7 +231,8 @@ class Categories:
         category, unseen = {column.position: column for column in self.columns}, list[Unseen | None]()
         parts = list[FloatArray]()
         for j, cells in enumerate(X.T):
-            codes, unknown = category[j].codes(Column(j, cells)) if j in category else (Column(j, cells).numbers(), None)
+            column = Column(j, cells)
+            codes, unknown = category[j].codes(column) if j in category else (column.numbers(), None)
             parts.append(codes)
             unseen.append(unknown)
         return np.stack(parts, axis=1), [unknown for unknown in unseen if unknown is not None]
@@ -277,6 +281,13 @@ class Categories:
                 added.append(own)
             columns.append(replace(column, table=table))
         return Categories(tuple(columns), X.shape[1], self.moments), np.hstack([X, *added])
+
+
+def _plain(value: Any) -> Any:
+    """A value as files keep it: exact decimal numbers as others."""
+    if not isinstance(value, Decimal):
+        return value
+    return int(value) if value == value.to_integral_value() else float(value)
 
 
 def _check_values(values: list[Any], column: Column) -> None:
@@ -334,7 +345,8 @@ def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozens
     for one in given:
         if isinstance(one, str):
             if names is None or one not in names:
-                there = "which have no names: give positions" if names is None else f"which are {listed(names)}"
+                own = "" if names is None else short(", ".join(map(repr, names)), 200)
+                there = f"which are {own}" if own else "which have no names: give positions"
                 raise ValueError(f"categorical_features must name columns of X, {there}; got {one!r}.")
             found.add(list(names).index(one))
         elif 0 <= one < n_features:

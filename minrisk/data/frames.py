@@ -233,7 +233,7 @@ class Column:
         """
         if self.role in MOMENTS:
             return self._days()
-        if isinstance(self.cells, np.ndarray) or _dtype_kind(self.native) in ("O", None):
+        if isinstance(self.cells, np.ndarray) or _dtype_kind(self.native) == "O":
             return self._cells_as_numbers()
         if self._is_sparse:
             return np.asarray(self.native, dtype=np.float64)
@@ -301,9 +301,9 @@ def _is_no_date(cell: Any) -> bool:
     return is_missing(cell) or (isinstance(cell, (np.datetime64, np.timedelta64)) and bool(np.isnat(cell)))
 
 
-def _dtype_kind(native: Any) -> str | None:
-    """The kind of NumPy's dtype; "" of another type of pandas, polars or Arrow; None if there is none."""
-    return getattr(getattr(native, "dtype", None), "kind", "") if hasattr(native, "dtype") else ""
+def _dtype_kind(native: Any) -> str:
+    """The kind of NumPy's dtype; "" of a type of polars or Arrow."""
+    return getattr(native.dtype, "kind", "") if hasattr(native, "dtype") else ""
 
 
 def described(cell: Any) -> tuple[str, str | None]:

@@ -300,6 +300,8 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
     if columns := estimator._categories.columns:
         header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
+    if moments := estimator._categories.moments:
+        header["dates"] = [moment._asdict() for moment in moments]
     return header, arrays
 
 
