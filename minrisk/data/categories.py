@@ -7,9 +7,16 @@ other rows, so that they say there what they will say of new rows (as in scikit-
 order of rows, columns or classes matters for that, nor whether a row stands there twice or once with a weight of 2.
 Categories that are ordered are their codes only.
 
-Codes of ordered categories follow the order of the dtype, values without rows included. Those of others follow the
-values that training rows hold: numbers by size, texts by the alphabet, so that neither the order in which a dtype lists
-them nor what else it lists makes a difference.
+Codes of ordered categories follow the order of the dtype, values without rows included; truth values are 0 and 1. Codes
+of others follow what training rows say of the values, never their names: where they are few, by their place on the
+line along which the shares of the classes differ most, so that a cut of the codes is a subset of the values that tells
+classes apart (of two classes the best one: Fisher 1958); where they are many, by how frequent they are, which is not
+learnt from classes and so deceives no learner. So neither the names of values, nor the order in which a dtype lists
+them, nor what else it lists makes a difference. Equal values stand as the rest of their rows says, then by name.
+
+References
+----------
+Fisher (1958), On grouping for maximum homogeneity, JASA 53.
 """
 
 from __future__ import annotations
@@ -24,7 +31,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from minrisk._printable import short
-from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._typing import FloatArray, IntArray, Keys, Labels
 from minrisk.data.frames import (
     CATEGORY,
     MOMENTS,
@@ -270,6 +277,9 @@ class Categories:
         of_rows = [listed.of_rows(X[:, listed.position], weight) for listed in self.columns]
         for column, codes in of_rows:
             X[:, column.position] = codes
+        of_rows = _arranged(of_rows, X, label, weight, names)
+        for column, codes in of_rows:
+            X[:, column.position] = codes
         for column, codes in of_rows:
             rows, n_values = column.rows(codes), len(column.values)
             if column.ordered or n_values <= FEW_VALUES:
@@ -421,6 +431,77 @@ class _Groups(NamedTuple):
         number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
         mass = np.add.reduceat(weight[order], start)
         return cls(rows[order], number, rows[order[start]], mass, copies, after - before)
+
+
+def _arranged(
+    columns: list[tuple[Category, FloatArray]], X: np.ndarray, label: IntArray, weight: FloatArray,
+    names: Sequence[Any] | None,
+) -> list[tuple[Category, FloatArray]]:  # fmt: skip
+    """Columns whose unordered values stand as training rows say, and the codes of all rows.
+
+    Parameters
+    ----------
+    columns : list of (Category, codes)
+    X : ndarray of shape (n, d)
+        Codes of these columns among numbers.
+    label : ndarray of int, (n,)
+    weight : ndarray of shape (n,)
+    names : sequence, optional
+        Of the columns of X.
+    """
+    free = [k for k, (column, _) in enumerate(columns) if not (column.ordered or _are_truths(column.values))]
+    if not free:
+        return columns
+    there = weight > 0
+    counts = []
+    for column, codes in columns:
+        own = np.zeros((len(column.values) + 1, int(label.max()) + 1))
+        np.add.at(own, (column.rows(codes)[there], label[there]), weight[there])
+        counts.append(own)
+    nameless = X.copy()
+    for k in free:  # how often a value occurs says what it is without its name
+        column, codes = columns[k]
+        nameless[:, column.position] = _alike(counts[k].sum(axis=1))[column.rows(codes)]
+    by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
+    odds = odd_numbers(np.random.default_rng(0), X.shape[1])
+    key = row_keys((nameless[:, j] for j in by_name), odds)
+    found = list(columns)
+    for k in free:
+        column, codes = columns[k]
+        content, rows = np.zeros(len(column.values) + 1, dtype=np.uint64), column.rows(codes)
+        np.add.at(content, rows[there], _mixed_in(key[there], weight[there]))
+        order = _order(counts[k][:-1], content[:-1])
+        place = np.append(np.argsort(order), np.nan)
+        found[k] = replace(column, values=tuple(column.values[v] for v in order)), place[rows]
+    return found
+
+
+def _are_truths(values: tuple[Any, ...]) -> bool:
+    return all(isinstance(value, (bool, np.bool_)) for value in values)
+
+
+def _mixed_in(key: Keys, weight: FloatArray) -> Keys:
+    """Keys of rows, each as often as its weight says where weights count rows."""
+    return key * weight.astype(np.uint64) if np.all(weight == np.rint(weight)) else key
+
+
+def _alike(numbers: FloatArray) -> FloatArray:
+    """Numbers in which the last digits, which depend on the order of sums, are the same."""
+    return np.asarray(np.rint(numbers / max(float(np.abs(numbers).max(initial=0.0)), 1e-300) * 1e9))
+
+
+def _order(counts: FloatArray, content: Keys) -> IntArray:
+    """The values in their order, (V,): few by the shares of the classes (V, K), many by their rows."""
+    mass = counts.sum(axis=1)
+    if len(counts) > FEW_VALUES or len(counts) < 2:
+        return np.lexsort((content, _alike(mass)))
+    apart = _smoothed(counts) - counts.sum(axis=0) / counts.sum()
+    axis = np.linalg.svd(np.sqrt(mass)[:, None] * apart, full_matrices=False)[2][0]
+    along = _alike(apart @ axis)
+    skew = float(_alike(np.array([mass @ along**3, mass @ np.abs(along) ** 3]))[0])
+    if skew < 0 or (skew == 0 and along[np.argmin(content)] > 0):  # either sign is an axis
+        along = -along
+    return np.lexsort((content, _alike(mass), along))
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Groups) -> tuple[FloatArray, FloatArray]:
