@@ -316,7 +316,9 @@ class Inputs:
 def _tell_unseen(unseen: Sequence[Unseen]) -> None:
     """Warn of values that fit has not seen."""
     if unseen:
-        told = ", ".join(f"{one.name!r} in {one.n_rows} rows ({short(repr(one.example))})" for one in unseen)
+        told = ", ".join(
+            f"{name!r} in {n_rows} row{'s' * (n_rows > 1)} ({short(repr(example))})" for name, n_rows, example in unseen
+        )
         warnings.warn(f"X holds categories that fit has not seen, taken as missing: {told}.", DataWarning, stacklevel=6)
 
 

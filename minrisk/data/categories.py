@@ -46,7 +46,7 @@ from minrisk.data.frames import (
 )
 from minrisk.data.kept import KEPT_NUMBERS, is_kept, shown
 from minrisk.data.label_cells import is_label
-from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
+from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys
 
 FROM_DTYPE = "from_dtype"  # of `categorical_features`: none but those that types of columns tell
 FEW_VALUES = 10  # of which each has a column
@@ -465,6 +465,9 @@ def _arranged(
     by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
     odds = odd_numbers(np.random.default_rng(0), X.shape[1])
     key = row_keys((nameless[:, j] for j in by_name), odds)
+    of_class = np.zeros(int(label.max()) + 1, dtype=np.uint64)  # its number says nothing
+    np.add.at(of_class, label[there], _mixed_in(key[there], weight[there]))
+    key = numbered_keys(key + of_class[label], 0)
     found = list(columns)
     for k in free:
         column, codes = columns[k]

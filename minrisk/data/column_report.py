@@ -2,11 +2,13 @@
 
 A column is taken for an identifier if no two rows have the same value and it holds text, or whole numbers that are a
 row number: each one more, or one less, than that of the row before. It is taken for the target if its values and the
-classes are one to one. With fewer than 100 rows either may be chance, and nothing is said.
+classes are one to one. With fewer than 100 rows either may be chance, and nothing is said. Text whose values are all
+numbers may have been meant as numbers, unless one begins with 0 as codes do.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,14 +20,16 @@ from minrisk.data.categories import FEW_VALUES, Categories, Category
 from minrisk.data.frames import CATEGORY, NUMBER, Frame
 
 SAID_FROM_ROWS = 100  # of fewer, values that all differ, or tell the class, may be chance
+PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 GLANCE = 1000  # rows that are looked at before all are
 SHOWN_COLUMNS = 60  # lines of a printed report
 NAME_LETTERS = 30  # of a column's name there
-CONSTANT, IDENTIFIER, TARGET = "constant", "identifier?", "the target?"
+CONSTANT, IDENTIFIER, TARGET, AS_TEXT = "constant", "identifier?", "the target?", "numbers as text?"
 ADVICE = {
     CONSTANT: "hold one value and say nothing",
     IDENTIFIER: "hold another value in each row, as identifiers do, and say nothing of new rows",
     TARGET: "tell the class of every row: they may be the target under another name, which new rows do not have",
+    AS_TEXT: "hold numbers written as text, and are taken for categories: make numbers of them if they are",
 }
 
 
@@ -47,7 +51,7 @@ class ColumnFacts(NamedTuple):
     became : str
         What it is for the learners.
     remark : str
-        constant, identifier?, the target?, or nothing.
+        constant, identifier?, the target?, numbers as text?, or nothing.
     """
 
     name: str
@@ -108,7 +112,14 @@ def _remark(cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, categor
         return ""
     if _is_identifier(there, category is not None):
         return IDENTIFIER
-    return TARGET if _is_target(np.nan_to_num(cells, nan=np.inf), classes) else ""
+    if _is_target(np.nan_to_num(cells, nan=np.inf), classes):
+        return TARGET
+    return AS_TEXT if category is not None and all(map(_is_number_as_text, category.values)) else ""
+
+
+def _is_number_as_text(value: Any) -> bool:
+    """Whether a text is a number, and is not written as codes are."""
+    return isinstance(value, str) and PLAIN_NUMBER.fullmatch(value.strip()) is not None
 
 
 def _is_identifier(cells: np.ndarray, is_category: bool) -> bool:
@@ -137,7 +148,7 @@ def warning_of(columns: Sequence[ColumnFacts]) -> str:
         if names:
             more = f" and {len(names) - FEW_VALUES} more" if len(names) > FEW_VALUES else ""
             told.append(f"columns {', '.join(names[:FEW_VALUES])}{more} {what}")
-    return f"X may hold columns that should be left out: {'; '.join(told)}." if told else ""
+    return f"X may hold columns that should be looked at: {'; '.join(told)}." if told else ""
 
 
 def printed(columns: Sequence[ColumnFacts]) -> str:
