@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost, is_per_row
+from minrisk.costs.class_weights import stated_factors
 from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
@@ -128,7 +129,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
                 raise ValueError("Chunks hold the labels of their rows: leave y out.")
             X, y, sample_weight = self._check_chunks(X, sample_weight, goes_on)
         else:
-            X, y = self._check_training(X, y, sample_weight, goes_on)
+            X, y, sample_weight = self._check_training(X, y, sample_weight, goes_on)
         n_jobs = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             self._train(X, y, sample_weight, cost, goes_on, workers, bar)
@@ -165,7 +166,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         Sets what `_counted` does.
         """
         from minrisk.rows.costs import RowCosts
-        from minrisk.rows.remote.placed import CountedRows
+        from minrisk.rows.remote.placed import ClassFactors, CountedRows
 
         n_labels = len(rows.labels)
         every = CodedLabels(rows.labels, np.arange(n_labels))
@@ -181,7 +182,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             costs = RowCosts(np.empty((0, len(self.decisions_))), none, np.empty(0), none)
         self._seed = self._draw_seed()
         driver = rows.driver(effective_n_jobs(self.n_jobs))
-        counted = driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated)
+        by_class = None
+        if self.class_weight is not None:
+            by_class = ClassFactors(stated_factors(self.class_weight, rows.labels, rows.counted))
+        counted = driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class)
         return driver, counted, None if stated is not None else costs.table
 
     def _train(
@@ -216,11 +220,16 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         )
 
     @staticmethod
-    def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
+    def _checked_weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
+        """Sample weights, ones by default."""
         weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():  # newer versions of scikit-learn say so themselves
             raise ValueError("Sample weights must contain at least one non-zero number.")
+        return weight
+
+    def _weights(self, sample_weight: Any, X: np.ndarray) -> FloatArray:
+        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
+        weight = self._checked_weights(sample_weight, X)
         return weight if sample_weight is None else relative_weights(weight)
 
     def _encode(self, y: Labels | CodedLabels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:
