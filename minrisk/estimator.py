@@ -23,6 +23,7 @@ from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
+from minrisk.data.groups import group_codes
 from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
@@ -77,7 +78,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     _seed: int
 
     # -- training ------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, groups: Any = None
+    ) -> Self:
         """Train on features, labels and costs.
 
         Parameters
@@ -99,6 +102,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             (n, K, D), of which the row of the true class counts. A constant in all costs of a row changes no decision.
             Without names, as a DataFrame has, columns are the classes, sorted, and then other decisions: the classes
             of `y`, or those that the constructor's `cost` names if `y` lacks some of them, which are then no decisions.
+        groups : array-like of shape (n,), optional
+            Which rows belong together, such as all of one patient: a number or a text for each. Rows of a group are
+            left out together, in the folds of `MinRiskClassifier` and in the part that `early_stopping` sets apart, so
+            that left-out rows are as new as those of new groups. An estimator that leaves no rows out learns the same
+            without. There are none of Dask collections.
 
         Returns
         -------
@@ -112,7 +120,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         given = self.get_params(deep=False)
         trained = copy(self)  # what fails, or is interrupted, leaves this estimator as it was
         trained.__dict__.update(check_parameters(type(self).__name__, given, self._rules))
+        if groups is not None and is_partitioned(X):
+            raise ValueError("groups keep rows together that are here: leave groups out for Dask collections.")
+        trained._group = group_codes(groups)
         trained._fit(X, y, sample_weight if is_partitioned(X) else check_weights(sample_weight), cost)
+        del trained._group  # of this fit only
         self.__dict__ = {**trained.__dict__, **given}
         return self
 

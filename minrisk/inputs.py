@@ -13,13 +13,14 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from minrisk._typing import FloatArray, Labels
+from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
 from minrisk.data.frames import Frame
+from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
 from minrisk.data.partitioned import is_partitioned
@@ -88,6 +89,7 @@ class Inputs:
     _categories: Categories
     _column_names: tuple[Any, ...] | None = None  # of a table, as it had them
     _began_with: Mapping[str, Any] = MappingProxyType({})  # `_lasting` parameters of the first rounds
+    _group: IntArray | None = None  # while it is fitted: of each row
     n_features_in_: int
     class_weight: Any
     categorical_features: Any
@@ -139,6 +141,7 @@ class Inputs:
         if goes_on and not self._categories.can_go_on_with(found):
             raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
         X, y = self._check_columns(X, self._categories if goes_on else found, y, reset=not goes_on)
+        check_group_rows(self._group, X.shape[0])
         check_classification_targets(y)
         if X.shape[1] > MOST_FEATURES:
             raise ValueError(
@@ -189,6 +192,7 @@ class Inputs:
                 yield y
 
         coded = gathered_labels(labels())
+        check_group_rows(self._group, n)
         check_classification_targets(np.repeat(coded.labels, 3))  # alone they would look like measurements
         weighted = [weight is not None for weight in weights]
         if any(weighted) and (sample_weight is not None or not all(weighted)):
