@@ -150,7 +150,7 @@ class Inputs:
             )
         sample_weight = self._class_weighted(X, y, sample_weight)
         learnt, numbers = (self._categories if goes_on else found).learn(
-            X, y, self._weights(sample_weight, X), self._column_names
+            X, y, self._weights(sample_weight, X), self._column_names, self._group
         )
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight

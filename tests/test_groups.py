@@ -1,6 +1,7 @@
 """Rows that belong together: never in different folds, on one side of early stopping, routed by scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from minrisk import ALGORITHMS, Chunks, MinRiskClassifier, REBELClassifier
 from minrisk.boosting.monitors import split_rows
+from minrisk.data.categories import Categories
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_keys import numbered_keys
 from minrisk.ensemble.folds import folds_of, grouped_folds
@@ -83,15 +85,16 @@ def test_groups_are_whole_and_no_fold_is_empty(n, n_groups, K, n_folds, seed):
 
 
 def test_classes_are_spread_as_evenly_as_scikit_learn_does():
-    ratios = []
+    found = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
         group, codes = made_groups(rng, 300, int(rng.integers(8, 60)), int(rng.integers(2, 6)))
         theirs = np.empty(300, dtype=int)
         for f, (_, test) in enumerate(StratifiedGroupKFold(4, shuffle=True, random_state=seed).split(np.zeros(300), codes, group)):
             theirs[test] = f
-        ratios.append(spread(folds_by(group, codes), codes) / spread(theirs, codes))
-    assert np.exp(np.mean(np.log(ratios))) < 1.05
+        found.append([spread(folds_by(group, codes), codes), spread(theirs, codes)])
+    ours, scikit_learns = np.mean(found, axis=0)
+    assert ours < 1.02 * scikit_learns
 
 
 @settings(max_examples=40, deadline=None)
@@ -174,7 +177,6 @@ def test_folds_of_a_fit_keep_groups_whole(names, patients, monkeypatch):
 
 
 def test_pandas_and_polars_name_groups(patients, tmp_path):
-    import pandas as pd
     import polars as pl
 
     X, y, patient = patients
@@ -251,6 +253,65 @@ def test_the_rows_set_apart_are_drawn():
     assert times.sum() == 200 * 4 and 15 < times.min() and times.max() < 70
 
 
+# -- shares of categories ----------------------------------------------------------------------------------------------------
+def of_patients(rng):
+    """Each of 40 patients has a doctor of two, whose name thus tells two patients; rows may be copies."""
+    patient = np.repeat(np.arange(40), rng.integers(2, 9, 40))
+    y = rng.integers(0, 3, 40)[patient]
+    return pd.DataFrame({"doctor": pd.Categorical([f"doctor {k // 2}" for k in patient]), "x": rng.integers(0, 2, len(y))}), y, patient
+
+
+def learnt(X, y, group=None, weight=None):
+    found = Categories.of(X)
+    weight = np.ones(len(y)) if weight is None else weight
+    return found.learn(np.asarray(found.coded(X)), y, weight, list(X.columns), group)
+
+
+def test_shares_of_a_row_are_those_of_other_groups():
+    """Those of a doctor's other patient, or of none: what rows of the same patient say is not among them."""
+    X, y, patient = of_patients(np.random.default_rng(0))
+    categories, numbers = learnt(X, y, patient)
+    table, own = categories.columns[0].table, numbers[:, 2:]
+    np.testing.assert_array_equal(table, learnt(X, y)[0].columns[0].table)  # of new rows
+    doctor = patient // 2
+    for d in np.unique(doctor):
+        first, second = (np.flatnonzero(patient == p) for p in (2 * d, 2 * d + 1))
+        assert len(np.unique(own[first], axis=0)) == len(np.unique(own[second], axis=0)) == 1
+        for rows, others in ((first, second), (second, first)):
+            told = own[rows[0]] - own.mean(axis=0)
+            apart = not np.array_equal(own[first[0]], own[second[0]])
+            if apart and y[rows[0]] != y[others[0]]:
+                assert told[y[others[0]]] > told[y[rows[0]]]
+    assert np.corrcoef(own[np.arange(len(y)), y], learnt(X, y)[1][:, 2:][np.arange(len(y)), y])[0, 1] < 0.95
+
+
+def test_a_name_that_is_one_group_says_nothing():
+    X, y, patient = of_patients(np.random.default_rng(1))
+    own = learnt(X, y, patient // 2)[1][:, 2:]
+    assert len(np.unique(own.round(12), axis=0)) <= 5  # the shares in all rows of the four other folds
+    assert len(np.unique(learnt(X, y)[1][:, 2:].round(12), axis=0)) > 20
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_depend_neither_on_order_nor_on_copies(seed):
+    rng = np.random.default_rng(seed)
+    X, y, patient = of_patients(rng)
+    numbers = learnt(X, y, patient)[1]
+    order = rng.permutation(len(y))
+    again = learnt(X.iloc[order], y[order], rng.permutation(40)[patient][order])[1]
+    rows = [np.c_[own, y[at]][np.lexsort(np.c_[own, y[at]].T)] for own, at in ((numbers, slice(None)), (again, order))]
+    np.testing.assert_array_equal(*rows)  # groups of equal rows may change places
+    weight = rng.integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    np.testing.assert_allclose(learnt(X.iloc[rows], y[rows], patient[rows])[1], learnt(X, y, patient, weight.astype(float))[1][rows])
+
+
+@pytest.mark.parametrize("group", [lambda n: np.arange(n), lambda n: np.zeros(n, dtype=int)])
+def test_single_rows_and_all_rows_are_no_groups(group):
+    X, y, _ = of_patients(np.random.default_rng(2))
+    np.testing.assert_array_equal(learnt(X, y, group(len(y)))[1], learnt(X, y)[1])
+
+
 # -- splitters, and what cannot be -----------------------------------------------------------------------------------------
 def test_splitters_are_told_of_groups(patients, monkeypatch, tmp_path):
     X, y, patient = patients
@@ -307,8 +368,6 @@ def test_groups_that_are_none_are_refused(algorithm, groups, message, wine):
 
 
 def test_missing_groups_of_frames_are_refused(wine):
-    import pandas as pd
-
     X, y = wine
     for dtype in ("string", "Int64", "category"):
         groups = pd.Series([None, *range(len(y) - 1)], dtype="Int64").astype(dtype)

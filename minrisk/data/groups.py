@@ -40,8 +40,9 @@ def check_group_rows(group: IntArray | None, n_rows: int) -> None:
 
 
 def placed_groups(
-    group: IntArray, codes: Codes, shares: FloatArray, keys: Keys, largest_first: bool = True, most: int = PLACED_GROUPS
-) -> IntArray:
+    group: IntArray, codes: Codes, shares: FloatArray, keys: Keys, largest_first: bool = True,
+    most: int = PLACED_GROUPS, copies: FloatArray | None = None,
+) -> IntArray:  # fmt: skip
     """The part that each group is put into, (G,).
 
     One group after another goes where the sum of squares
@@ -64,6 +65,8 @@ def placed_groups(
         is its share in the rows of the class of which it has the largest one.
     most : int
         Groups that are placed; the part of each further one is drawn by its key.
+    copies : ndarray of shape (n,), optional
+        How many rows each row stands for.
 
     Examples
     --------
@@ -72,10 +75,10 @@ def placed_groups(
     array([0, 0, 1])
     """
     n_classes, n_groups = int(codes.max()) + 1, len(keys)
-    pairs, counts = np.unique(group * n_classes + codes, return_counts=True)
+    pairs, place = np.unique(group * n_classes + codes, return_inverse=True)
     owner, label = np.divmod(pairs, n_classes)
-    own = counts / np.bincount(codes)[label]
-    of_rows = np.bincount(group, minlength=n_groups) / len(group)
+    own = np.bincount(place, copies) / np.bincount(codes, copies)[label]
+    of_rows = np.bincount(group, copies, n_groups) / (len(group) if copies is None else np.sum(copies))
     size = of_rows.copy()
     np.maximum.at(size, owner, own)
     order = np.lexsort((keys, -size)) if largest_first else np.argsort(keys, kind="stable")
