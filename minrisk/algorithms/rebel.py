@@ -122,7 +122,7 @@ class REBELClassifier(RecipeClassifier):
     class_weight : dict or "balanced", optional
         Factor on the weights of each class's rows: a number above 0 by label, 1 for labels that are not named, or
         "balanced", which is n / (K n_k) for class k of n_k of the n rows, counted by `sample_weight`, so that all
-        classes weigh alike. Where no costs are stated the latter is what ``cost=minrisk.costs.balanced(y)`` is.
+        classes weigh alike. Where no costs are stated the latter says what ``cost=minrisk.costs.balanced(y)`` says.
     categorical_features : array-like or "from_dtype", default="from_dtype"
         Columns whose numbers are names, such as postcodes: names, positions or a mask of shape (d,). Columns of text
         and of a type for categories are categories without being named.
