@@ -166,6 +166,15 @@ class Inputs:
         self._tell_columns(table, X, y)
         return numbers, y, sample_weight
 
+    def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
+        """Weights of the rows times what `class_weight` says of their classes; as they are where it says nothing."""
+        if self.class_weight is None:
+            return sample_weight
+        labels, codes = y if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)
+        weight = self._checked_weights(sample_weight, X)
+        factors = stated_factors(self.class_weight, labels, np.bincount(codes, weight > 0.0) > 0.0)
+        return weighted_by_class(weight, codes, len(labels), factors)
+
     def _check_chunks(self, chunks: Chunks, sample_weight: Any, goes_on: bool) -> tuple[Any, Any, Any]:
         """Rows, labels and weights of chunks, which are read once; few rows are an array afterwards."""
         if goes_on:
