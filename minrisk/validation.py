@@ -15,13 +15,13 @@ from sklearn.utils.validation import validate_data
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
+from minrisk.data.categories import FROM_DTYPE
 from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 from minrisk.data.sparse_rows import SparseRows
 
 LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
 BALANCED = "balanced"  # classes weigh alike, as scikit-learn calls it
-FROM_DTYPE = "from_dtype"  # columns are categories by their types, likewise
 ZERO_RISK = "zero risk"
 ALL_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 

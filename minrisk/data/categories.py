@@ -24,16 +24,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
 
+from minrisk._cached import cached_property
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
 from minrisk.data.frames import (
-    CATEGORY,
+    CATEGORICAL,
     MOMENTS,
     NUMBER,
     CodedCells,
@@ -166,7 +167,7 @@ class Categories:
             places = frozenset[int]() if by_type else _places(named, frame.names, len(frame.names))
             columns = dict(enumerate(frame.columns))
         for position, column in columns.items():
-            if position in places or column.role == CATEGORY:
+            if position in places or column.role == CATEGORICAL:
                 _, values, ordered = column.coded()
                 values = [_plain(value) for value in values if not is_missing(value)]
                 _check_values(values, column)

@@ -17,16 +17,16 @@ import numpy as np
 from minrisk._printable import printable, short
 from minrisk._typing import Labels
 from minrisk.data.categories import FEW_VALUES, Categories, Category
-from minrisk.data.frames import CATEGORY, NUMBER, Frame
+from minrisk.data.frames import CATEGORICAL, NUMBER, Frame
 
 SAID_FROM_ROWS = 100  # of fewer, values that all differ, or tell the class, may be chance
 PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 GLANCE = 1000  # rows that are looked at before all are
 SHOWN_COLUMNS = 60  # lines of a printed report
 NAME_LETTERS = 30  # of a column's name there
-CONSTANT, IDENTIFIER, TARGET, AS_TEXT = "constant", "identifier?", "the target?", "numbers as text?"
+ONE_VALUE, IDENTIFIER, TARGET, AS_TEXT = "constant", "identifier?", "the target?", "numbers as text?"
 ADVICE = {
-    CONSTANT: "hold one value and say nothing",
+    ONE_VALUE: "hold one value and say nothing",
     IDENTIFIER: "hold another value in each row, as identifiers do, and say nothing of new rows",
     TARGET: "tell the class of every row: they may be the target under another name, which new rows do not have",
     AS_TEXT: "hold numbers written as text, and are taken for categories: make numbers of them if they are",
@@ -85,7 +85,7 @@ def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categori
         category, role = of_position.get(j), moments.get(j, NUMBER)
         cells = X[:, j]
         missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
-        kind = role if category is None else f"ordered {CATEGORY}" if category.ordered else CATEGORY
+        kind = role if category is None else f"ordered {CATEGORICAL}" if category.ordered else CATEGORICAL
         n_values = None if category is None else len(np.unique(cells[~missing]))
         remark = _remark(cells, missing, codes, category)
         found.append(ColumnFacts(str(name), kind, n_values, int(missing.sum()), _became(category, role), remark))
@@ -107,7 +107,7 @@ def _remark(cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, categor
     """What looks wrong about a column."""
     there = cells[~missing] if missing.any() else cells
     if not len(there) or (len(there) == len(cells) and there.min() == there.max()):
-        return CONSTANT
+        return ONE_VALUE
     if len(cells) < SAID_FROM_ROWS:
         return ""
     if _is_identifier(there, category is not None):

@@ -12,18 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
 from numbers import Number
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray
 
 MISSING_TYPES = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
 NUMBERS = "biuf"  # kinds of dtypes, truth values among them
-NUMBER, CATEGORY, DATE, DURATION, TIME = ROLES = ("number", "category", "date", "duration", "time of day")
+NUMBER, CATEGORICAL, DATE, DURATION, TIME = ROLES = ("number", "category", "date", "duration", "time of day")
 MOMENTS = (DATE, DURATION, TIME)  # which become numbers
 PLURALS = dict(zip(ROLES, ("numbers", "text or categories", "dates", "durations", "times of day"), strict=True))
 DAY = 86_400_000_000  # microseconds
@@ -59,7 +59,7 @@ def of_cells(cells: Iterable[Any]) -> np.ndarray:
 def role_of(cell: Any) -> str | None:
     """What a cell holds that is not missing; None if it is of no use."""
     if isinstance(cell, str):
-        return CATEGORY
+        return CATEGORICAL
     if isinstance(cell, (timedelta, np.timedelta64)):
         return DURATION
     if isinstance(cell, (date, np.datetime64)) or type(cell).__name__ == "Period":
@@ -116,7 +116,7 @@ class Column:
         """One of `ROLES`; None if it is of no use."""
         if isinstance(self.cells, np.ndarray):
             kind = self.cells.dtype.kind
-            known = {**dict.fromkeys(NUMBERS, NUMBER), "M": DATE, "m": DURATION, "U": CATEGORY}
+            known = {**dict.fromkeys(NUMBERS, NUMBER), "M": DATE, "m": DURATION, "U": CATEGORICAL}
             return known.get(kind) if kind != "O" else self._role_of_cells()
         import narwhals.stable.v2 as nw
 
@@ -124,9 +124,9 @@ class Column:
         if kind.is_numeric() or kind == nw.Boolean or self._is_sparse:
             return NUMBER
         if kind == nw.String:  # an array of objects that holds no text, or not only, looks like one to narwhals
-            return self._role_of_cells() if _dtype_kind(self.native) == "O" else CATEGORY
+            return self._role_of_cells() if _dtype_kind(self.native) == "O" else CATEGORICAL
         if kind in (nw.Categorical, nw.Enum):
-            return CATEGORY
+            return CATEGORICAL
         if kind in (nw.Date, nw.Datetime):
             return DATE
         return {nw.Duration: DURATION, nw.Time: TIME}.get(type(kind)) or self._role_of_cells()
@@ -136,7 +136,7 @@ class Column:
         roles = {role_of(cell) for cell in self.listed if not is_missing(cell)}
         if len(roles) < 2:
             return next(iter(roles), NUMBER)
-        return CATEGORY if roles == {NUMBER, CATEGORY} else None
+        return CATEGORICAL if roles == {NUMBER, CATEGORICAL} else None
 
     @property
     def _is_sparse(self) -> bool:
@@ -288,9 +288,9 @@ class Column:
         """What to say where a column held something else in fit."""
         what = PLURALS.get(self.role or "")
         cell = next((cell for cell in self.listed if not is_missing(cell)), None)
-        if self.role == CATEGORY:
+        if self.role == CATEGORICAL:
             what = "text" if isinstance(cell, str) else "categories"
-        was = {NUMBER: "numeric", CATEGORY: "text or categories"}.get(role, PLURALS[role])
+        was = {NUMBER: "numeric", CATEGORICAL: "text or categories"}.get(role, PLURALS[role])
         what = what or described(cell)[0]
         return ValueError(
             f"column {name!r} of X was {was} at fit, now {what} ({_short(cell)!r}): give {PLURALS[role]}, as in fit."
