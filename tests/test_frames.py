@@ -380,9 +380,9 @@ def test_numbers_written_as_text_are_text():
     """A postcode is written 01067, and a column of type text was made so on purpose."""
     X, y = alone(["01067", "1067", "80331"] * (N // 3)), np.arange(N) % 3
     model = REBELClassifier(n_estimators=5).fit(X, y)
-    assert model._categories.columns[0].values == ("01067", "1067", "80331") and model.score(X, y) == 1.0
+    assert sorted(model._categories.columns[0].values) == ["01067", "1067", "80331"] and model.score(X, y) == 1.0
     mixed = alone(pd.Series([1, "red", 2.5] * (N // 3), dtype=object))
-    assert REBELClassifier(n_estimators=5).fit(mixed, y)._categories.columns[0].values == (1, 2.5, "red")
+    assert REBELClassifier(n_estimators=5).fit(mixed, y)._categories.columns[0]._places.keys() == {1, 2.5, "red"}
 
 
 @pytest.mark.parametrize("kind", [*MOMENTS, *DURATIONS])
@@ -541,7 +541,7 @@ def test_categories_of_polars(dtype):
     kind = pl.Categorical if dtype == "Categorical" else pl.Enum(["z", "w", "v", "u"])
     X = pl.DataFrame({"c": pl.Series(words.tolist(), dtype=kind)})
     model = REBELClassifier(n_estimators=5).fit(X, y)
-    assert model.score(X, y) == 1.0 and model._categories.columns[0].values == ("u", "v", "w")
+    assert model.score(X, y) == 1.0 and sorted(model._categories.columns[0].values) == ["u", "v", "w"]
     np.testing.assert_array_equal(model.predict(pd.DataFrame({"c": words})), y)
     np.testing.assert_array_equal(model.predict(X.select(pl.col("c").cast(pl.String))), y)
 
