@@ -43,7 +43,7 @@ def test_every_column_is_reported(capsys):
     lines = {column.name: column[1:] for column in model.columns_}
     assert lines == {
         "age": ("number", None, 35, "as it is", ""), "married": ("number", None, 0, "as it is", ""),
-        "zip": ("number", None, 0, "as it is", ""), "city": ("category", 3, 27, "codes and an indicator for each", ""),
+        "zip": ("number", None, 0, "as it is", ""), "city": ("category", 3, 27, "codes and indicators", ""),
         "street": ("category", 30, 0, "codes and 3 shares of classes", ""),
         "size": ("ordered category", 3, 0, "numbers in order", ""), "since": ("date", None, 0, "days since 1970-01-01", ""),
     }  # fmt: skip

@@ -100,7 +100,7 @@ def _became(category: Category | None, role: str) -> str:
     added = category.table.shape[1]
     if category.ordered or not added:
         return "numbers in order"
-    what = "an indicator for each" if len(category.values) <= FEW_VALUES else f"{added} shares of classes"
+    what = "indicators" if len(category.values) <= FEW_VALUES else f"{added} shares of classes"
     return f"codes and {what}"
 
 
