@@ -180,10 +180,8 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
     TableError
         If a column is missing or holds no numbers.
     """
-    import pandas as pd
-
     from minrisk.io.tables import missing_columns
-    from minrisk.io.values import TableError, as_known, shown, take_features
+    from minrisk.io.values import TableError, as_frame, as_known, shown, take_features
 
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:
@@ -206,8 +204,8 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
         return numeric if names is not None else numeric.to_numpy()
     numbers = [name for name in frame.columns if name not in categories]
     columns = dict(take_features(frame[numbers], path).items()) if numbers else {}
-    columns |= {name: cells.astype("category") for name, cells in categories.items()}
-    return pd.DataFrame(columns, columns=frame.columns)
+    columns |= categories
+    return as_frame({name: columns[name] for name in frame.columns})
 
 
 def quoted(labels: Sequence[Any]) -> str:

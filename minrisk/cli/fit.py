@@ -206,15 +206,17 @@ def training_data(
     frame = table.frame(labels=target, texts=category)
     for part in table.tables if isinstance(table, SeveralTables) else [table]:
         tell_table(part)
-    y = take_labels(frame[target], data, as_written=table.written)
+    y = take_labels(frame.pop(target), data, as_written=table.written)
     tell_blanks(y, target)
-    features = frame.drop(columns=[target, *drop])
+    for name in set(drop):
+        del frame[name]
+    features = frame
     numbers = row_numbers(features)
     if numbers is not None and numbers not in category:
-        features = features.drop(columns=numbers)
+        del features[numbers]
         tell_numbers(numbers)
     stated_categories = set(category)
-    words = [name for name in columns_of_words(features) if name not in stated_categories]
+    words = [name for name in columns_of_words(features, not table.written) if name not in stated_categories]
     for name in words:
         _check_words(features[name], name, data)
     return take_features(features, data, stated_categories.union(words)), y

@@ -15,7 +15,7 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -26,9 +26,11 @@ from minrisk._printable import short
 from minrisk.costs.labels import listed
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through, write_beside
+from minrisk.io.columns import ColumnParts
+from minrisk.io.content import Content
 from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
 from minrisk.io.lines import LineError, check_lines
-from minrisk.io.values import TableError, as_floats, shown, texts_in
+from minrisk.io.values import TableError, as_floats, as_frame, distinct, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +46,8 @@ MISSING_CELLS = (
 )  # fmt: skip
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones of full width
 SIGNED_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
+GROUPED = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")  # 1,234: a decimal comma, or one between thousands
+CHUNK_CELLS = 1 << 19  # cells that are read together: with what pandas takes beside them some 20 MB
 Result = TypeVar("Result")
 
 
@@ -124,27 +128,33 @@ class Table(ABC):
 
 
 class _CsvTable(Table):
+    """A text table, which is read some rows at a time, in one pass for its lines and one or more for its cells."""
+
     written = True
 
-    def __init__(self, path: Path, text: Text, decimal: str | None) -> None:
-        self._text, self._decimal = text, decimal
-        header = list(text.head[0]) if text.head else []
-        if not any(header):
-            raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
-        notes = check_lines(text.content, text.delimiter, header, text.first)
-        self._bytes = text.content.encode()
-        self._path, self._header = path, header
-        nameless = [str(j) for j, name in enumerate(header) if name == ""]
-        empty = set[str]()
-        if nameless:
-            cells = self._read(nameless, dtype=str, na_filter=False)
-            empty = {j for j in nameless if not cells[j].str.strip().any()}
-        self._positions = [str(j) for j in range(len(header)) if str(j) not in empty]
-        super().__init__(path, [header[int(j)] for j in self._positions])
+    def __init__(self, path: Path, content: Content, stated: Dialect) -> None:
+        notes: list[str] = []
+
+        def look(text: Text) -> None:
+            header = text.head[0] if text.head else []
+            if not any(header):
+                raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
+            notes[:] = check_lines(text.blocks(), text.delimiter, header, text.first)
+
+        text = self._text = _guarded(path, lambda: read_text(content, stated, look))
+        self._decimal, self._path, self._header = stated.decimal, path, text.head[0]
+        nameless = [str(j) for j, name in enumerate(self._header) if name == ""]
+        empty = set(nameless)
+        for cells in self._chunks(nameless, dtype=str, na_filter=False) if nameless else ():
+            empty -= {j for j in nameless if cells[j].str.strip().any()}
+            if not empty:
+                break
+        self._positions = [str(j) for j in range(len(self._header)) if str(j) not in empty]
+        super().__init__(path, [self._header[int(j)] for j in self._positions])
         self.found, self.notes = list(text.found), notes
 
-    def _read(self, positions: Sequence[str], **how: Any) -> pd.DataFrame:
-        """Columns by their positions, in the order of the file; cells beyond the header are empty.
+    def _chunks(self, positions: Sequence[str], **how: Any) -> Iterator[pd.DataFrame]:
+        """Columns by their positions, some rows at a time, one or none at least; cells beyond the header are empty.
 
         Positions are texts here. Whole numbers that name columns pandas mistakes for places among those that are used
         where a table has no rows.
@@ -153,25 +163,83 @@ class _CsvTable(Table):
 
         # the same bits as in Parquet: pandas 3 reads so by itself, and warns when asked to
         exact: Any = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
-        return _guarded(
+        width = len(self._header)
+        reader: Any = _guarded(
             self._path,
             lambda: pd.read_csv(
-                io.BytesIO(self._bytes), sep=self._text.delimiter, header=0,
-                names=list(map(str, range(len(self._header)))), index_col=False, usecols=positions,
-                keep_default_na=False, low_memory=False, **exact, **how,
+                _TextStream(self._text), sep=self._text.delimiter, header=0, names=list(map(str, range(width))),
+                index_col=False, usecols=positions, keep_default_na=False, low_memory=False,
+                chunksize=max(1, CHUNK_CELLS // width), **exact, **how,
             ),
         )  # fmt: skip
+        with reader:
+            while (chunk := _guarded(self._path, lambda: next(reader, None))) is not None:
+                yield chunk
+
+    def _read(self, positions: Sequence[str], texts: Collection[str], **how: Any) -> dict[str, pd.Series[Any]]:
+        """Whole columns by their positions; some are texts whatever they look like."""
+        parts = {j: ColumnParts(j in texts) for j in positions}
+        for chunk in self._chunks(positions, dtype=dict.fromkeys(texts, str), **how):
+            for j, cells in chunk.items():
+                parts[str(j)].add(cells)
+        columns = {j: part.joined() for j, part in parts.items()}
+        for j, cells in columns.items():
+            if cells is not None and j not in texts:
+                columns[j] = _without_missing(cells)
+        mixed = [j for j, cells in columns.items() if cells is None]
+        if mixed:  # texts, of which some rows could be read as numbers
+            columns |= self._read(mixed, mixed, **how)
+        return columns  # type: ignore[return-value]
 
     def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
         as_text = {at[name] for name in (*texts, *([] if labels is None else [labels])) if name in at}
         missing = {j: [""] if name == labels else list(MISSING_CELLS) for name, j in at.items()}
-        frame = self._read(self._positions, na_values=missing, dtype=dict.fromkeys(as_text, str))
-        frame = frame.set_axis(self.names, axis=1)
-        if self._decimal == "," or (self._decimal is None and self._text.delimiter != ","):
-            kept = {name for name, j in at.items() if j in as_text}
-            frame = self._with_points(frame, [name for name in self.names if name not in kept])
-        return frame
+        plain = [name for name, j in at.items() if j not in as_text]
+        may_have_commas = self._decimal == "," or (self._decimal is None and self._text.delimiter != ",")
+        if may_have_commas and (hints := self._comma_hints(plain)):
+            frame = self._named(self._read(self._positions, as_text, na_values=missing, decimal=","))
+            if self._are_commas(frame, plain, hints):
+                if self._decimal is None:
+                    self.found.append("with decimal commas")
+                return frame
+            del frame
+        frame = self._named(self._read(self._positions, as_text, na_values=missing))
+        return self._with_points(frame, plain) if may_have_commas else frame
+
+    def _named(self, columns: dict[str, pd.Series[Any]]) -> pd.DataFrame:
+        """All columns, which then belong to the frame."""
+        return as_frame({name: columns.pop(j) for name, j in zip(self.names, self._positions, strict=True)})
+
+    def _comma_hints(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Numbers with decimal commas in the first rows, by columns, where no number there is written with a point."""
+        at = dict(zip(self.names, map(int, self._positions), strict=True))
+        found = {}
+        for name in names:
+            cells = [row[at[name]] for row in self._text.head[1:] if at[name] < len(row)]
+            if any(map(POINTED.fullmatch, cells)):
+                return {}
+            if commas := [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]:
+                found[name] = commas
+        return found
+
+    def _are_commas(self, frame: pd.DataFrame, names: Sequence[str], hints: dict[str, list[str]]) -> bool:
+        """Whether a table that was read with decimal commas is what `_with_points` would make of it.
+
+        It is where no other cell could be a number with a comma or a point.
+        """
+        if not any(frame[name].dtype.kind == "f" for name in hints):
+            return False
+        clear = any(GROUPED.fullmatch(cell) is None for cells in hints.values() for cell in cells)
+        if self._decimal is None and not clear and self._text.delimiter != ";":
+            return False
+        kinds = (COMMA_NUMBER, COMMA_GROUPS, POINTED)
+        for name in names:
+            if frame[name].dtype.kind not in "biuf":
+                values = distinct(frame[name])[1]
+                if _which(values, *kinds).any():
+                    return False
+        return True
 
     def _with_points(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         """Numbers with decimal commas as numbers, where that was stated or nothing else can be meant."""
@@ -184,9 +252,8 @@ class _CsvTable(Table):
         points = self._pointed([name for name in names if name in commas or _may_be_numbers(frame[name])])
         groups = {name for name, texts in points.items() if texts.str.fullmatch(POINT_GROUPS).all()}
         if self._decimal is None:
-            grouped = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
-            distinct = [cell for name, cells in commas.items() for cell in frame[name][cells].unique()]
-            clear = any(grouped.fullmatch(cell) is None for cell in distinct)
+            written = [cell for name, cells in commas.items() for cell in distinct(frame[name][cells])[1]]
+            clear = any(GROUPED.fullmatch(cell) is None for cell in written)
             sure = clear or (self._text.delimiter == ";" and not groups)
             if groups != set(points) or not sure:
                 return frame
@@ -202,7 +269,7 @@ class _CsvTable(Table):
                 at = commas[name]
                 column[at] = column[at].map(lambda cell: float(cell.replace(".", "").replace(",", ".")))
             columns[name] = column if texts_in(column).any() else pd.Series(as_floats(column))
-        return pd.DataFrame(columns, columns=frame.columns)
+        return as_frame(columns)
 
     def _tell_points(self, frame: pd.DataFrame, names: Sequence[str]) -> None:
         """Say what 1.000 was read as, where every number with a point could as well be one of thousands."""
@@ -216,18 +283,34 @@ class _CsvTable(Table):
 
     def _pointed(self, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
         """Of columns with numbers that are written with points, these."""
-        found = {}
-        for name, cells in self.cells(names).items() if names else ():
-            texts = cells.str.strip()
-            texts = texts[texts.str.fullmatch(POINTED)]
-            if len(texts):
-                found[str(name)] = texts
-        return found
+        import pandas as pd
+
+        at = dict(zip(self.names, self._positions, strict=True))
+        parts: dict[str, list[pd.Series[Any]]] = {name: [] for name in names}
+        for chunk in self._chunks([at[name] for name in names], dtype=str, na_filter=False) if names else ():
+            for name in names:
+                texts = chunk[at[name]].str.strip()
+                parts[name].append(texts[texts.str.fullmatch(POINTED)])
+        return {name: texts for name, found in parts.items() if len(texts := pd.concat(found))}
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
-        frame = self._read([at[name] for name in names], dtype=str, na_filter=False)
-        return frame[[at[name] for name in names]].set_axis(list(names), axis=1)
+        positions = list(dict.fromkeys(at[name] for name in names))
+        columns = self._read(positions, positions, na_filter=False)
+        return as_frame({name: columns[at[name]] for name in names})
+
+
+class _TextStream:
+    """A text as pandas reads it: the next part, however long."""
+
+    def __init__(self, text: Text) -> None:
+        self._blocks = text.blocks()
+
+    def read(self, size: int = -1) -> str:
+        return next(self._blocks, "")
+
+    def __iter__(self) -> Iterator[str]:  # which pandas asks for, and does not use
+        return self._blocks
 
 
 class _ParquetTable(Table):
@@ -322,13 +405,13 @@ def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa:
             if path.stat().st_size == 0:
                 raise TableError(f"{path} is empty: give a table with column names and rows.")
             return _ParquetTable(path, path)
-    data = _guarded(path, lambda: read_bytes(path))
-    if stream and data.startswith(b"PAR1"):
-        return _ParquetTable(path, io.BytesIO(data))
-    if not data.strip():
+    content = _guarded(path, lambda: Content(path))
+    if stream and content.head.startswith(b"PAR1"):
+        return _ParquetTable(path, content.raw())
+    if not _guarded(path, lambda: any(block.strip() for block in content.blocks())):
         raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
     try:
-        return _CsvTable(path, read_text(data, stated), stated.decimal)
+        return _CsvTable(path, content, stated)
     except (DialectError, LineError) as error:
         raise TableError(f"{shown(path)} {error}.") from None
 
@@ -438,14 +521,29 @@ def _packing(file: IO[bytes]) -> gzip.GzipFile:
 # -- parts ---------------------------------------------------------------------------------------------------------
 def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Which cells of a column of text are numbers with a decimal comma; None where most cells are no numbers."""
+    import pandas as pd
+
     if column.dtype.kind in "biufcmM":
         return None
-    texts = column[texts_in(column)].astype(str)
-    written = {cell: any(kind.fullmatch(cell) for kind in (COMMA_NUMBER, COMMA_GROUPS)) for cell in texts.unique()}
-    commas = texts.map(written).astype(bool)
-    if not commas.any() or (~commas).sum() > 0.5 * column.notna().sum():
+    codes, values = distinct(column)
+    is_text = texts_in(values)
+    is_comma = is_text & _which(values, COMMA_NUMBER, COMMA_GROUPS)
+    rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    if not is_comma.any() or rows[is_text & ~is_comma].sum() > 0.5 * rows.sum():
         return None
-    return commas.reindex(column.index, fill_value=False)
+    return pd.Series(np.append(is_comma, False)[codes])
+
+
+def _without_missing(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Cells of text of which those that say that they are missing are; pandas forgets it beside whole numbers of 64 bits."""
+    if cells.dtype.kind in "biufO" and not hasattr(cells, "cat"):
+        return cells
+    return cells.cat.remove_categories([value for value in MISSING_CELLS if value in cells.cat.categories])
+
+
+def _which(values: Iterable[Any], *kinds: re.Pattern[str]) -> np.ndarray:
+    """Which values are written in one of these ways."""
+    return np.array([any(kind.fullmatch(str(value)) is not None for kind in kinds) for value in values], dtype=bool)
 
 
 def _of_thousandths(column: pd.Series[Any]) -> bool:
@@ -460,8 +558,10 @@ def _may_be_numbers(column: pd.Series[Any]) -> bool:
     """Whether cells are numbers with a fraction or missing ones, or texts of which half are numbers in some writing."""
     if column.dtype.kind in "biucmMf":
         return bool(column.dtype.kind == "f")
-    texts = column[texts_in(column)].astype(str).str.strip()
-    return bool((~texts.str.fullmatch(POINT_GROUPS)).sum() <= 0.5 * column.notna().sum())
+    codes, values = distinct(column)
+    others = texts_in(values) & ~_which(values, POINT_GROUPS)
+    rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    return bool(rows[others].sum() <= 0.5 * rows.sum())
 
 
 def _is_mixed(column: pd.Series[Any]) -> bool:
@@ -490,7 +590,7 @@ def _guarded(path: Path, read: Callable[[], Result]) -> Result:
     name = shown(path)
     try:
         return read()
-    except TableError:
+    except (TableError, DialectError, LineError):
         raise
     except pd.errors.EmptyDataError:
         raise TableError(f"{name} is empty: give a table with column names and rows.") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,8 +138,43 @@ def _float(number: int | str) -> float:
     return found if math.isfinite(found) else float("nan")
 
 
-def columns_of_words(frame: pd.DataFrame) -> list[str]:
+def as_frame(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    """Columns as a frame that holds these very arrays; pandas would copy them all into one."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(enumerate(columns.values())), copy=False).set_axis(list(columns), axis=1)
+
+
+def distinct(column: pd.Series[Any]) -> tuple[np.ndarray, pd.Series[Any]]:
+    """The number of each cell's value, -1 where it is missing, (n,), and the values in the order of appearance.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> codes, values = distinct(pd.Series(["red", None, "blue", "red"], dtype="category"))
+    >>> codes.tolist(), values.tolist()
+    ([1, -1, 0, 1], ['blue', 'red'])
+    """
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = np.asarray(column.cat.codes), column.cat.categories
+        there = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
+        if not there.all():
+            codes, values = np.append(np.cumsum(there) - 1, -1)[codes], values[there]
+        return codes, pd.Series(values, dtype=object)
+    codes, values = pd.factorize(column.astype(object))
+    return codes, pd.Series(values, dtype=object)
+
+
+def columns_of_words(frame: pd.DataFrame, typed: bool = True) -> list[str]:
     """Names of columns that hold categories: by their dtype, or since more than half of the cells are no numbers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    typed : bool, default=True
+        Whether a dtype of categories says so. In tables of text it does not: all texts there have one.
 
     Examples
     --------
@@ -153,8 +188,8 @@ def columns_of_words(frame: pd.DataFrame) -> list[str]:
     for name, column in frame.items():
         if _is_nested(column):
             continue
-        words = column[texts_in(column)]
-        if isinstance(column.dtype, pd.CategoricalDtype) or len(words) > 0.5 * column.notna().sum():
+        is_category = isinstance(column.dtype, pd.CategoricalDtype)
+        if (typed and is_category) or texts_in(column).sum() > 0.5 * column.notna().sum():
             found.append(str(name))
     return found
 
@@ -171,7 +206,8 @@ def row_numbers(frame: pd.DataFrame) -> str | None:
 
 def nearly_numbers(column: pd.Series[Any]) -> tuple[str, str, str] | None:
     """What the texts of a column are that are nearly numbers, an example, and what to do; None for words."""
-    words = column[texts_in(column)].astype(str).str.strip().drop_duplicates()
+    words = distinct(column)[1]
+    words = words[texts_in(words)].astype(str).str.strip().drop_duplicates()
     for what, pattern, advice in TEXTS_OF_NUMBERS:
         fits = words.map(lambda word, pattern=pattern: pattern.fullmatch(word) is not None)
         if len(words) and fits.mean() > 0.5:
@@ -206,15 +242,13 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     array([[2., 1.],
            [4., 0.]])
     """
-    import pandas as pd
-
     if frame.shape[1] == 0:
         raise TableError(f"{shown(path)} has no column left to learn from: keep at least one feature.")
     columns = {
-        name: _named(column).astype("category").array if str(name) in categories and not _is_nested(column)
+        name: _named(column) if str(name) in categories and not _is_nested(column)
         else _numbers(column, str(name), path) for name, column in frame.items()
     }
-    return pd.DataFrame(columns, columns=frame.columns)
+    return as_frame(columns)
 
 
 def as_known(column: pd.Series[Any], known: Sequence[Any], path: str | Path) -> tuple[pd.Series[Any], list[str]]:
@@ -228,27 +262,31 @@ def as_known(column: pd.Series[Any], known: Sequence[Any], path: str | Path) -> 
     if _is_nested(column):
         where = f"column {str(column.name)!r} of {shown(path)}"
         raise TableError(f"{where} must hold categories, but holds {NESTED}: give it as in the training.")
-    cells = column.astype(object)
-    distinct = list(cells.dropna().unique())
-    at = matched(distinct, known)
-    names = {cell: known[i] for cell, i in zip(distinct, at, strict=True) if i >= 0}
-    unknown = [written(cell) for cell, i in zip(distinct, at, strict=True) if i < 0]
-    return cells.map(names.get).astype(object), unknown
+    import pandas as pd
+
+    codes, values = distinct(column)
+    at = np.array(matched(values, known), dtype=np.int64)
+    used = np.unique(at[at >= 0])
+    numbers = np.append(np.where(at < 0, -1, np.searchsorted(used, at)), -1)
+    cells = pd.Categorical.from_codes(numbers[codes], categories=pd.Index([known[i] for i in used], dtype=object))
+    return pd.Series(cells, name=column.name), [written(value) for value, i in zip(values, at, strict=True) if i < 0]
 
 
-def _named(column: pd.Series[Any]) -> pd.Series[Any]:
+def _named(column: pd.Series[Any]) -> Any:
     """Categories by their text; a number that went through floats in some rows by that of the others."""
-    cells = column.astype(object)
-    distinct = list(cells.dropna().unique())
+    import pandas as pd
+
+    codes, values = distinct(column)
     if column.dtype == np.float32:
-        names = {cell: written(np.float32(cell)) for cell in distinct}
+        texts = [written(np.float32(value)) for value in values]
     else:
-        names = {cell: written(cell) for cell in distinct}
-    plain = [text for text in dict.fromkeys(names.values()) if FLOATED.fullmatch(with_point(text)) is None]
-    if len(plain) < len(names):
-        at = matched(names.values(), plain)
-        names = {cell: text if i < 0 else plain[i] for (cell, text), i in zip(names.items(), at, strict=True)}
-    return cells.map(names.get)
+        texts = [written(value) for value in values]
+    plain = [text for text in dict.fromkeys(texts) if FLOATED.fullmatch(with_point(text)) is None]
+    if len(plain) < len(texts):
+        texts = [text if i < 0 else plain[i] for text, i in zip(texts, matched(texts, plain), strict=True)]
+    names = sorted(set(texts))
+    place = {name: i for i, name in enumerate(names)}
+    return pd.Categorical.from_codes(np.array([*(place[text] for text in texts), -1])[codes], categories=names)
 
 
 def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = False) -> Labels:
@@ -279,13 +317,14 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     import pandas as pd
 
     where = f"column {str(column.name)!r} of {shown(path)}"
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    if isinstance(column.dtype, pd.CategoricalDtype) and not as_written:
         column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
     if _is_nested(column):
         raise TableError(f"{where} must hold class labels, but holds {NESTED}: name another target.")
-    gone = column.isna()
+    gone = np.array(column.isna())
     if as_written or not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
-        gone |= column.astype(str).str.strip() == ""
+        codes, values = distinct(column)
+        gone |= np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), False)[codes]
     absent = np.flatnonzero(gone)
     if len(absent):
         raise TableError(
@@ -308,16 +347,16 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
 
 def _written_labels(column: pd.Series[Any], where: str) -> Labels:
     """Labels from cells of text."""
-    distinct = column.unique()
-    if all(INTEGER.fullmatch(label) and len(label) < 19 for label in distinct):
-        return np.asarray(column.astype(np.int64))
-    if len(distinct) > MANY:
+    codes, values = distinct(column)
+    if all(INTEGER.fullmatch(label) and len(label) < 19 for label in values):
+        return np.array(values, dtype=np.int64)[codes]
+    if len(values) > MANY:
         import pandas as pd
 
-        values = np.asarray(pd.to_numeric(column.str.replace(",", "."), errors="coerce"), dtype=np.float64)
-        if np.isfinite(values).all():
-            _refuse_fractions(values != np.round(values), values, where)
-    return np.array(column.tolist(), dtype=str)
+        numbers = np.asarray(pd.to_numeric(values.str.replace(",", "."), errors="coerce"), dtype=np.float64)
+        if np.isfinite(numbers).all():
+            _refuse_fractions((numbers != np.round(numbers))[codes], numbers[codes], where)
+    return np.array(values.tolist(), dtype=str)[codes]
 
 
 def _decimal_labels(column: pd.Series[Any], where: str) -> Labels | None:
@@ -364,6 +403,8 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
         return _finite(as_floats(column), where)
     if pd.api.types.is_complex_dtype(column):
         raise TableError(f"{where} holds complex numbers: {advice}.")
+    if column.dtype == np.float64:  # as it is, without a copy
+        return _finite(column.to_numpy(), where)
     return _finite(np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan)), where)
 
 
@@ -384,6 +425,9 @@ def as_floats(column: pd.Series[Any]) -> np.ndarray:
     """Cells that are numbers, or texts of numbers, (n,)."""
     import pandas as pd
 
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = distinct(column)
+        return np.append(as_floats(values), np.nan)[codes]
     return np.asarray(pd.to_numeric(column.astype(object)).to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -395,6 +439,9 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     if any(of(column) for of in (kinds.is_numeric_dtype, kinds.is_bool_dtype, kinds.is_datetime64_any_dtype,
                                  kinds.is_timedelta64_dtype)):  # fmt: skip
         return np.zeros(len(column), dtype=bool)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = distinct(column)
+        return np.append(texts_in(values), False)[codes]
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
