@@ -55,7 +55,7 @@ class GuessAverseTreesClassifier(RecipeClassifier):
     smoothing : float, default=0.01
         Ridge of a leaf's Newton step, as a share of the curvature of all rows.
     binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, warm_start, \
-n_jobs, random_state, verbose
+class_weight, categorical_features, n_jobs, random_state, verbose
         As in `REBELClassifier`.
 
     Attributes
@@ -97,6 +97,8 @@ n_jobs, random_state, verbose
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -115,6 +117,8 @@ n_jobs, random_state, verbose
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

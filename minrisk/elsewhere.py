@@ -142,7 +142,8 @@ class Elsewhere:
         for name in KEPT:  # what an earlier fit has kept may not be there now
             vars(estimator).pop(name, None)
         vars(estimator).update(first)
-        self.labels, self.weighted = gathered_labels([own.labels for own in self._facts]).labels, weight is not None
+        self.labels = gathered_labels([own.labels for own in self._facts]).labels
+        self.weighted = weight is not None or estimator.class_weight is not None
         self.counted = np.isin(self.labels, np.concatenate([own.labels[own.counted] for own in self._facts]))
         if not self.counted.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")

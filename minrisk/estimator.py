@@ -16,12 +16,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost, is_per_row
+from minrisk.costs.class_weights import stated_factors
 from minrisk.costs.labels import listed
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
+from minrisk.data.groups import group_codes
 from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
@@ -76,7 +78,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     _seed: int
 
     # -- training ------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, groups: Any = None
+    ) -> Self:
         """Train on features, labels and costs.
 
         Parameters
@@ -98,6 +102,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             (n, K, D), of which the row of the true class counts. A constant in all costs of a row changes no decision.
             Without names, as a DataFrame has, columns are the classes, sorted, and then other decisions: the classes
             of `y`, or those that the constructor's `cost` names if `y` lacks some of them, which are then no decisions.
+        groups : array-like of shape (n,), optional
+            Which rows belong together, such as all of one patient: a number or a text for each. Rows of a group are
+            left out together, in the folds of `MinRiskClassifier` and in the part that `early_stopping` sets apart, so
+            that left-out rows are as new as those of new groups. An estimator that leaves no rows out learns the same
+            without. There are none of Dask collections.
 
         Returns
         -------
@@ -111,7 +120,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         given = self.get_params(deep=False)
         trained = copy(self)  # what fails, or is interrupted, leaves this estimator as it was
         trained.__dict__.update(check_parameters(type(self).__name__, given, self._rules))
+        if groups is not None and is_partitioned(X):
+            raise ValueError("groups keep rows together that are here: leave groups out for Dask collections.")
+        trained._group = group_codes(groups)
         trained._fit(X, y, sample_weight if is_partitioned(X) else check_weights(sample_weight), cost)
+        del trained._group  # of this fit only
         self.__dict__ = {**trained.__dict__, **given}
         return self
 
@@ -128,7 +141,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
                 raise ValueError("Chunks hold the labels of their rows: leave y out.")
             X, y, sample_weight = self._check_chunks(X, sample_weight, goes_on)
         else:
-            X, y = self._check_training(X, y, sample_weight, goes_on)
+            X, y, sample_weight = self._check_training(X, y, sample_weight, goes_on)
         n_jobs = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             self._train(X, y, sample_weight, cost, goes_on, workers, bar)
@@ -165,7 +178,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         Sets what `_counted` does.
         """
         from minrisk.rows.costs import RowCosts
-        from minrisk.rows.remote.placed import CountedRows
+        from minrisk.rows.remote.placed import ClassFactors, CountedRows
 
         n_labels = len(rows.labels)
         every = CodedLabels(rows.labels, np.arange(n_labels))
@@ -181,7 +194,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             costs = RowCosts(np.empty((0, len(self.decisions_))), none, np.empty(0), none)
         self._seed = self._draw_seed()
         driver = rows.driver(effective_n_jobs(self.n_jobs))
-        counted = driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated)
+        by_class = None
+        if self.class_weight is not None:
+            by_class = ClassFactors(stated_factors(self.class_weight, rows.labels, rows.counted))
+        counted = driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class)
         return driver, counted, None if stated is not None else costs.table
 
     def _train(
@@ -216,11 +232,16 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         )
 
     @staticmethod
-    def _weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
+    def _checked_weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
+        """Sample weights, ones by default."""
         weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():  # newer versions of scikit-learn say so themselves
             raise ValueError("Sample weights must contain at least one non-zero number.")
+        return weight
+
+    def _weights(self, sample_weight: Any, X: np.ndarray) -> FloatArray:
+        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
+        weight = self._checked_weights(sample_weight, X)
         return weight if sample_weight is None else relative_weights(weight)
 
     def _encode(self, y: Labels | CodedLabels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:

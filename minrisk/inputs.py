@@ -13,19 +13,23 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from minrisk._typing import FloatArray, Labels
+from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories
-from minrisk.data.chunks import Chunks, gathered_labels, rows_in
+from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
 from minrisk.data.frames import Frame
+from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
 from minrisk.data.partitioned import is_partitioned
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.validation import (
+    CategoricalFeatures,
     Choice,
+    ClassWeight,
     Features,
     Flag,
     Number,
@@ -85,9 +89,13 @@ class Inputs:
     _categories: Categories
     _column_names: tuple[Any, ...] | None = None  # of a table, as it had them
     _began_with: Mapping[str, Any] = MappingProxyType({})  # `_lasting` parameters of the first rounds
+    _group: IntArray | None = None  # while it is fitted: of each row
     n_features_in_: int
+    class_weight: Any
+    categorical_features: Any
     get_params: Callable[..., dict[str, Any]]
     _weights: Callable[[Any, np.ndarray], FloatArray]
+    _checked_weights: Callable[[Any, np.ndarray], FloatArray]
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_estimators": Number(int, 1),
@@ -100,6 +108,8 @@ class Inputs:
         "validation_fraction": Number(float, 0, 0.999, open_low=True),
         "n_iter_no_change": Number(int, 1),
         "warm_start": Flag(),
+        "class_weight": ClassWeight(),
+        "categorical_features": CategoricalFeatures(),
         "n_jobs": Threads(),
         "random_state": Seed(),
         "verbose": Verbosity(),
@@ -120,8 +130,8 @@ class Inputs:
         for name, value in self._lasting_parameters().items():
             check_the_same(name, self._began_with.get(name, value), value)
 
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels]:
-        """Numbers and labels; sets `_categories` and `_column_names`."""
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels, Any]:
+        """Numbers, labels and weights; sets `_categories` and `_column_names`."""
         if goes_on:
             self._check_lasting()
         if goes_on and Frame.of(X) is not None:
@@ -131,19 +141,30 @@ class Inputs:
         if goes_on and not self._categories.can_go_on_with(found):
             raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
         X, y = self._check_columns(X, self._categories if goes_on else found, y, reset=not goes_on)
+        check_group_rows(self._group, X.shape[0])
         check_classification_targets(y)
         if X.shape[1] > MOST_FEATURES:
             raise ValueError(
                 f"X must have at most {MOST_FEATURES} columns, got {X.shape[1]}, which no model file could keep: leave "
                 "some out."
             )
+        sample_weight = self._class_weighted(X, y, sample_weight)
         learnt, numbers = (self._categories if goes_on else found).learn(
-            X, y, self._weights(sample_weight, X), self._column_names
+            X, y, self._weights(sample_weight, X), self._column_names, self._group
         )
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
-            return self._categories.numbers(X), y
+            return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
-        return numbers, y
+        return numbers, y, sample_weight
+
+    def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
+        """Weights of the rows times what `class_weight` says of their classes; as they are where it says nothing."""
+        if self.class_weight is None:
+            return sample_weight
+        labels, codes = y if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)
+        weight = self._checked_weights(sample_weight, X)
+        factors = stated_factors(self.class_weight, labels, np.bincount(codes, weight > 0.0) > 0.0)
+        return weighted_by_class(weight, codes, len(labels), factors)
 
     def _check_chunks(self, chunks: Chunks, sample_weight: Any, goes_on: bool) -> tuple[Any, Any, Any]:
         """Rows, labels and weights of chunks, which are read once; few rows are an array afterwards."""
@@ -171,6 +192,7 @@ class Inputs:
                 yield y
 
         coded = gathered_labels(labels())
+        check_group_rows(self._group, n)
         check_classification_targets(np.repeat(coded.labels, 3))  # alone they would look like measurements
         weighted = [weight is not None for weight in weights]
         if any(weighted) and (sample_weight is not None or not all(weighted)):
@@ -183,7 +205,8 @@ class Inputs:
         if not goes_on:
             self._categories = Categories((), self.n_features_in_)
         if kept:
-            return np.concatenate(kept), coded.labels[coded.codes], sample_weight
+            X = np.concatenate(kept)
+            return X, coded.labels[coded.codes], self._class_weighted(X, coded, sample_weight)
 
         def read() -> Iterator[np.ndarray]:
             for chunk in chunks.chunks():
@@ -191,7 +214,8 @@ class Inputs:
                     yield self._chunk_numbers(chunk.X)
 
         shape = n, self.n_features_in_
-        return RowBlocks(read, shape, np.result_type(*dtypes), chunks.bins_in), coded, sample_weight
+        blocks = RowBlocks(read, shape, np.result_type(*dtypes), chunks.bins_in)
+        return blocks, coded, self._class_weighted(blocks, coded, sample_weight)
 
     def _chunk_numbers(self, X: Any, *y: Any, reset: bool = False) -> Any:
         """Checked numbers of a chunk, and y if given."""

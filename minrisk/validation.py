@@ -20,6 +20,8 @@ from minrisk.data.sparse_rows import SparseRows
 
 LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
+BALANCED = "balanced"  # classes weigh alike, as scikit-learn calls it
+FROM_DTYPE = "from_dtype"  # columns are categories by their types, likewise
 ZERO_RISK = "zero risk"
 ALL_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 
@@ -176,6 +178,48 @@ class Folds(NamedTuple):
 
     def __str__(self) -> str:
         return "a whole number at least 1, a splitter as StratifiedKFold(), pairs (train, test) of row numbers, or None"
+
+
+class ClassWeight(NamedTuple):
+    """Factors on the weights of the rows of each class."""
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, Mapping):
+            return all(map(Number(float, 0, open_low=True).accepts, value.values()))
+        return value is None or (isinstance(value, str) and value == BALANCED)
+
+    def plain(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {label: float(factor) for label, factor in value.items()}
+        return None if value is None else str(value)
+
+    def __str__(self) -> str:
+        return f"{BALANCED!r}, a mapping from labels to numbers above 0, or None"
+
+
+class CategoricalFeatures(NamedTuple):
+    """Columns whose numbers are names: their names, positions, or a mask."""
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value == FROM_DTYPE
+        listed = isinstance(value, Sequence) and not isinstance(value, bytes)
+        if not listed and getattr(value, "ndim", None) != 1:  # of arrays and their kin
+            return False
+        return all(isinstance(column, str | bool | np.bool_ | Integral) for column in value)
+
+    def plain(self, value: Any) -> Any:
+        return str(value) if isinstance(value, str) else [_plain_column(column) for column in value]
+
+    def __str__(self) -> str:
+        return f"names or positions of columns, a mask with True or False for each, or {FROM_DTYPE!r}"
+
+
+def _plain_column(column: Any) -> str | bool | int:
+    """Its name, position or place in a mask."""
+    if isinstance(column, str):
+        return str(column)
+    return bool(column) if isinstance(column, bool | np.bool_) else int(column)
 
 
 def share_of(max_features: float, n_features: int) -> float:

@@ -346,7 +346,7 @@ def change_header(rng, header, arrays):
 def add_field(rng, header, arrays):
     holder = one_of(rng, [header, header.get("facts"), header.get("parameters"), *([header["classes"]] if "classes" in header else [])])
     if isinstance(holder, dict):
-        field = one_of(rng, ("n_jobs", "verbose", "cost", "random_state", "warm_start", "cv", "n_folds", "estimator", "unknown", "selection",
+        field = one_of(rng, ("n_jobs", "verbose", "cost", "class_weight", "categorical_features", "random_state", "warm_start", "cv", "n_folds", "estimator", "unknown", "selection",
                              "surrogate", "link", "categories", "target", "feature_labels", "feature_numbers", "feature_names", "stated_classes",
                              "decision", "loss", "weak_learner", "log_scale", "values", "dtype"))  # fmt: skip
         holder[field] = json.loads(json.dumps(one_of(rng, JUNK)))

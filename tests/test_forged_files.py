@@ -317,7 +317,8 @@ def test_curves_beyond_their_end_are_read_as_it(files, curve, value, tmp_path):
 
 def test_what_is_a_matter_of_the_machine_is_not_read(files, tmp_path):
     """Neither threads nor words, nor a path that would be opened."""
-    machine = {"n_jobs": 64, "verbose": 3, "warm_start": True, "random_state": 5, "cost": "/etc/passwd"}
+    machine = {"n_jobs": 64, "verbose": 3, "warm_start": True, "random_state": 5, "cost": "/etc/passwd", "class_weight": {"0": -1.0},
+               "categorical_features": [2**70]}
     raw = changed(files["rebel_rows"], lambda arrays, header: header["parameters"].update(machine))
     model, plain = loaded(raw, tmp_path), minrisk.REBELClassifier().get_params()
     assert {name: model.get_params()[name] for name in machine} == {name: plain[name] for name in machine}

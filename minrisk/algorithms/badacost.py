@@ -85,6 +85,8 @@ class BAdaCostClassifier(RecipeClassifier):
         Stop after this many rounds without a new minimum.
     warm_start : bool, default=False
         Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
+    class_weight, categorical_features
+        As in `REBELClassifier`.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -157,6 +159,8 @@ class BAdaCostClassifier(RecipeClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -174,6 +178,8 @@ class BAdaCostClassifier(RecipeClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -86,7 +86,9 @@ class RecipeClassifier(BoostedClassifier):
             X = taken(X, counted)
         training, validating = None, None
         if self.early_stopping:
-            training, validating = split_rows(of_rows.label.astype(np.int64), self.validation_fraction, self._seed)
+            group = None if self._group is None else self._group[counted]
+            label = of_rows.label.astype(np.int64)
+            training, validating = split_rows(label, self.validation_fraction, self._seed, group)
         binner = self._fit_binner(X, training, None if sample_weight is None else of_rows.weight, workers)
         in_loss = self._costs_in_loss(of_rows)
         costs = (in_loss if training is None else in_loss.at(training)).read_only()

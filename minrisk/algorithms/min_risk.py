@@ -95,8 +95,8 @@ class MinRiskClassifier(BoostedClassifier):
         1000 rows or more a quarter. If uniform, 201.
     cv : int, cross-validation splitter or iterable, optional
         Folds, and so members. Default: 4, at random; on 20 000 rows or more one member that leaves an eighth out, and
-        up to 3 more where it has few rounds. For rows that belong together (of a patient; copies) better
-        ``list(GroupKFold().split(X, y, groups))``. 1: one on all rows, all rounds, uncalibrated.
+        up to 3 more where it has few rounds. Where `fit` is given `groups` (of a patient's rows; of copies), folds do
+        not divide them, and a splitter is told of them. 1: one on all rows, all rounds, uncalibrated.
     pool : bool, default=True
         Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
         components and directions that part the classes beside the features (at most 2000 features), "small" ones have
@@ -113,6 +113,14 @@ class MinRiskClassifier(BoostedClassifier):
         fewer than without a budget. A fit ends early where left-out rows cost nothing, or say that there is nothing to
         learn, and with a surrogate that is trained on costs, which has no variations. None: "softmax" only, as long as
         it takes.
+    class_weight : dict or "balanced", optional
+        Factor on the weights of each class's rows: a number above 0 by label, 1 for labels that are not named, or
+        "balanced", which is n / (K n_k) for class k of n_k of the n rows, counted by `sample_weight`, so that all
+        classes weigh alike. Probabilities are then of rows that come in such shares. To keep those of the rows as they
+        come, and yet decide as if all classes counted alike, state ``cost=minrisk.costs.balanced(y)`` instead.
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: names, positions or a mask of shape (d,). Columns of text
+        and of a type for categories are categories without being named.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -158,7 +166,10 @@ class MinRiskClassifier(BoostedClassifier):
     _rules: ClassVar[Mapping[str, Rule]] = {
         **{
             name: BoostedClassifier._rules[name]
-            for name in ("binning", "max_bins", "subsample", "n_jobs", "random_state", "verbose")
+            for name in (
+                "binning", "max_bins", "subsample", "class_weight", "categorical_features", "n_jobs", "random_state",
+                "verbose",
+            )
         },
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
         "n_estimators": Number(int, 1, optional=True),
@@ -195,6 +206,8 @@ class MinRiskClassifier(BoostedClassifier):
         cv: Any = None,
         pool: bool = True,
         time_budget: float | None = None,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -216,6 +229,8 @@ class MinRiskClassifier(BoostedClassifier):
         self.cv = cv
         self.pool = pool
         self.time_budget = time_budget
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -242,7 +257,7 @@ class MinRiskClassifier(BoostedClassifier):
         left_open = frozenset(name for name in Settings._fields if getattr(self, name) is None)
         plan = Plan(
             surrogates, self.n_estimators, self.cv, self.pool, self.binning, self.max_bins, self.time_budget, left_open,
-            self._seed,
+            self._seed, self._group,
         )  # fmt: skip
         return plan, settings
 

@@ -137,6 +137,8 @@ class PIBoostClassifier(RecipeClassifier):
         Rounds without a new least validated cost after which the fit stops.
     warm_start : bool, default=False
         Go on from the rounds of the last fit.
+    class_weight, categorical_features
+        As in `REBELClassifier`.
     n_jobs : int, optional
         Threads, as joblib counts them; the model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -206,6 +208,8 @@ class PIBoostClassifier(RecipeClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -226,6 +230,8 @@ class PIBoostClassifier(RecipeClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

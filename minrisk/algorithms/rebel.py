@@ -119,6 +119,13 @@ class REBELClassifier(RecipeClassifier):
         Stop after this many rounds without a new minimum.
     warm_start : bool, default=False
         Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
+    class_weight : dict or "balanced", optional
+        Factor on the weights of each class's rows: a number above 0 by label, 1 for labels that are not named, or
+        "balanced", which is n / (K n_k) for class k of n_k of the n rows, counted by `sample_weight`, so that all
+        classes weigh alike. Where no costs are stated the latter says what ``cost=minrisk.costs.balanced(y)`` says.
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: names, positions or a mask of shape (d,). Columns of text
+        and of a type for categories are categories without being named.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -206,6 +213,8 @@ class REBELClassifier(RecipeClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -229,6 +238,8 @@ class REBELClassifier(RecipeClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -56,7 +56,8 @@ CORRECTIVE_RULES: Mapping[str, Rule] = {  # where every round finds all vectors 
         name: RecipeClassifier._rules[name]
         for name in (
             "n_estimators", "binning", "max_bins", "max_features", "early_stopping", "validation_fraction",
-            "n_iter_no_change", "warm_start", "n_jobs", "random_state", "verbose",
+            "n_iter_no_change", "warm_start", "class_weight", "categorical_features", "n_jobs", "random_state",
+            "verbose",
         )
     },
     "keep_stages": Flag(),
@@ -120,6 +121,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         Stop after this many rounds without a new minimum.
     warm_start : bool, default=False
         Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
+    class_weight, categorical_features
+        As in `REBELClassifier`.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -182,6 +185,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -207,6 +212,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -286,6 +293,8 @@ class MultiBoostClassifier(RecipeClassifier):
         ``model_[:t]``, then are the model after t rounds. Without, they are the last model's first t learners.
     warm_start : bool, default=False
         Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
+    class_weight, categorical_features
+        As in `REBELClassifier`.
     n_jobs : int, optional
         Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
     random_state : int or RandomState, optional
@@ -357,6 +366,8 @@ class MultiBoostClassifier(RecipeClassifier):
         n_iter_no_change: int = 20,
         keep_stages: bool = False,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -381,6 +392,8 @@ class MultiBoostClassifier(RecipeClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.keep_stages = keep_stages
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk.data.groups import placed_groups
+from minrisk.data.row_keys import numbered_keys
 from minrisk.learners.base import Term
 from minrisk.rows.base import Rows
 
@@ -64,8 +66,10 @@ class RiskHistory:
         return False
 
 
-def split_rows(codes: IntArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Training rows and those of early stopping, by class where every class can be on both sides.
+def split_rows(
+    codes: IntArray, share: float, seed: int, group: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Training rows and those of early stopping, by class where every class can be on both sides; whole groups.
 
     Raises
     ------
@@ -79,12 +83,31 @@ def split_rows(codes: IntArray, share: float, seed: int) -> tuple[IntArray, IntA
         raise ValueError(
             f"early_stopping needs rows on both sides: {len(codes)} rows are too few for validation_fraction={share}."
         )
+    if group is not None:
+        names, group = np.unique(group, return_inverse=True)
+        if len(names) < len(codes):
+            return _split_groups(group, codes, share, seed)
     room = min(n_validating, len(codes) - n_validating) >= len(counts)
     parts = train_test_split(
         np.arange(len(codes)), test_size=n_validating, random_state=seed,
         stratify=codes if counts.min() >= 2 and room else None,
     )
     return np.sort(parts[0]), np.sort(parts[1])
+
+
+def _split_groups(group: IntArray, codes: IntArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Likewise of whole groups, in an order that is drawn."""
+    sizes = np.bincount(group)
+    if len(sizes) < 2:
+        raise ValueError(
+            "early_stopping sets whole groups apart, got one group: leave groups out, or set early_stopping=False."
+        )
+    keys = numbered_keys(np.arange(len(sizes)), seed)
+    part = placed_groups(group, codes, np.array([1.0 - share, share]), keys, largest_first=False)
+    if np.ptp(part) == 0:  # one side would be empty
+        least = np.lexsort((keys, sizes))[0]
+        part[least] = 1 - part[least]
+    return np.flatnonzero(part[group] == 0), np.flatnonzero(part[group] == 1)
 
 
 class EarlyStopping:

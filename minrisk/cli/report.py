@@ -115,7 +115,7 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
     importance = model.feature_importances_
     order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
     column, first = ("column", 1) if (own := getattr(model, "first_feature_", None)) is None else ("feature", own)
-    hidden = ("cost", "n_jobs", "random_state", "verbose", "warm_start")
+    hidden = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
     curves = {name: getattr(model, name + "_", None) for name in ("train_risk", "validation_risk", "validation_loss")}
     return {
         "model": str(path),

@@ -21,9 +21,10 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.data.frames import CodedCells, Column, Frame, described, is_missing
+from minrisk.data.groups import placed_groups
 from minrisk.data.kept import KEPT_NUMBERS, is_kept, shown
 from minrisk.data.label_cells import is_label
-from minrisk.data.row_keys import first_of_equals, odd_numbers, row_keys
+from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys
 
 FEW_VALUES = 10  # of which each has a column
 CATEGORY_FOLDS = 5  # of training rows; shares are those of the four others
@@ -155,9 +156,13 @@ class Categories:
         return np.hstack([X, *(column.table[column.rows(X[:, column.position])] for column in self.columns)])
 
     def learn(
-        self, X: np.ndarray, y: Labels, weight: FloatArray, names: Sequence[Any] | None = None
-    ) -> tuple[Categories, np.ndarray]:
-        """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'."""
+        self, X: np.ndarray, y: Labels, weight: FloatArray, names: Sequence[Any] | None = None,
+        group: IntArray | None = None,
+    ) -> tuple[Categories, np.ndarray]:  # fmt: skip
+        """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'.
+
+        Shares of a row are those of other groups, where there are two of these or more.
+        """
         if not self.columns:
             return Categories((), X.shape[1]), X
         label, columns, added = np.zeros(len(y), dtype=np.int64), [], []
@@ -172,7 +177,7 @@ class Categories:
                 table = np.eye(n_values + 1, 0 if column.ordered or n_values == 2 else n_values)
                 added.append(table[rows])
             else:
-                groups = groups or _Groups.of(X, label, weight, names)
+                groups = groups or _Groups.of(X, label, weight, names, group)
                 table, own = _shares(rows, n_values + 1, label, groups)
                 added.append(own)
             columns.append(replace(column, table=table))
@@ -209,7 +214,7 @@ def _recoded(given: CodedCells, values: tuple[Any, ...]) -> FloatArray:
 
 
 class _Groups(NamedTuple):
-    """Training rows that are equal, class included, and how these are spread over folds."""
+    """Training rows that are equal, class included, and how these are spread over folds; or single rows in folds."""
 
     rows: IntArray  # (m,) of some weight, group after group
     number: IntArray  # (m,) which group each of these is in
@@ -219,11 +224,14 @@ class _Groups(NamedTuple):
     placed: FloatArray  # (G, CATEGORY_FOLDS) of them in each fold
 
     @classmethod
-    def of(cls, X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None) -> Self:
+    def of(
+        cls, X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None,
+        group: IntArray | None = None,
+    ) -> Self:  # fmt: skip
         """Of rows of codes and numbers (n, d).
 
         Copies of a row go to one fold after another: new rows may repeat it as well. Where weights count rows, a row
-        stands for so many copies.
+        stands for so many copies. Rows that belong together by `group` (n,) go to one fold.
         """
         rows = np.flatnonzero(weight > 0)
         label, weight = label[rows], weight[rows]
@@ -234,6 +242,16 @@ class _Groups(NamedTuple):
         content = np.zeros(label.max() + 1, dtype=np.uint64)  # of each class: its number says nothing
         np.add.at(content, label, key * copies.astype(np.uint64))
         place = np.argsort(np.argsort(content, kind="stable"))[label]
+        together = np.empty(0, dtype=np.int64) if group is None else np.unique(group[rows], return_inverse=True)[1]
+        n_together = int(together.max(initial=-1)) + 1
+        if 1 < n_together < len(rows):
+            keys = np.zeros(n_together, dtype=np.uint64)
+            np.add.at(keys, together, numbered_keys(key + content[label], 0) * copies.astype(np.uint64))
+            shares = np.full(min(CATEGORY_FOLDS, n_together), 1.0)
+            fold = placed_groups(together, place, shares, numbered_keys(keys, 0), copies=copies)[together]
+            placed, each = np.zeros((len(rows), CATEGORY_FOLDS)), np.arange(len(rows))
+            placed[each, fold] = copies
+            return cls(rows, each, rows, weight, copies, placed)
         order = np.lexsort((weight, key, place))
         start = np.flatnonzero(first_of_equals(place[order], key[order]))
         copies = np.add.reduceat(copies[order], start)

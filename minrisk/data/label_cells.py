@@ -112,7 +112,8 @@ def _checked(labels: np.ndarray, name: str, any_kind: bool) -> np.ndarray:
 
 
 def _missing(name: str, label: Any, row: int) -> str:
-    return f"{name} must hold a class for each row, got {label} in row {row}: leave such rows out."
+    what = "group" if name == "groups" else "class"
+    return f"{name} must hold a {what} for each row, got {label} in row {row}: leave such rows out."
 
 
 def _unusable(name: str, label: Any, row: int) -> str:

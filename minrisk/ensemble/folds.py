@@ -10,6 +10,7 @@ import numpy as np
 
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
 from minrisk.data.chunks import CodedLabels
+from minrisk.data.groups import placed_groups
 from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys, summed_keys
 from minrisk.data.sparse_rows import SparseRows
@@ -17,17 +18,27 @@ from minrisk.data.stored import SparseBins
 from minrisk.ensemble import defaults
 
 SUMMED_FROM = 2000  # features from which keys of rows are sums, in which those that are 0 count together
+ONE_GROUP = (
+    "groups must be two at least, since whole ones are left out, got one: leave groups out, or set cv=1, with which no "
+    "row is left out."
+)
+DIVIDED_GROUPS = (
+    "cv must leave rows of a group out together, but puts some in different folds: take one that knows groups, as "
+    "StratifiedGroupKFold(), or a number of folds."
+)
 NO_PAIRS = "cv must give pairs (train, test) of row numbers: {}."
 
 
 def folds_of(
     cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels, rows: IntArray,
     binned: Binned | SparseBins, codes: Codes, seed: int, more: Sequence[np.ndarray] = (),
+    group: IntArray | None = None,
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
     All are in one fold where every class is: a member that leaves a class out can say nothing about it. `more` is what
-    rows may differ by beside features and class, (n,) each: their weight, and costs of their own.
+    rows may differ by beside features and class, (n,) each: their weight, and costs of their own. `group` (N,) says
+    which of all rows belong together and are in one fold.
     """
 
     def apart(tied: IntArray) -> Keys:
@@ -39,13 +50,56 @@ def folds_of(
         return keys
 
     if cv is None or isinstance(cv, Integral):
-        n_folds = defaults.FOLDS if cv is None else int(cv)
-        if len(rows) >= defaults.MANY_ROWS:
+        n_folds, many = defaults.FOLDS if cv is None else int(cv), len(rows) >= defaults.MANY_ROWS
+        together = None if group is None or n_folds == 1 else np.unique(group[rows], return_inverse=True)[1]
+        if together is not None and together.max() + 1 < len(rows):
+            keys = None if many else (binned, apart)
+            return spread_folds(grouped_folds(together, codes, n_folds, seed, keys), codes)
+        if many:
             return spread_folds(drawn_folds(np.arange(len(rows)), n_folds, seed), codes)
         folds = fold_numbers(binned, codes, n_folds, seed, apart)
     else:
-        folds = np.unique(stated_folds(cv, X, y)[rows], return_inverse=True)[1]
+        folds = np.unique(stated_folds(cv, X, y, group)[rows], return_inverse=True)[1]
+        if group is not None:
+            together = group[rows]
+            if len(np.unique(together * (int(folds.max()) + 1) + folds)) > len(np.unique(together)):
+                raise ValueError(DIVIDED_GROUPS)
     return spread_folds(folds, codes)
+
+
+def grouped_folds(
+    group: IntArray, codes: Codes, n_folds: int, seed: int,
+    keys: tuple[Binned | SparseBins, Callable[[IntArray], Keys]] | None = None,
+) -> IntArray:  # fmt: skip
+    """Fold of each row (n,), whole groups in each and classes as evenly as these allow; fewer where groups are too few.
+
+    Groups of the same size come in the order of random numbers, which are made of their rows' bins and classes, and of
+    what `apart` says of rows of groups that are equal in these: neither the order of rows nor the groups' names make a
+    difference. Without `keys` they are made of the number of their first row.
+
+    Raises
+    ------
+    ValueError
+        If there is but one group.
+    """
+    n_groups = int(group.max()) + 1
+    if n_groups == 1:
+        raise ValueError(ONE_GROUP)
+    if keys is None:
+        numbers = np.unique(group, return_index=True)[1].astype(np.uint64)
+    else:
+        (binned, apart), numbers = keys, np.zeros(n_groups, dtype=np.uint64)
+        rng = np.random.default_rng([seed, 4])
+        odds = odd_numbers(rng, len(binned) + 1)
+        with np.errstate(over="ignore"):
+            own = numbered_keys(_bin_keys(binned, odds) + codes.astype(np.uint64) * odds[-1], seed)
+            np.add.at(numbers, group, own)
+            unique, place, times = np.unique(numbers, return_inverse=True, return_counts=True)
+            tied = np.flatnonzero((times > 1)[place][group])
+            if len(unique) < n_groups:
+                np.add.at(numbers, group[tied], numbered_keys(apart(tied), seed))
+    n_folds = min(n_folds, n_groups, max(1, len(group) // 2))
+    return placed_groups(group, codes, np.full(n_folds, 1.0 / n_folds), numbered_keys(numbers, seed))[group]
 
 
 def spread_folds(folds: IntArray, codes: Codes, counts: IntArray | None = None) -> IntArray:
@@ -72,6 +126,13 @@ def drawn_folds(numbers: IntArray, n_folds: int, seed: int) -> IntArray:
     return (high * np.uint64(n_folds) >> np.uint64(32)).astype(np.min_scalar_type(n_folds - 1))
 
 
+def _bin_keys(binned: Binned | SparseBins, odds: Keys) -> Keys:
+    """Of rows, by their bins."""
+    if len(binned) <= SUMMED_FROM:
+        return row_keys(binned, odds)
+    return binned.keys(odds) if isinstance(binned, SparseBins) else summed_keys(binned, odds)
+
+
 def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Keys) -> Keys:
     """Of some rows and of what else they may differ by."""
     d = some.shape[1]
@@ -82,8 +143,10 @@ def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Key
     return (row_keys if d <= SUMMED_FROM else summed_keys)([*features, *others], odds)
 
 
-def stated_folds(cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels) -> IntArray:
-    """Fold of each row of a splitter or of pairs (train, test).
+def stated_folds(
+    cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels, group: IntArray | None = None
+) -> IntArray:
+    """Fold of each row of a splitter, which is told the groups, or of pairs (train, test).
 
     Raises
     ------
@@ -97,7 +160,7 @@ def stated_folds(cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | Co
     folds, number = np.full(len(y), -1), -1
     try:
         given = X.matrix if isinstance(X, SparseRows) else np.empty((len(X), 0)) if isinstance(X, RowBlocks) else X
-        splits = list(check_cv(cv, y, classifier=True).split(given, y))
+        splits = list(check_cv(cv, y, classifier=True).split(given, y, group))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, ValueError) and hasattr(cv, "split"):  # what a splitter says of these rows
             raise
@@ -135,10 +198,7 @@ def fold_numbers(
     rng = np.random.default_rng([seed, 1])
     n = X_binned.shape[1]
     odds = odd_numbers(rng, len(X_binned) + 1)
-    if len(X_binned) <= SUMMED_FROM:
-        key = row_keys(X_binned, odds)
-    else:
-        key = X_binned.keys(odds) if isinstance(X_binned, SparseBins) else summed_keys(X_binned, odds)
+    key = _bin_keys(X_binned, odds)
     order = np.lexsort((key, codes))  # by class, then by a random number
     first = first_of_equals(codes[order], key[order])
     if not first.all():

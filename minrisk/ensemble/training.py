@@ -67,6 +67,7 @@ class Plan(NamedTuple):
     time_budget: float | None
     left_open: frozenset[str]  # parameters that the caller did not state
     seed: int
+    group: IntArray | None = None  # (N,) of all rows, which belong together
 
 
 class TrainedPool(NamedTuple):
@@ -163,7 +164,7 @@ def bin_table(
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
     many = costs.n_rows >= defaults.MANY_ROWS
     cv = defaults.MANY_ROWS_FOLDS if plan.cv is None and many else plan.cv
-    folds = folds_of(cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by)
+    folds = folds_of(cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by, plan.group)
     if folds.max() == 0:
         return Table(X, rows, columns), folded_rows(costs, folds)
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others

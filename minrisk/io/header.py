@@ -33,7 +33,9 @@ MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
 SCANNED_BYTES = 1 << 16  # bytes of a header that are looked at in one go: memory does not follow the header
 STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside texts does to the level
 STEPS[[ord(mark) for mark in "[{]}"]] = 1, 1, -1, -1
-RUN_PARAMETERS = ("n_jobs", "verbose", "warm_start", "random_state", "cost")  # of the machine: not read, not written
+RUN_PARAMETERS = (  # of the machine, or of the rows of one fit: not read, not written
+    "n_jobs", "verbose", "warm_start", "random_state", "cost", "class_weight", "categorical_features",
+)  # fmt: skip
 FORMER = {"n_folds": "cv"}  # names of parameters in older files
 GONE = {  # parameters in older files that trees never read
     "REBELClassifier": ("response", "two_point", "n_candidates", "n_neighbors", "scaling", "cache_size"),

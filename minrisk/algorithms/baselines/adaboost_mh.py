@@ -55,7 +55,7 @@ class AdaBoostMHClassifier(BaselineClassifier):
     max_depth : int, default=1
         Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps.
     learning_rate, binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, \
-warm_start, n_jobs, random_state, verbose
+warm_start, class_weight, categorical_features, n_jobs, random_state, verbose
         As in `REBELClassifier`.
 
     Attributes
@@ -108,6 +108,8 @@ n_features_in_
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -116,7 +118,8 @@ n_features_in_
             cost, n_estimators=n_estimators, learning_rate=learning_rate, max_depth=max_depth, binning=binning,
             max_bins=max_bins, subsample=subsample, max_features=max_features, early_stopping=early_stopping,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, warm_start=warm_start,
-            n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+            class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.response = response
         self.smoothing = smoothing

@@ -108,7 +108,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     random_state : int or RandomState, optional
         For a random code, and for `subsample`, `max_features` and the validation part.
     learning_rate, binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, \
-warm_start, n_jobs, verbose
+warm_start, class_weight, categorical_features, n_jobs, verbose
         As in `REBELClassifier`.
 
     Attributes
@@ -180,6 +180,8 @@ n_features_in_
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -188,7 +190,8 @@ n_features_in_
             cost, response=response, n_estimators=n_estimators, learning_rate=learning_rate, max_depth=max_depth,
             smoothing=smoothing, binning=binning, max_bins=max_bins, subsample=subsample, max_features=max_features,
             early_stopping=early_stopping, validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+            warm_start=warm_start, class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.code = code
         self.decoding = decoding

@@ -16,7 +16,7 @@ class BaselineClassifier(RecipeClassifier):
     Parameters
     ----------
     cost, n_estimators, learning_rate, binning, max_bins, subsample, max_features, early_stopping, \
-validation_fraction, n_iter_no_change, warm_start, n_jobs, random_state, verbose
+validation_fraction, n_iter_no_change, warm_start, class_weight, categorical_features, n_jobs, random_state, verbose
         As in `REBELClassifier`.
     max_depth : int, default=1
         Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps.
@@ -39,6 +39,8 @@ validation_fraction, n_iter_no_change, warm_start, n_jobs, random_state, verbose
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 20,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -55,6 +57,8 @@ validation_fraction, n_iter_no_change, warm_start, n_jobs, random_state, verbose
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

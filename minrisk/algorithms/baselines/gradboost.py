@@ -49,7 +49,7 @@ class GradBoostClassifier(RecipeClassifier):
         Largest number of rounds.
     tol : float, default=1e-5
         Rounds end when no stump's |g|_2 exceeds `nu` by more than this share and the objective falls by less than it.
-    binning, max_bins, max_features, warm_start, n_jobs, random_state, verbose
+    binning, max_bins, max_features, warm_start, class_weight, categorical_features, n_jobs, random_state, verbose
         As in `REBELClassifier`.
 
     Attributes
@@ -89,7 +89,8 @@ class GradBoostClassifier(RecipeClassifier):
         **{
             name: RecipeClassifier._rules[name]
             for name in (
-                "n_estimators", "binning", "max_bins", "max_features", "warm_start", "n_jobs", "random_state", "verbose"
+                "n_estimators", "binning", "max_bins", "max_features", "warm_start", "class_weight",
+                "categorical_features", "n_jobs", "random_state", "verbose",
             )
         },
         "nu": Number(float, 0),
@@ -107,6 +108,8 @@ class GradBoostClassifier(RecipeClassifier):
         max_bins: int | None = None,
         max_features: float = 1.0,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -119,6 +122,8 @@ class GradBoostClassifier(RecipeClassifier):
         self.max_bins = max_bins
         self.max_features = max_features
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -74,7 +74,7 @@ class StructBoostClassifier(RecipeClassifier):
         As in `REBELClassifier`.
     early_stopping, validation_fraction, n_iter_no_change, keep_stages, warm_start
         As in `MultiBoostClassifier`.
-    n_jobs, random_state, verbose
+    class_weight, categorical_features, n_jobs, random_state, verbose
         As in `REBELClassifier`.
 
     Attributes
@@ -143,6 +143,8 @@ class StructBoostClassifier(RecipeClassifier):
         n_iter_no_change: int = 20,
         keep_stages: bool = False,
         warm_start: bool = False,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -162,6 +164,8 @@ class StructBoostClassifier(RecipeClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.keep_stages = keep_stages
         self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

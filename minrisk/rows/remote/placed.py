@@ -10,6 +10,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
+from minrisk.costs.class_weights import weighted_by_class
 from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
 from minrisk.rows.base import Rows
@@ -26,6 +27,12 @@ class Part(NamedTuple):
     y: Labels  # (m,)
     weight: FloatArray | None = None  # (m,)
     cost: Any = None  # (m, D) or (m, K, D), or a frame of (m, D)
+
+
+class ClassFactors(NamedTuple):
+    """What is said of the weights of classes: see `minrisk.costs.class_weights`."""
+
+    factors: FloatArray | None  # of each label; None: balanced
 
 
 class PlacedRows:
@@ -82,6 +89,8 @@ class CountedRows:
         Its table, unit and least costs count, unless rows have costs of their own.
     stated : callable, optional
         Of costs per row as they were given and the codes of their classes, gives the table.
+    by_class : ClassFactors, optional
+        On the weights of rows.
     dtype : dtype
         That X has in all places.
     weighted : bool
@@ -91,12 +100,19 @@ class CountedRows:
     def __init__(
         self, rows: PlacedRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
         weighted: bool, stated: Callable[[Any, IntArray], FloatArray] | None = None,
+        by_class: ClassFactors | None = None,
     ) -> None:  # fmt: skip
         self.n_classes = int(codes.max()) + 1
-        exchange, weight = place.exchange, np.ones(len(rows.y))
+        exchange, weight, label = place.exchange, np.ones(len(rows.y)), np.searchsorted(labels, rows.y)
+        if rows.weight is not None:
+            weight = rows.weight
+        if by_class is not None:
+            weight = weighted_by_class(
+                weight, label, len(labels), by_class.factors, exchange.largest, exchange.added
+            )
         if weighted:
-            weight = relative_weights(rows.weight, exchange.largest, exchange.added)
-        counted, code = np.flatnonzero(weight > 0.0), codes[np.searchsorted(labels, rows.y)].astype(np.int32)
+            weight = relative_weights(weight, exchange.largest, exchange.added)
+        counted, code = np.flatnonzero(weight > 0.0), codes[label].astype(np.int32)
         if stated is not None:
             own = AvoidableCosts.of(
                 stated(rows.cost, code), np.arange(len(code)), weight > 0.0, exchange.largest, exchange.added
