@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from minrisk.cli.app import app
 from minrisk.io.dialect import Dialect
-from minrisk.io.tables import kind_of, open_table, write_table
+from minrisk.io.tables import kind_of, open_table
 from minrisk.io.values import TableError, matched, take_features, take_labels
+from minrisk.io.writing import write_table
 
 
 @pytest.fixture

@@ -58,7 +58,8 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
     DATA may be a file of svmlight's format, whose labels are not looked at.
     """
-    from minrisk.io.tables import kind_of, open_table, safe_texts, write_table
+    from minrisk.io.tables import kind_of, open_table
+    from minrisk.io.writing import safe_texts, write_table
 
     check_stdin(model, data, costs)
     if out is not None:
@@ -135,7 +136,7 @@ def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
 
 def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
     """CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
-    from minrisk.io.tables import as_csv
+    from minrisk.io.writing import as_csv
 
     text = frame.to_csv(**as_csv(frame, quoted))
     if sys.stdout.isatty():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnParts", "as_texts", "concatenated"]
 
-NOTHING, TRUTHS, TEXTS = "nothing", "truth values", "texts"
+ALL_MISSING, TRUTH_VALUES, TEXTS = "nothing", "truth values", "texts"
 
 
 class ColumnParts:
@@ -32,7 +32,7 @@ class ColumnParts:
         """More rows, as pandas reads them."""
         kind = TEXTS if self._is_text else _kind(cells)
         self._kinds.add(kind)
-        if kind in (TEXTS, TRUTHS):
+        if kind in (TEXTS, TRUTH_VALUES):
             self._parts.append(as_texts(cells) if kind == TEXTS else cells.astype(object).to_numpy())
         else:
             self._parts.append(np.array(cells.to_numpy()))  # a view would keep what it is part of
@@ -42,14 +42,16 @@ class ColumnParts:
         import pandas as pd
 
         parts, self._parts = self._parts, []
-        kinds = self._kinds - {NOTHING}
+        kinds = self._kinds - {ALL_MISSING}
         if kinds == {TEXTS}:
-            return concatenated(parts if NOTHING not in self._kinds else list(map(_of_texts, parts)))
+            return concatenated(parts if ALL_MISSING not in self._kinds else list(map(_of_texts, parts)))
         if not kinds or kinds <= {"i", "u", "f"}:
-            if "u" in kinds and (kinds != {"u"} or NOTHING in self._kinds):
-                parts = _without_signs(parts) if "f" not in kinds and NOTHING not in self._kinds else None
-            return None if parts is None else pd.Series(np.concatenate(parts), copy=False)
-        if kinds <= {"b", TRUTHS}:
+            if "u" in kinds and (kinds != {"u"} or ALL_MISSING in self._kinds):
+                if "f" in kinds or ALL_MISSING in self._kinds or any(map(_has_sign, parts)):
+                    return None
+                parts = [part.astype(np.uint64) for part in parts]
+            return pd.Series(np.concatenate(parts), copy=False)
+        if kinds <= {"b", TRUTH_VALUES}:
             return pd.Series(np.concatenate([part.astype(object) for part in parts])).infer_objects()
         return None
 
@@ -60,17 +62,16 @@ def _kind(cells: pd.Series[Any]) -> str:
 
     kind = str(cells.dtype.kind)
     if kind == "f":
-        return NOTHING if bool(cells.isna().all()) else "f"
+        return ALL_MISSING if bool(cells.isna().all()) else "f"
     if kind in "iub" and isinstance(cells.dtype, np.dtype):
         return kind
     is_truth = pd.api.types.infer_dtype(cells, skipna=True) == "boolean"  # beside missing cells
-    return TRUTHS if is_truth else TEXTS
+    return TRUTH_VALUES if is_truth else TEXTS
 
 
-def _without_signs(parts: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-    """Whole numbers of which some need 64 bits and no sign; None if others have one, which makes them texts."""
-    signed = any(part.dtype.kind == "i" and bool((part < 0).any()) for part in parts)
-    return None if signed else [part.astype(np.uint64) for part in parts]
+def _has_sign(part: np.ndarray) -> bool:
+    """Whether some numbers are below zero; beside such that need 64 bits and no sign they are texts."""
+    return part.dtype.kind == "i" and bool((part < 0).any())
 
 
 def _of_texts(part: Any) -> pd.Series[Any]:
@@ -79,7 +80,8 @@ def _of_texts(part: Any) -> pd.Series[Any]:
 
     if isinstance(part, pd.Series):
         return part
-    return pd.Series(pd.Categorical.from_codes(np.full(len(part), -1, dtype=np.int8), categories=pd.Index([], dtype=str)))
+    codes = np.full(len(part), -1, dtype=np.int8)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index([], dtype=str)))
 
 
 def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
@@ -103,5 +105,6 @@ def concatenated(parts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
         return pd.concat([part.astype(object) for part in parts], ignore_index=True)
     filled = next((part.cat.categories.dtype for part in parts if len(part.cat.categories)), None)
     if filled is not None:
-        parts = [part if len(part.cat.categories) else part.cat.set_categories(pd.Index([], dtype=filled)) for part in parts]
+        none = pd.Index([], dtype=filled)
+        parts = [part if len(part.cat.categories) else part.cat.set_categories(none) for part in parts]
     return pd.Series(pd.api.types.union_categoricals(parts, ignore_order=True))

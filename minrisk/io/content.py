@@ -19,7 +19,7 @@ from minrisk.io.values import TableError, shown
 
 __all__ = ["Content"]
 
-BLOCK_BYTES = 1 << 20  # read together: what is done once for each block takes no time beside the block itself
+CONTENT_BLOCK_BYTES = 1 << 20  # read together: what is done once for each block takes no time beside the block itself
 GZIP_MARK = b"\x1f\x8b"
 
 
@@ -65,7 +65,7 @@ class Content:
         taken = checked = 0
         with self._opened() as file:
             source: Any = gzip.GzipFile(fileobj=file) if self._is_packed else file
-            while block := source.read(BLOCK_BYTES):
+            while block := source.read(CONTENT_BLOCK_BYTES):
                 taken += len(block)
                 if taken > checked + room.READ_BYTES:
                     room.check(self.path, room.TEXT_TIMES * taken)
@@ -107,7 +107,7 @@ def _kept(path: Path) -> IO[bytes]:
 
 def _pour(path: Path, source: io.BufferedIOBase | IO[bytes], into: IO[bytes]) -> None:
     taken = checked = 0
-    while block := source.read(BLOCK_BYTES):
+    while block := source.read(CONTENT_BLOCK_BYTES):
         into.write(block)
         taken += len(block)
         if taken > checked + room.READ_BYTES:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from minrisk.io.content import Content
 
 __all__ = [
-    "COMMA_GROUPS", "COMMA_NUMBER", "DELIMITERS", "POINTED", "POINT_GROUPS", "Dialect", "DialectError", "Text",
-    "read_text",
+    "DELIMITERS", "Dialect", "DialectError", "Text", "read_text",
 ]  # fmt: skip
 
 USUAL = ("utf-8", "utf-8-sig")  # encodings that nobody is told of
@@ -30,10 +29,6 @@ OTHER_KINDS = (
     (b"PK\x03\x04", "a spreadsheet or an archive"), (b"\xd0\xcf\x11\xe0", "a spreadsheet"), (b"PAR1", "a Parquet file"),
     *((mark, "an archive") for mark in (b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!", b"\x1f\x8b")),
 )  # fmt: skip
-COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")  # 1,5
-COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+\s*")  # 1.000,5: no other mark can be meant
-POINTED = re.compile(r"\s*[+-]?(?:\d+(?:\.\d{3})*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")  # a number written with points
-POINT_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+\s*")  # 1.000, which is one or a thousand
 
 
 class DialectError(ValueError):
@@ -119,7 +114,7 @@ def read_text(
     >>> text.delimiter, text.head[0], text.found
     (';', ['Größe', 'Preis'], ['separated by semicolons', 'in the encoding cp1252'])
     """
-    content = _Held(source) if isinstance(source, bytes) else source
+    content = _BytesInMemory(source) if isinstance(source, bytes) else source
     kind = next((kind for mark, kind in OTHER_KINDS if content.head.startswith(mark)), None)
     if kind is not None:
         raise DialectError(f"holds {kind} and not text: save the table as CSV (UTF-8)")
@@ -146,7 +141,7 @@ def _encodings(head: bytes) -> list[str]:
     return [told, "cp1252", "latin-1"] if told in USUAL else [told]
 
 
-class _Held:
+class _BytesInMemory:
     """Bytes in memory, as `minrisk.io.content.Content` has those of files."""
 
     def __init__(self, data: bytes) -> None:
@@ -166,7 +161,7 @@ class _Letters:
         In passes, where bytes are none in this encoding.
     """
 
-    def __init__(self, content: Content | _Held, encoding: str, is_stated: bool) -> None:
+    def __init__(self, content: Content | _BytesInMemory, encoding: str, is_stated: bool) -> None:
         self._content, self.encoding, self._is_stated = content, encoding, is_stated
         self.found = [] if is_stated or encoding in USUAL else [f"in the encoding {encoding}"]
         self._old_ends = False
@@ -181,9 +176,8 @@ class _Letters:
             text = text[: len(text) - len(held)]
             at = text.find("\0")
             if at >= 0:
-                raise DialectError(
-                    f"holds bytes that are no text in line {done + _line_ends(text[:at])}: save the table as CSV (UTF-8)"
-                )
+                line = done + _line_ends(text[:at])
+                raise DialectError(f"holds bytes that are no text in line {line}: save the table as CSV (UTF-8)")
             if self._old_ends:  # as old Macs end lines; pandas misreads some of these
                 text = text.replace("\r", "\n")
             else:

@@ -214,7 +214,7 @@ def _cells(taken: Sequence[str], delimiter: str, number: int) -> list[str]:
     return taken[0].rstrip("\r\n").split(delimiter)
 
 
-class _Looked(NamedTuple):
+class _RowsToSee(NamedTuple):
     """What was found in a part of a text."""
 
     records: list[tuple[int, str]]  # rows to look at, and how many lines there are before each
@@ -230,7 +230,7 @@ class _Look:
         self._again = len((delimiter.join(header)).replace('"', "").encode())  # bytes of the header, its quotes aside
         self._name = max(header, key=len).replace('"', '""').encode()
 
-    def at(self, text: str, is_last: bool) -> _Looked | None:
+    def at(self, text: str, is_last: bool) -> _RowsToSee | None:
         """The rows of a text that begins with a row; None where quotation marks do not just enclose cells.
 
         Bytes of UTF-8 are counted: those of ends of lines, delimiters and quotation marks are part of no letter.
@@ -252,7 +252,7 @@ class _Look:
         if is_last and len(codes) and not (len(closed) and closed[-1] == len(codes) - 1):
             closed = np.append(closed, len(codes))
         if not len(closed):
-            return None if len(codes) > csv.field_size_limit() else _Looked([], 0, len(text))
+            return None if len(codes) > csv.field_size_limit() else _RowsToSee([], 0, len(text))
         starts = np.concatenate([[0], closed[:-1] + 1])
         number_of_lines = np.searchsorted(ends, closed)  # before the end of each row
         before = np.searchsorted(ends, starts)
@@ -268,7 +268,7 @@ class _Look:
             (int(before[row]), data[starts[row] : closed[row] + 1].decode()) for row in np.flatnonzero(odd).tolist()
         ]
         left = data[closed[-1] + 1 :].decode()
-        return _Looked(records, int(number_of_lines[-1]) + 1, len(left))
+        return _RowsToSee(records, int(number_of_lines[-1]) + 1, len(left))
 
     def _enclose(self, codes: np.ndarray, quotes: np.ndarray) -> bool:
         """Whether each quotation mark begins or ends a cell, or is one of two that stand for one."""

@@ -6,7 +6,6 @@ among them. pandas is imported when a table is read or written, not before.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import os
@@ -16,27 +15,27 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import listed
 from minrisk.io import room
-from minrisk.io.atomic import STREAM, is_through, write_beside
+from minrisk.io.atomic import STREAM, is_through
 from minrisk.io.columns import ColumnParts
 from minrisk.io.content import Content
-from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
+from minrisk.io.dialect import Dialect, DialectError, Text, read_text
 from minrisk.io.lines import LineError, check_lines
+from minrisk.io.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
 from minrisk.io.values import TableError, as_floats, as_frame, distinct, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Table", "as_csv", "kind_of", "missing_columns", "open_table", "read_bytes", "safe_texts", "write_table"]
+__all__ = ["Table", "kind_of", "missing_columns", "open_table", "read_bytes"]
 
 CSV, PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), (".parquet", ".pq")
 WRITTEN = (".csv", ".csv.gz", *PARQUET)
@@ -44,9 +43,6 @@ WRITTEN = (".csv", ".csv.gz", *PARQUET)
 MISSING_CELLS = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones of full width
-SIGNED_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
-GROUPED = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")  # 1,234: a decimal comma, or one between thousands
 CHUNK_CELLS = 1 << 19  # cells that are read together: with what pandas takes beside them some 20 MB
 Result = TypeVar("Result")
 
@@ -315,7 +311,7 @@ class _TextStream:
 
 class _ParquetTable(Table):
     def __init__(self, path: Path, source: Any) -> None:
-        read = _guarded(path, lambda: _parquet().ParquetFile(source))
+        read = _guarded(path, lambda: parquet_module().ParquetFile(source))
         room.check_parquet(path, read.metadata)
         self._arrow = _guarded(path, read.read)
         _guarded(path, lambda: self._arrow.validate(full=True))  # texts may be no texts, which pandas trips over later
@@ -346,7 +342,7 @@ class ParquetFrames:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with _guarded(path, lambda: _parquet().ParquetFile(path)) as file:
+        with _guarded(path, lambda: parquet_module().ParquetFile(path)) as file:
             self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
             self.types = list(map(str, file.schema_arrow.types))
             groups = range(file.metadata.num_row_groups)
@@ -358,7 +354,7 @@ class ParquetFrames:
         """These columns of so many rows at a time, at most; of some row groups only, if they are stated."""
         import pyarrow as pa
 
-        with _guarded(self._path, lambda: _parquet().ParquetFile(self._path, pre_buffer=False)) as file:
+        with _guarded(self._path, lambda: parquet_module().ParquetFile(self._path, pre_buffer=False)) as file:
             groups = None if row_groups is None else list(row_groups)
             batches = file.iter_batches(height, groups, list(names), use_threads=False)
             while (batch := _guarded(self._path, lambda: next(batches, None))) is not None:
@@ -439,85 +435,6 @@ def _nullable(kind: Any) -> Any:
     return pd.api.types.pandas_dtype(str(kind).replace("int", "Int") if signed else str(kind).replace("uint", "UInt"))
 
 
-# -- writing -------------------------------------------------------------------------------------------------------
-def safe_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose texts, names of columns included, no spreadsheet takes for formulas, by an apostrophe in front.
-
-    Texts that are numbers stay as they are.
-
-    References
-    ----------
-    OWASP, CSV injection, https://owasp.org/www-community/attacks/CSV_Injection
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> safe_texts(pd.DataFrame({"=x": ["=1+1", "-1.5", "-red"], "n": [1, -2, 3]}))
-         '=x  n
-    0  '=1+1  1
-    1   -1.5 -2
-    2  '-red  3
-    """
-    import pandas as pd
-
-    def safe(cell: Any) -> Any:
-        risky = isinstance(cell, str) and cell.startswith(FORMULAS) and SIGNED_NUMBER.fullmatch(cell) is None
-        return f"'{cell}" if risky else cell
-
-    columns = [
-        column if column.dtype.kind in "biufmM" else column.astype(object).map(safe) for _, column in frame.items()
-    ]
-    return pd.DataFrame(dict(enumerate(columns))).set_axis([safe(name) for name in frame.columns], axis=1)
-
-
-def as_csv(frame: pd.DataFrame, quoted: bool = False) -> dict[str, Any]:
-    """How a frame is to be written by `DataFrame.to_csv`: all texts in quotation marks, or where they need them."""
-    texts = (name for name, column in frame.items() if column.dtype.kind not in "biufmM")
-    cells = (cell for name in texts for cell in (name, *frame[name].astype(object)))
-    quoted = quoted or any(isinstance(cell, str) and "\r" in cell for cell in cells)  # which pandas forgets
-    return {"index": False, "lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL}
-
-
-def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> None:
-    """Write a frame as CSV (UTF-8), gzipped CSV or Parquet, as a whole; "-" is standard output.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    path : str or Path
-    quoted : bool, default=False
-        Whether all texts of a CSV are put in quotation marks.
-
-    Raises
-    ------
-    TableError
-        If the name says none of them.
-    OSError
-        If the file cannot be written.
-    """
-    path = Path(path)
-    kind = kind_of(path, to_write=True)
-    if str(path) == STREAM:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(frame.to_csv(**as_csv(frame, quoted)).encode())
-        sys.stdout.buffer.flush()
-        return
-    with write_beside(path) as beside:
-        if kind == "parquet":
-            _parquet()
-            mixed = {name: str for name, column in frame.items() if column.dtype == object and _is_mixed(column)}
-            frame.astype(mixed).to_parquet(beside, index=False)
-        else:
-            zipped = path.name.lower().endswith(".gz")
-            with open(beside, "wb") as file, _packing(file) if zipped else nullcontext(file) as into:
-                frame.to_csv(into, mode="wb", **as_csv(frame, quoted))
-
-
-def _packing(file: IO[bytes]) -> gzip.GzipFile:
-    """To write a file through: neither the time nor its temporary name is kept, so equal tables are equal files."""
-    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-
-
 # -- parts ---------------------------------------------------------------------------------------------------------
 def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Which cells of a column of text are numbers with a decimal comma; None where most cells are no numbers."""
@@ -535,7 +452,7 @@ def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
 
 
 def _without_missing(cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Cells of text of which those that say that they are missing are; pandas forgets it beside whole numbers of 64 bits."""
+    """Texts of which those that mean a missing cell are one; pandas forgets it beside whole numbers of 64 bits."""
     if cells.dtype.kind in "biufO" and not hasattr(cells, "cat"):
         return cells
     return cells.cat.remove_categories([value for value in MISSING_CELLS if value in cells.cat.categories])
@@ -564,18 +481,7 @@ def _may_be_numbers(column: pd.Series[Any]) -> bool:
     return bool(rows[others].sum() <= 0.5 * rows.sum())
 
 
-def _is_mixed(column: pd.Series[Any]) -> bool:
-    """Whether cells are of several types, which a column of a Parquet file cannot be."""
-    import pyarrow
-
-    try:
-        pyarrow.array(column, from_pandas=True)
-    except (pyarrow.ArrowException, OverflowError, ValueError, TypeError):
-        return True
-    return False
-
-
-def _parquet() -> Any:
+def parquet_module() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:

@@ -18,7 +18,7 @@ import numpy as np
 from minrisk._printable import short
 from minrisk.costs.labels import match_truth, written_truths
 from minrisk.io.atomic import STREAM
-from minrisk.io.dialect import COMMA_NUMBER
+from minrisk.io.marks import COMMA_NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -349,14 +349,14 @@ def _written_labels(column: pd.Series[Any], where: str) -> Labels:
     """Labels from cells of text."""
     codes, values = distinct(column)
     if all(INTEGER.fullmatch(label) and len(label) < 19 for label in values):
-        return np.array(values, dtype=np.int64)[codes]
+        return np.asarray(np.array(values, dtype=np.int64)[codes])
     if len(values) > MANY:
         import pandas as pd
 
         numbers = np.asarray(pd.to_numeric(values.str.replace(",", "."), errors="coerce"), dtype=np.float64)
         if np.isfinite(numbers).all():
             _refuse_fractions((numbers != np.round(numbers))[codes], numbers[codes], where)
-    return np.array(values.tolist(), dtype=str)[codes]
+    return np.asarray(np.array(values.tolist(), dtype=str)[codes])
 
 
 def _decimal_labels(column: pd.Series[Any], where: str) -> Labels | None:
@@ -427,7 +427,7 @@ def as_floats(column: pd.Series[Any]) -> np.ndarray:
 
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = distinct(column)
-        return np.append(as_floats(values), np.nan)[codes]
+        return np.asarray(np.append(as_floats(values), np.nan)[codes])
     return np.asarray(pd.to_numeric(column.astype(object)).to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -441,7 +441,7 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
         return np.zeros(len(column), dtype=bool)
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = distinct(column)
-        return np.append(texts_in(values), False)[codes]
+        return np.asarray(np.append(texts_in(values), False)[codes])
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
