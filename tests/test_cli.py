@@ -227,7 +227,7 @@ def test_predict_decides_by_other_costs_and_says_how_sure_it_is(folder, tmp_path
 def test_values_that_training_did_not_have_are_named(tmp_path):
     rows = [(n % 3, shade, "bad" if shade == "red" else "good") for n in range(40) for shade in ("red", "blue")]
     pd.DataFrame(rows, columns=["a", "shade", "grade"]).to_csv(tmp_path / "train.csv", index=False)
-    run("fit", tmp_path / "train.csv", "--target", "grade", "--category", "shade", "--out", tmp_path / "model")
+    run("fit", tmp_path / "train.csv", "--target", "grade", "--categorical", "shade", "--out", tmp_path / "model")
     new = pd.DataFrame({"a": [1, 2, 0, 1], "shade": ["teal", "red", None, "teal"], "grade": "bad"})
     for shades, said in ((new["shade"], "['teal']"), (new["shade"].fillna("gold"), "['teal', 'gold']"), ("red", None)):
         new.assign(shade=shades).to_csv(tmp_path / "new.csv", index=False)
@@ -538,10 +538,10 @@ REFUSED = {
     "two drops missing": (fit_with("--drop", "x", "--drop", "y"), r"no columns \['x', 'y'\], named by --drop"),
     "target dropped": (fit_with("--drop", "grade"), "would leave out the target"),
     "nothing left": (fit_with("--drop", "id", "--drop", "a", "--drop", "b"), "no column left to learn from"),
-    "text": (fit_with(data="text.csv"), r"column 'colour' of .*text.csv holds text \('red' in row 2\).*--drop.*--category"),
-    "category": (fit_with("--category", "shade"), "has no column 'shade', named by --category"),
-    "category target": (fit_with("--category", "grade"), "--category grade names the target"),
-    "names": (fit_with(data="names.csv"), r"column 'name' of .* holds 30 texts in 30 rows: it looks like a name.*--category"),
+    "text": (fit_with(data="text.csv"), r"column 'colour' of .*text.csv holds text \('red' in row 2\).*--drop.*--categorical"),
+    "category": (fit_with("--categorical", "shade"), "has no column 'shade', named by --categorical"),
+    "category target": (fit_with("--categorical", "grade"), "--categorical grade names the target"),
+    "names": (fit_with(data="names.csv"), r"column 'name' of .* holds 30 texts in 30 rows: it looks like a name.*--categorical"),
     "labels missing": (fit_with(data="holes.csv"), r"column 'grade' .* 1 of 3 are missing \(the first in row 2\)"),
     "one class": (fit_with(data="same.csv"), "must hold at least two classes, got only 'bad'"),
     "names as target": (fit_with("--drop", "grade", target="id"), "looks like a name or a measurement"),

@@ -23,6 +23,7 @@ from minrisk.cli.common import (
     feature_names,
     features_for,
     load_model,
+    numeric_option,
     tell_table,
     text_columns,
 )
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Decide for every row of a table.")
 @click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
+@click.argument("data", type=FILE, nargs=-1, required=True)
 @click.option("--out", type=NEW_FILE, metavar="FILE",
               help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
                    "standard output.")
@@ -50,31 +51,34 @@ if TYPE_CHECKING:
 @click.option("--safe-text", is_flag=True,
               help="Put an apostrophe before texts that spreadsheets would take for formulas (they begin with =, +, -, "
                    "@, a tab or an end of line, and are no numbers), and quotation marks around all texts.")
+@numeric_option
 @dialect_options
-def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], costs: str | None, probabilities: bool,
-            safe_text: bool, delimiter: str | None, decimal: str | None, encoding: str | None) -> None:  # fmt: skip
+def predict(model: Path, data: tuple[Path, ...], out: Path | None, keep: tuple[str, ...], costs: str | None,
+            probabilities: bool, safe_text: bool, numeric: tuple[str, ...], delimiter: str | None,
+            decimal: str | None, encoding: str | None) -> None:  # fmt: skip
     """Decide for every row of DATA: a table with the column 'decision', in the order of the rows.
 
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
-    DATA may be a file of svmlight's format, whose labels are not looked at.
+    DATA may be several files with the same columns, or a file of svmlight's format, whose labels are not looked at.
     """
-    from minrisk.io.tables import kind_of, open_table
+    from minrisk.io.several import open_tables
+    from minrisk.io.tables import kind_of
     from minrisk.io.writing import safe_texts, write_table
 
-    check_stdin(model, data, costs)
+    check_stdin(model, *data, costs)
     if out is not None:
         kind_of(out, to_write=True)
         check_writable(out)
-        check_not_over(out, data, model, costs)
+        check_not_over(out, *data, model, costs)
     estimator = load_model(model)
     stated = Dialect(delimiter, decimal, encoding)
     kept: list[str] = []
-    if is_svmlight(data):
-        X: Any = rows_for(estimator, data, keep=keep, stated=stated).X
+    if any(map(is_svmlight, data)):
+        X: Any = rows_for(estimator, data, keep=keep, numeric=numeric, stated=stated).X
     else:
-        table = open_table(data, stated)
+        table = open_tables(data, stated)
         kept = _kept(keep, table)
-        X = _table_features(estimator, table, kept)
+        X = _table_features(estimator, table, kept, numeric)
 
     import pandas as pd
 
@@ -94,13 +98,14 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
         write_table(result, out, safe_text)
 
 
-def _table_features(estimator: Any, table: Table, kept: Sequence[str]) -> Any:
+def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
     """The columns of a table that a model knows; a note names those that nobody asked for."""
     from minrisk.io.tables import missing_columns
     from minrisk.io.values import shown
 
     data, names, target = table.path, table.names, getattr(estimator, "target_name_", None)
     known = feature_names(estimator)
+    missing_columns(names, numeric, data, "named by --numeric")
     if known is not None:
         missing_columns(names, known, data, "which the model was trained on")
         used = {*known, *kept, target, ""}
@@ -112,7 +117,7 @@ def _table_features(estimator: Any, table: Table, kept: Sequence[str]) -> Any:
     others = [name for name in names if known is not None or name != target]
     frame = table.frame(texts=text_columns(estimator, others))
     tell_table(table)
-    return features_for(estimator, frame[others], data)
+    return features_for(estimator, frame[others], data, numeric, table.written)
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:

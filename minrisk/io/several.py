@@ -52,7 +52,7 @@ class SeveralTables(Table):
                 if numbers:
                     raise TableError(
                         f"column {name!r} holds text in {shown(self.tables[words.index(True)].path)} and numbers in "
-                        f"{shown(self.tables[numbers[0]].path)}: correct one of them, or say by --category that it "
+                        f"{shown(self.tables[numbers[0]].path)}: correct one of them, or say by --categorical that it "
                         "holds categories."
                     )
             dates = [frame[name].dtype.kind in "mM" for frame in frames]
