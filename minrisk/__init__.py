@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.data.chunks import Chunks as Chunks
+    from minrisk.data.column_report import DataWarning as DataWarning
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
     from minrisk.io.model_file import save as save
@@ -52,6 +53,7 @@ _PUBLIC = {
     "StagewiseMCBoostClassifier": "minrisk.algorithms",
     "StructBoostClassifier": "minrisk.algorithms",
     "Chunks": "minrisk.data.chunks",
+    "DataWarning": "minrisk.data.column_report",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",
     "ModelFileError": "minrisk.io.model_file",

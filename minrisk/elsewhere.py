@@ -33,6 +33,7 @@ class PartFacts(NamedTuple):
     counted: np.ndarray  # of each label, whether rows of some weight have it
     dtype: np.dtype
     columns: dict[str, Any]  # by their names in `KEPT`
+    moments: tuple[Any, ...]  # which of them hold dates
     cost_example: Any = None  # no rows of costs per row
 
 
@@ -65,7 +66,8 @@ def check_part(
     kept = {name: vars(checked)[name] for name in KEPT if name in vars(checked)}
     counted = np.bincount(codes, weights=weight) > 0.0
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
-    facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, None if cost is None else cost[:0])
+    moments, example = checked._categories.moments, None if cost is None else cost[:0]
+    facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, moments, example)
     return Part(X, np.asarray(y), weight, cost), facts
 
 
@@ -134,8 +136,10 @@ class Elsewhere:
         self._facts: list[PartFacts] = [own for own in facts if own is not None]
         if not self._facts:
             raise ValueError("X must have rows, got none in any of its partitions.")
-        first = self._facts[0].columns
+        first, self.moments = self._facts[0].columns, self._facts[0].moments
         for own in self._facts[1:]:
+            if own.moments != self.moments:
+                raise ValueError("partitions must hold dates in the same columns: give a column one type in all.")
             if not all(_same(own.columns.get(name), first.get(name)) for name in KEPT):
                 one, other = (told.get("_column_names") or told["n_features_in_"] for told in (first, own.columns))
                 raise ValueError(f"partitions must have the same columns in one order, got {one} and {other}.")

@@ -86,9 +86,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Numbers, in an array or a sparse matrix of SciPy, or a DataFrame of pandas or polars or an Arrow table,
-            whose other columns are of a type for categories; NaN is missing, with the low values. Named columns are
-            found by name afterwards, in any order. Or `minrisk.Chunks`, which hold y as well, of more rows than memory.
+            Numbers, in an array or a sparse matrix of SciPy; or a DataFrame of pandas, polars or their like, or an
+            Arrow table, whose columns may also hold text and types for categories, which are categories, and dates,
+            which count days. NaN, None and the nulls of these libraries are missing, with the low values. Named
+            columns are found by name afterwards, in any order. Or `minrisk.Chunks`, which hold y as well, of more
+            rows than memory.
             Or a Dask array or dataframe of numbers, with y, weights and costs per row in Dask collections beside it:
             it stays where it is, on the cluster of the current client. Estimators whose learners see bins only take
             it, first of all `MinRiskClassifier` and `REBELClassifier`; all others up to 32 768 rows.
@@ -162,8 +164,9 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
             self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
+            self._categories = Categories((), rows.n_features, rows.moments)
             return
-        self._categories = Categories((), rows.n_features)
+        self._categories = Categories((), rows.n_features, rows.moments)
         self._began_with = self._lasting_parameters()
         with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
             self._train_elsewhere(rows, cost, bar)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import isgeneratorfunction
 from types import MappingProxyType
@@ -13,12 +16,14 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import check_weights
-from minrisk.data.categories import Categories
+from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
+from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of
 from minrisk.data.frames import Frame
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
@@ -91,8 +96,10 @@ class Inputs:
     _began_with: Mapping[str, Any] = MappingProxyType({})  # `_lasting` parameters of the first rounds
     _group: IntArray | None = None  # while it is fitted: of each row
     n_features_in_: int
-    class_weight: Any
     categorical_features: Any
+    class_weight: Any
+    verbose: int
+    columns_: list[ColumnFacts]
     get_params: Callable[..., dict[str, Any]]
     _weights: Callable[[Any, np.ndarray], FloatArray]
     _checked_weights: Callable[[Any, np.ndarray], FloatArray]
@@ -137,7 +144,8 @@ class Inputs:
         if goes_on and Frame.of(X) is not None:
             X = self._arranged(X)
             validate_data(self, X, y, reset=False, skip_check_array=True)
-        found, y = Categories.of(X), check_labels(y)
+        table, y = X, check_labels(y)
+        found = Categories.of(X, self.categorical_features)
         if goes_on and not self._categories.can_go_on_with(found):
             raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
         X, y = self._check_columns(X, self._categories if goes_on else found, y, reset=not goes_on)
@@ -155,6 +163,7 @@ class Inputs:
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
+        self._tell_columns(table, X, y)
         return numbers, y, sample_weight
 
     def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
@@ -202,8 +211,6 @@ class Inputs:
             )
         if any(weighted):
             sample_weight = np.concatenate(weights)
-        if not goes_on:
-            self._categories = Categories((), self.n_features_in_)
         if kept:
             X = np.concatenate(kept)
             return X, coded.labels[coded.codes], self._class_weighted(X, coded, sample_weight)
@@ -223,13 +230,17 @@ class Inputs:
             raise ValueError(
                 "chunks and partitions must be arrays or tables of numbers, got a sparse matrix: give all rows at once."
             )
-        named = [column.name for column in Categories.of(X).columns]
-        if named:
+        if not reset:
+            return self._check_columns(self._arranged(X), self._categories, *y, reset=False)
+        found = Categories.of(X, self.categorical_features)
+        if found.columns:
             raise ValueError(
-                f"chunks and partitions must hold numbers, got categories in column {named[0]!r}: what one says "
-                "depends on all rows. Make numbers of it, or give all rows at once."
+                f"chunks and partitions must hold numbers, got categories in column {found.columns[0].name!r}: what "
+                "one says depends on all rows. Make numbers of it, or give all rows at once."
             )
-        return self._check_columns(X if reset else self._arranged(X), Categories(), *y, reset=reset)
+        checked = self._check_columns(X, found, *y, reset=True)
+        self._categories = Categories((), self.n_features_in_, found.moments)
+        return checked
 
     def _check_columns(self, X: Any, categories: Categories, *y: Any, reset: bool) -> Any:
         """Names and numbers of X, with codes for categories, and y if given; `reset` learns the names."""
@@ -237,16 +248,27 @@ class Inputs:
         if frame is None:
             if reset:
                 self._column_names = None
-            return check_numbers(self, categories.coded(X), *y, reset=reset)
+            elif categories.columns and self._column_names is not None:
+                raise ValueError(
+                    f"X must be a DataFrame as in fit, where column {categories.columns[0].name!r} held categories, "
+                    f"got {type(X).__name__}: give one of pandas or polars, or an Arrow table."
+                )
+            if reset and categories.columns:  # positions are those of an array of as many columns
+                categories = replace(categories, n_features=np.shape(X)[1])
+            coded, unseen = categories.coded(X)
+            _tell_unseen(unseen)
+            return check_numbers(self, coded, *y, reset=reset)
         frame.check_names()
         if reset:
             for name in frame.names:
                 check_name(name)
             self._column_names = tuple(frame.names)
-        if frame.is_plain and not categories.columns:
+        if frame.is_plain and not categories.columns and not categories.moments:
             return check_numbers(self, X, *y, reset=reset)
         validate_data(self, frame.table, *y, reset=reset, skip_check_array=True)
-        return check_frame(self, categories.coded(X), frame.names, *y)
+        coded, unseen = categories.coded(X)
+        _tell_unseen(unseen)
+        return check_frame(self, coded, frame.names, *y)
 
     def _arranged(self, X: Any) -> Any:
         """X with its columns in the order of fit, where they have names."""
@@ -273,16 +295,50 @@ class Inputs:
         return answered(partial(_answer, self, method.__name__, others, options), X, few.shape[1:], few.dtype)
 
     def _check_X(self, X: Any) -> Any:
-        if type(X) is np.ndarray and X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32):
-            known = vars(self)  # few rows of plain numbers: scikit-learn's checks would take longer than the prediction
-            fits = "model_" in known and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
-            if fits and not self._categories.columns and not np.isinf(X).any():
-                return X
+        if (few := self._few_rows(X)) is not None:
+            return few
         check_is_fitted(self, "model_")
         if isinstance(X, Chunks):
             raise TypeError("Chunks are predicted one by one: for X, *_ in chunks: model.predict(X).")
         checked = self._check_columns(self._arranged(X), self._categories, reset=False)
         return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
+
+    def _few_rows(self, X: Any) -> np.ndarray | None:
+        """Numbers of few rows: scikit-learn's checks would take longer than the prediction; None where they are due."""
+        known = vars(self)
+        if "model_" not in known:
+            return None
+        if type(X) is np.ndarray:
+            few = X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32)
+            fits = few and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
+            return X if fits and not self._categories.columns and not np.isinf(X).any() else None
+        if self._column_names is None or not hasattr(X, "shape") or not 0 < X.shape[0] <= QUICK_ROWS:
+            return None
+        frame = Frame.of(X)
+        if frame is None or tuple(frame.names) != self._column_names:
+            return None
+        coded = self._categories.coded_cells(frame.rows())
+        return None if coded is None else self._categories.numbers(coded)
+
+    def _tell_columns(self, table: Any, X: np.ndarray, y: Labels) -> None:
+        """Describe the columns of a table, warn of those that look wrong, and print all where `verbose` asks for it."""
+        vars(self).pop("columns_", None)
+        if Frame.of(table) is None:
+            return
+        self.columns_ = described_columns(table, X, y, self._categories)
+        if problems := warning_of(self.columns_):
+            warnings.warn(problems, DataWarning, stacklevel=6)
+        if self.verbose:
+            sys.stderr.write(printed(self.columns_))
+
+
+def _tell_unseen(unseen: Sequence[Unseen]) -> None:
+    """Warn of values that fit has not seen."""
+    if unseen:
+        told = ", ".join(
+            f"{name!r} in {n_rows} row{'s' * (n_rows > 1)} ({short(repr(example))})" for name, n_rows, example in unseen
+        )
+        warnings.warn(f"X holds categories that fit has not seen, taken as missing: {told}.", DataWarning, stacklevel=6)
 
 
 def _answer(estimator: Any, name: str, others: tuple[Any, ...], options: dict[str, Any], X: Any) -> Any:

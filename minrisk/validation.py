@@ -15,13 +15,13 @@ from sklearn.utils.validation import validate_data
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
+from minrisk.data.categories import FROM_DTYPE
 from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 from minrisk.data.sparse_rows import SparseRows
 
 LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
 BALANCED = "balanced"  # classes weigh alike, as scikit-learn calls it
-FROM_DTYPE = "from_dtype"  # columns are categories by their types, likewise
 ZERO_RISK = "zero risk"
 ALL_FEATURES = 1 << 53  # more than any X has: larger numbers need not become floats
 
@@ -379,7 +379,7 @@ def refuse_infinity(X: Any, names: Sequence[Any] | None = None) -> None:
     """Raise a ValueError that names the column and the row of an infinite number; nothing else is looked at."""
     frame, columns = Frame.of(X), list[Any]()
     if frame is not None:
-        names, columns = frame.names, [column.cells for column in frame.columns]
+        names, columns = frame.names, [column.native for column in frame.columns]
     elif isinstance(X, np.ndarray) and X.ndim == 2:
         names, columns = range(X.shape[1]) if names is None else names, list(X.T)
     for name, column in zip(names or (), columns, strict=True):
@@ -408,7 +408,7 @@ def _of_objects(X: Any) -> np.ndarray | None:
         return None
     if cells.ndim != 2 or cells.size == 0:
         return None
-    return np.column_stack([Column("array", j, column).numbers() for j, column in enumerate(cells.T)])
+    return np.column_stack([Column(j, column).numbers() for j, column in enumerate(cells.T)])
 
 
 def label_array(labels: Any, classes: Labels) -> Labels:

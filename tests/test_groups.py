@@ -264,7 +264,7 @@ def of_patients(rng):
 def learnt(X, y, group=None, weight=None):
     found = Categories.of(X)
     weight = np.ones(len(y)) if weight is None else weight
-    return found.learn(np.asarray(found.coded(X)), y, weight, list(X.columns), group)
+    return found.learn(np.asarray(found.coded(X)[0]), y, weight, list(X.columns), group)
 
 
 def test_shares_of_a_row_are_those_of_other_groups():

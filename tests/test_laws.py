@@ -462,7 +462,7 @@ def test_what_is_learnt_of_categories_depends_on_no_order(K, seed):
 
     def numbers(X, y, weight):
         found = Categories.of(X)
-        return found.learn(found.coded(X), y, weight, list(X.columns))[1][:, 3:]
+        return found.learn(found.coded(X)[0], y, weight, list(X.columns))[1][:, 3:]
 
     weight = rng.integers(1, 3, len(y)).astype(float)
     one = numbers(X, y, weight)

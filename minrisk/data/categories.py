@@ -1,40 +1,80 @@
-"""Columns of categories as numbers that trees split.
+"""Columns of categories as numbers that trees split; which columns hold dates, that become numbers.
 
-A column of V categories becomes its codes 0..V-1, in place, and more columns after all others: for few values one for
-each, which is 1 in its rows; for many values the shares that the classes have among its rows. In training the shares
-of a row are those of other rows, so that they say there what they will say of new rows (as in scikit-learn's
-TargetEncoder). Neither the order of rows, columns or classes matters for that, nor whether a row stands there twice
-or once with a weight of 2. Categories that are ordered are their codes only.
+Columns of text and of types for categories are categories, and those that the caller names. A column of V categories
+becomes its codes 0..V-1, in place, and more columns after all others: for few values one for each, which is 1 in its
+rows; for many values the shares that the classes have among its rows. In training the shares of a row are those of
+other rows, so that they say there what they will say of new rows (as in scikit-learn's TargetEncoder). Neither the
+order of rows, columns or classes matters for that, nor whether a row stands there twice or once with a weight of 2.
+Categories that are ordered are their codes only.
 
-Codes of ordered categories follow the order of the dtype, values without rows included. Those of others follow the
-values that training rows hold: numbers by size, texts by the alphabet, so that neither the order in which a dtype lists
-them nor what else it lists makes a difference.
+Codes of ordered categories follow the order of the dtype, values without rows included; truth values are 0 and 1. Codes
+of others follow what training rows say of the values, never their names: where they are few, by their place on the
+line along which the shares of the classes differ most, so that a cut of the codes is a subset of the values that tells
+classes apart (of two classes the best one: Fisher 1958); where they are many, by how frequent they are, which is not
+learnt from classes and so deceives no learner. So neither the names of values, nor the order in which a dtype lists
+them, nor what else it lists makes a difference. Equal values stand as the rest of their rows says, then by name.
+
+References
+----------
+Fisher (1958), On grouping for maximum homogeneity, JASA 53.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
-from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk.data.frames import CodedCells, Column, Frame, described, is_missing
+from minrisk._cached import cached_property
+from minrisk._printable import short
+from minrisk._typing import FloatArray, IntArray, Keys, Labels
+from minrisk.data.frames import (
+    CATEGORICAL,
+    MOMENTS,
+    NUMBER,
+    CodedCells,
+    Column,
+    Frame,
+    described,
+    in_days,
+    is_missing,
+    role_of,
+)
 from minrisk.data.groups import placed_groups
 from minrisk.data.kept import KEPT_NUMBERS, is_kept, shown
 from minrisk.data.label_cells import is_label
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys
 
+FROM_DTYPE = "from_dtype"  # of `categorical_features`: none but those that types of columns tell
 FEW_VALUES = 10  # of which each has a column
 CATEGORY_FOLDS = 5  # of training rows; shares are those of the four others
 CATEGORIES_AS_TEXTS = {  # how the categories of a column become texts
     "pandas": "X[{name!r}] = X[{name!r}].cat.rename_categories(str)",
     "polars": "pl.col({name!r}).cast(pl.String).cast(pl.Categorical)",
-    "arrow": 'X.column({name!r}).cast("string").dictionary_encode()',
+    "pyarrow": 'X.column({name!r}).cast("string").dictionary_encode()',
 }
 PRIOR = 10.0  # rows that the shares of all rows count as, beside those of a value
 MOST_SHARES = 10  # columns of shares: with more classes, the directions in which values differ most
+
+
+class Unseen(NamedTuple):
+    """Cells whose values fit has not seen."""
+
+    name: str  # of the column
+    n_rows: int
+    example: Any
+
+
+class Moments(NamedTuple):
+    """A column of dates, durations or times of day, which are numbers of days."""
+
+    position: int  # in X
+    role: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +87,15 @@ class Category:
     ordered: bool = False
     table: FloatArray = field(default_factory=lambda: np.empty((1, 0)))  # (V + 1, m) numbers added; last: missing
 
-    def codes(self, cells: Any) -> FloatArray:
-        """Codes of a column of a table, (n,); NaN for what is missing or unknown.
+    def codes(self, column: Column) -> tuple[FloatArray, Unseen | None]:
+        """Codes of a column of a table, (n,), NaN for what is missing or unknown; and what is unknown.
 
         Raises
         ------
         ValueError
             If it holds numbers where the values are text, or the other way round.
         """
-        given = Column.of(cells, self.name).coded()
+        given = column.coded()
         texts = {isinstance(value, str) for value in self.values}
         known = [value for value in given.values if not is_missing(value)]
         if known and len(texts) == 1 and texts.isdisjoint(isinstance(value, str) for value in known):
@@ -63,13 +103,19 @@ class Category:
                 f"column {self.name!r} of X must hold categories such as {self.values[0]!r}, as in fit, "
                 f"got {known[0]!r}."
             )
-        return _recoded(given, self.values)
+        codes = _recoded(given, self.values)
+        rows = np.flatnonzero(np.isnan(codes) & (given.codes >= 0))
+        if not len(rows):
+            return codes, None
+        return codes, Unseen(self.name, len(rows), given.values[given.codes[rows[0]]])
 
-    def unknown(self, cells: Any) -> list[Any]:
-        """Values of a column of a table that are none of these, in the order in which they come."""
-        given, known = Column.of(cells, self.name).coded(), set(self.values)
-        there = (given.values[code] for code in dict.fromkeys(given.codes.tolist()) if code >= 0)
-        return [value for value in there if value not in known]
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {value: k for k, value in enumerate(self.values)}
+
+    def place_of(self, cell: Any) -> float:
+        """The code of a cell; raises where its value is not known."""
+        return np.nan if is_missing(cell) else self._places[cell]
 
     def of_rows(self, codes: FloatArray, weight: FloatArray) -> tuple[Category, FloatArray]:
         """With the values that rows of some weight hold, and the codes of all rows; as it is where it is ordered."""
@@ -87,31 +133,56 @@ class Category:
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Those of d features, none or more."""
+    """Those of d features, none or more, and which of the others are dates."""
 
     columns: tuple[Category, ...] = ()
     n_features: int = 0  # d, once they are learnt
+    moments: tuple[Moments, ...] = ()
 
     @classmethod
-    def of(cls, X: Any) -> Self:
-        """The columns of a table whose types say that they hold categories, values sorted unless ordered."""
-        frame = Frame.of(X)
-        if frame is None or frame.is_plain:
+    def of(cls, X: Any, named: Any = FROM_DTYPE) -> Self:
+        """Of a table, values sorted unless ordered; of an array those that are named.
+
+        Parameters
+        ----------
+        X : table or array-like
+        named : "from_dtype", or sequence of names, positions or truth values
+            More columns of categories than the types of a table tell.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or one holds what is of no use.
+        """
+        frame, found, moments = Frame.of(X), list[Category](), list[Moments]()
+        by_type = isinstance(named, str)
+        if by_type and (frame is None or frame.is_plain):
             return cls()
-        found = []
-        for position, column in enumerate(frame.columns):
-            if column.holds_categories:
+        if frame is None:
+            cells = _as_array(X)
+            places = _places(named, None, cells.shape[1])
+            columns = {j: Column(j, cells[:, j]) for j in sorted(places)}
+        else:
+            frame.check_names()
+            places = frozenset[int]() if by_type else _places(named, frame.names, len(frame.names))
+            columns = dict(enumerate(frame.columns))
+        for position, column in columns.items():
+            if position in places or column.role == CATEGORICAL:
                 _, values, ordered = column.coded()
-                values = [value for value in values if not is_missing(value)]
+                values = [_plain(value) for value in values if not is_missing(value)]
                 _check_values(values, column)
                 listed = values if ordered else sorted(values, key=_place)
                 found.append(Category(position, str(column.name), tuple(listed), ordered))
-        return cls(tuple(found))
+            elif column.role in MOMENTS:
+                moments.append(Moments(position, column.role))
+            elif column.role is None:
+                raise column.of_no_use()
+        return cls(tuple(found), 0, tuple(moments))
 
     def can_go_on_with(self, others: Categories) -> bool:
         """Whether rounds on these can be followed by rounds on others: of the same columns, without new values."""
         kinds, others_kinds = ([(c.position, c.ordered) for c in all_.columns] for all_ in (self, others))
-        return kinds == others_kinds and all(
+        return kinds == others_kinds and self.moments == others.moments and all(
             new.values == old.values if old.ordered else set(new.values) <= set(old.values)
             for old, new in zip(self.columns, others.columns, strict=True)
         )
@@ -129,25 +200,66 @@ class Categories:
         added = [np.full(column.table.shape[1], column.position) for column in self.columns]
         return np.concatenate([np.arange(self.n_features), *added]).astype(np.int64)
 
-    def coded(self, X: Any) -> Any:
-        """Numbers of a table, (n, d), with codes for categories; X itself if it is none, or has NumPy's numbers only.
+    def coded(self, X: Any) -> tuple[Any, list[Unseen]]:
+        """Numbers of a table, (n, d), with codes for categories, and what is unknown.
+
+        X itself if it holds NumPy's numbers only, or is an array without categories.
 
         Raises
         ------
         ValueError
-            If there are categories and X is no table, or a column holds values of another kind.
+            If a column holds something else than in fit.
         """
         frame = Frame.of(X)
-        if frame is None and self.columns:
-            raise ValueError(
-                f"X must be a DataFrame as in fit, where column {self.columns[0].name!r} held categories, got "
-                f"{type(X).__name__}: give one of pandas or polars, or an Arrow table."
-            )
-        if frame is None or not frame.names or (frame.is_plain and not self.columns):
-            return X
+        if frame is None:
+            return self._coded_array(X)
+        if not frame.names or (frame.is_plain and not self.columns and not self.moments):
+            return X, []
         category = {column.position: column for column in self.columns}
-        parts = [category[j].codes(c.cells) if j in category else c.numbers() for j, c in enumerate(frame.columns)]
-        return np.stack(parts, axis=1)
+        roles = dict(self.moments)
+        parts, unseen = list[FloatArray](), list[Unseen | None]()
+        for j, column in enumerate(frame.columns):
+            if j in category:
+                codes, unknown = category[j].codes(column)
+                parts.append(codes)
+                unseen.append(unknown)
+                continue
+            role = roles.get(j, NUMBER)
+            if column.role != role and not column.is_empty:
+                raise column.changed(role, column.name)
+            parts.append(column.numbers() if column.role == role else np.full(len(column.listed), np.nan))
+        return np.stack(parts, axis=1), [unknown for unknown in unseen if unknown is not None]
+
+    def _coded_array(self, X: Any) -> tuple[Any, list[Unseen]]:
+        """Likewise, of an array some of whose columns are named as categories."""
+        if not self.columns:
+            return X, []
+        X = _as_array(X)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            return X, []  # which is refused by who counts the features
+        category, unseen = {column.position: column for column in self.columns}, list[Unseen | None]()
+        parts = list[FloatArray]()
+        for j, cells in enumerate(X.T):
+            column = Column(j, cells)
+            codes, unknown = category[j].codes(column) if j in category else (column.numbers(), None)
+            parts.append(codes)
+            unseen.append(unknown)
+        return np.stack(parts, axis=1), [unknown for unknown in unseen if unknown is not None]
+
+    def coded_cells(self, rows: Sequence[Sequence[Any]]) -> FloatArray | None:
+        """`coded` of few rows of Python's cells, without looking at types of columns; None where that is needed."""
+        numbers = np.empty((len(rows), self.n_features))
+        roles: list[Callable[[Any], float]] = [_as_number] * self.n_features
+        for position, role in self.moments:
+            roles[position] = partial(_as_days, role)
+        for column in self.columns:
+            roles[column.position] = column.place_of
+        try:
+            for row, cells in zip(numbers, rows, strict=True):
+                row[:] = [number(cell) for number, cell in zip(roles, cells, strict=True)]
+        except (LookupError, TypeError, ValueError):
+            return None
+        return None if np.isinf(numbers).any() else numbers
 
     def numbers(self, X: np.ndarray) -> np.ndarray:
         """Rows of codes, and what the tables add; (n, d + added)."""
@@ -164,11 +276,14 @@ class Categories:
         Shares of a row are those of other groups, where there are two of these or more.
         """
         if not self.columns:
-            return Categories((), X.shape[1]), X
+            return Categories((), X.shape[1], self.moments), X
         label, columns, added = np.zeros(len(y), dtype=np.int64), [], []
         label[weight > 0] = np.unique(y[weight > 0], return_inverse=True)[1]
         X, groups = X.copy(), None
         of_rows = [listed.of_rows(X[:, listed.position], weight) for listed in self.columns]
+        for column, codes in of_rows:
+            X[:, column.position] = codes
+        of_rows = _arranged(of_rows, X, label, weight, names)
         for column, codes in of_rows:
             X[:, column.position] = codes
         for column, codes in of_rows:
@@ -181,24 +296,98 @@ class Categories:
                 table, own = _shares(rows, n_values + 1, label, groups)
                 added.append(own)
             columns.append(replace(column, table=table))
-        return Categories(tuple(columns), X.shape[1]), np.hstack([X, *added])
+        return Categories(tuple(columns), X.shape[1], self.moments), np.hstack([X, *added])
+
+
+def _plain(value: Any) -> Any:
+    """A value as files keep it: exact decimal numbers as others."""
+    if not isinstance(value, Decimal):
+        return value
+    return int(value) if value == value.to_integral_value() else float(value)
 
 
 def _check_values(values: list[Any], column: Column) -> None:
     """Refuse categories that are neither numbers nor texts, which no model file could keep."""
+    library = type(column.native).__module__.partition(".")[0]
+    way = CATEGORIES_AS_TEXTS.get(library, "as X.astype(str) does").format(name=column.name)
     for value in values:
         if not is_label(value):
-            way = CATEGORIES_AS_TEXTS[column.kind].format(name=column.name)
             raise ValueError(
                 f"X must hold categories that are numbers or texts, got {described(value)[0]} in column "
                 f"{column.name!r} ({str(value)!r}): make texts of them, {way}."
             )
         if not is_kept(value):
-            way = CATEGORIES_AS_TEXTS[column.kind].format(name=column.name)
             raise ValueError(
                 f"X must hold categories that are texts or {KEPT_NUMBERS}, got {shown(value)} in column "
                 f"{column.name!r}, which no model file could keep: make texts of them, {way}."
             )
+
+
+def _as_array(X: Any) -> np.ndarray:
+    """An array of two dimensions, of numbers or of objects: numbers in a list of rows stay numbers beside texts.
+
+    Raises
+    ------
+    ValueError
+        If it is sparse, or none of two dimensions.
+    """
+    if issparse(X):
+        raise ValueError(
+            "categorical_features names columns of tables or arrays, got a sparse matrix: make indicators of them."
+        )
+    cells = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
+    if cells.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns, got an array of {cells.ndim} dimensions.")
+    return cells
+
+
+def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozenset[int]:
+    """Positions of the columns that `categorical_features` names.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    given = list(named.tolist() if isinstance(named, np.ndarray) else named)
+    if given and all(isinstance(one, (bool, np.bool_)) for one in given):
+        if len(given) != n_features:
+            raise ValueError(
+                f"categorical_features must have a truth value for each of the {n_features} columns of X, "
+                f"got {len(given)}."
+            )
+        return frozenset(np.flatnonzero(given).tolist())
+    found = set()
+    for one in given:
+        if isinstance(one, str):
+            if names is None or one not in names:
+                own = "" if names is None else short(", ".join(map(repr, names)), 200)
+                there = f"which are {own}" if own else "which have no names: give positions"
+                raise ValueError(f"categorical_features must name columns of X, {there}; got {one!r}.")
+            found.add(list(names).index(one))
+        elif 0 <= one < n_features:
+            found.add(int(one))
+        else:
+            raise ValueError(
+                f"categorical_features must be positions from 0 to {n_features - 1}, names or truth values, got {one}."
+            )
+    return frozenset(found)
+
+
+def _as_number(cell: Any) -> float:
+    """A cell of a column of numbers; raises where it is none."""
+    if isinstance(cell, str):
+        raise TypeError
+    return np.nan if is_missing(cell) else float(cell)
+
+
+def _as_days(role: str, cell: Any) -> float:
+    """A cell of a column of dates, or other moments; raises where it is none."""
+    if is_missing(cell):
+        return np.nan
+    if role_of(cell) != role:
+        raise TypeError
+    return in_days(cell)
 
 
 def _place(value: Any) -> tuple[int, Any]:
@@ -261,6 +450,80 @@ class _Groups(NamedTuple):
         number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
         mass = np.add.reduceat(weight[order], start)
         return cls(rows[order], number, rows[order[start]], mass, copies, after - before)
+
+
+def _arranged(
+    columns: list[tuple[Category, FloatArray]], X: np.ndarray, label: IntArray, weight: FloatArray,
+    names: Sequence[Any] | None,
+) -> list[tuple[Category, FloatArray]]:  # fmt: skip
+    """Columns whose unordered values stand as training rows say, and the codes of all rows.
+
+    Parameters
+    ----------
+    columns : list of (Category, codes)
+    X : ndarray of shape (n, d)
+        Codes of these columns among numbers.
+    label : ndarray of int, (n,)
+    weight : ndarray of shape (n,)
+    names : sequence, optional
+        Of the columns of X.
+    """
+    free = [k for k, (column, _) in enumerate(columns) if not (column.ordered or _are_truths(column.values))]
+    if not free:
+        return columns
+    there = weight > 0
+    counts = []
+    for column, codes in columns:
+        own = np.zeros((len(column.values) + 1, int(label.max()) + 1))
+        np.add.at(own, (column.rows(codes)[there], label[there]), weight[there])
+        counts.append(own)
+    nameless = X.copy()
+    for k in free:  # how often a value occurs says what it is without its name
+        column, codes = columns[k]
+        nameless[:, column.position] = _alike(counts[k].sum(axis=1))[column.rows(codes)]
+    by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
+    odds = odd_numbers(np.random.default_rng(0), X.shape[1])
+    key = row_keys((nameless[:, j] for j in by_name), odds)
+    of_class = np.zeros(int(label.max()) + 1, dtype=np.uint64)  # its number says nothing
+    np.add.at(of_class, label[there], _mixed_in(key[there], weight[there]))
+    key = numbered_keys(key + of_class[label], 0)
+    found = list(columns)
+    for k in free:
+        column, codes = columns[k]
+        content, rows = np.zeros(len(column.values) + 1, dtype=np.uint64), column.rows(codes)
+        np.add.at(content, rows[there], _mixed_in(key[there], weight[there]))
+        order = _order(counts[k][:-1], content[:-1])
+        place = np.append(np.argsort(order), np.nan)
+        found[k] = replace(column, values=tuple(column.values[v] for v in order)), place[rows]
+    return found
+
+
+def _are_truths(values: tuple[Any, ...]) -> bool:
+    return all(isinstance(value, (bool, np.bool_)) for value in values)
+
+
+def _mixed_in(key: Keys, weight: FloatArray) -> Keys:
+    """Keys of rows, each as often as its weight says where weights count rows."""
+    return key * weight.astype(np.uint64) if np.all(weight == np.rint(weight)) else key
+
+
+def _alike(numbers: FloatArray) -> FloatArray:
+    """Numbers in which the last digits, which depend on the order of sums, are the same."""
+    return np.asarray(np.rint(numbers / max(float(np.abs(numbers).max(initial=0.0)), 1e-300) * 1e9))
+
+
+def _order(counts: FloatArray, content: Keys) -> IntArray:
+    """The values in their order, (V,): few by the shares of the classes (V, K), many by their rows."""
+    mass = counts.sum(axis=1)
+    if len(counts) > FEW_VALUES or len(counts) < 2:
+        return np.lexsort((content, _alike(mass)))
+    apart = _smoothed(counts) - counts.sum(axis=0) / counts.sum()
+    axis = np.linalg.svd(np.sqrt(mass)[:, None] * apart, full_matrices=False)[2][0]
+    along = _alike(apart @ axis)
+    skew = float(_alike(np.array([mass @ along**3, mass @ np.abs(along) ** 3]))[0])
+    if skew < 0 or (skew == 0 and along[np.argmin(content)] > 0):  # either sign is an axis
+        along = -along
+    return np.lexsort((content, _alike(mass), along))
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Groups) -> tuple[FloatArray, FloatArray]:

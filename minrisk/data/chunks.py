@@ -156,12 +156,12 @@ class Chunks:
 
 def _values(column: Any) -> Any:
     """Cells of a column as `fit` takes labels and weights."""
-    if column.kind != "arrow":
-        return column.cells
-    cells = column.cells
+    cells = column.native
+    if not hasattr(cells, "to_pylist"):
+        return cells
     if cells.null_count:
         return cells.to_pylist()
-    if column.holds_categories:
+    if str(cells.type).startswith("dictionary"):
         cells = cells.cast(cells.type.value_type)
     return cells.to_numpy()
 

@@ -1,6 +1,9 @@
-"""Tables as columns: DataFrames of pandas and polars, and Arrow tables, whichever of the three there are.
+"""Tables as columns: DataFrames of pandas, polars and their like, and Arrow tables, by narwhals.
 
-None of them is needed: who has such a table has its library.
+Of each column it is found what it holds: numbers (truth values among them), categories (text, and types for
+categories), dates, durations, or times of day. All but categories become numbers here: dates count days since
+1970-01-01 (UTC where they have a zone), durations and times of day are in days, each with its fraction. NaN, None,
+NA, NaT and the nulls of Arrow and polars are one missing.
 """
 
 from __future__ import annotations
@@ -8,31 +11,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from numbers import Number
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray
 
 MISSING_TYPES = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
-DURATIONS = (timedelta, np.timedelta64)
-DATES = (date, time, np.datetime64, *DURATIONS)
 NUMBERS = "biuf"  # kinds of dtypes, truth values among them
-ARROW_NUMBERS = ("int", "uint", "float", "double", "halffloat")  # what the names of Arrow's types begin with
-CATEGORIES = ("category", "Categorical", "Enum", "dictionary")  # ... of types that say that they are categories
-ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder"
+NUMBER, CATEGORICAL, DATE, DURATION, TIME = ROLES = ("number", "category", "date", "duration", "time of day")
+MOMENTS = (DATE, DURATION, TIME)  # which become numbers
+PLURALS = dict(zip(ROLES, ("numbers", "text or categories", "dates", "durations", "times of day"), strict=True))
+DAY = 86_400_000_000  # microseconds
+MICROSECOND = timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1)
+ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder, or name it in categorical_features"
 COUNTED = "make numbers of it, for example days since the first"
 MEASURED = "make numbers of it, for example seconds"
 PARTED = "make two columns of it"
 TAKEN_APART = "make columns of what these hold"
-SAY_SO = {
-    "pandas": 'if it holds categories say so by its dtype, X[{name!r}].astype("category")',
-    "polars": "if it holds categories say so by its dtype, pl.col({name!r}).cast(pl.Categorical)",
-    "arrow": "if it holds categories say so by its type, X.column({name!r}).dictionary_encode()",
-    "array": ENCODED,
-}
 
 
 class CodedCells(NamedTuple):
@@ -55,54 +56,139 @@ def of_cells(cells: Iterable[Any]) -> np.ndarray:
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
+def role_of(cell: Any) -> str | None:
+    """What a cell holds that is not missing; None if it is of no use."""
+    if isinstance(cell, str):
+        return CATEGORICAL
+    if isinstance(cell, (timedelta, np.timedelta64)):
+        return DURATION
+    if isinstance(cell, (date, np.datetime64)) or type(cell).__name__ == "Period":
+        return DATE
+    if isinstance(cell, time):
+        return TIME
+    return NUMBER if isinstance(cell, (Number, np.bool_)) and not isinstance(cell, complex) else None
+
+
+def in_days(cell: Any) -> float:
+    """A date as days since 1970-01-01; a duration or a time of day as days.
+
+    Examples
+    --------
+    >>> in_days(date(1970, 1, 3)), in_days(timedelta(hours=6)), in_days(time(12))
+    (2.0, 0.25, 0.5)
+    """
+    if isinstance(cell, (np.datetime64, np.timedelta64)):
+        cell = cell.astype(f"{'m' if isinstance(cell, np.timedelta64) else 'M'}8[us]").astype(np.int64)
+        return float(cell / DAY)
+    if type(cell).__name__ == "Period":
+        cell = cell.to_timestamp()
+    if isinstance(cell, time):
+        cell = datetime.combine(EPOCH, cell.replace(tzinfo=None))
+    if isinstance(cell, date):
+        aware = isinstance(cell, datetime) and cell.tzinfo is not None
+        moment = cell if isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
+        cell = moment - (EPOCH.replace(tzinfo=UTC) if aware else EPOCH)
+    return float(cell // MICROSECOND / DAY)
+
+
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `kind` is a key of `SAY_SO`."""
+    """A column of a table: a Series of narwhals, or an array of NumPy."""
 
-    kind: str
     name: Any
     cells: Any
 
-    @classmethod
-    def of(cls, cells: Any, name: Any) -> Self:
-        """A Series of pandas or polars, an array of Arrow or NumPy."""
-        library = type(cells).__module__.split(".")[0]
-        if library in ("polars", "pyarrow"):
-            return cls({"polars": "polars", "pyarrow": "arrow"}[library], name, cells)
-        if str(getattr(cells.dtype, "pyarrow_dtype", "")).startswith("dictionary"):
-            return cls("arrow", name, cells.array.__arrow_array__())
-        return cls("array" if isinstance(cells, np.ndarray) else "pandas", name, cells)
-
     @property
-    def type_name(self) -> str:
-        """Of its type."""
-        return str(self.cells.type if self.kind == "arrow" else self.cells.dtype)
+    def native(self) -> Any:
+        """Cells as the library of the table has them."""
+        return self.cells if isinstance(self.cells, np.ndarray) else self.cells.to_native()
 
-    @property
-    def holds_categories(self) -> bool:
-        """Whether its type says so: category (pandas), Categorical or Enum (polars), dictionary (Arrow)."""
-        return self.type_name.startswith(CATEGORIES)
-
+    @cached_property
     def listed(self) -> list[Any]:
         """Cells as Python has them."""
-        way = {"polars": "to_list", "arrow": "to_pylist"}.get(self.kind, "tolist")
-        return list(getattr(self.cells, way)())
+        if isinstance(self.cells, np.ndarray):
+            return list(self.cells.tolist()) if self.cells.dtype.kind != "M" else list(self.cells)
+        native = self.native
+        return list(native.to_pylist() if hasattr(native, "to_pylist") else native.to_list())
+
+    @cached_property
+    def role(self) -> str | None:
+        """One of `ROLES`; None if it is of no use."""
+        if isinstance(self.cells, np.ndarray):
+            kind = self.cells.dtype.kind
+            known = {**dict.fromkeys(NUMBERS, NUMBER), "M": DATE, "m": DURATION, "U": CATEGORICAL}
+            return known.get(kind) if kind != "O" else self._role_of_cells()
+        import narwhals.stable.v2 as nw
+
+        kind = self.cells.dtype
+        if kind.is_numeric() or kind == nw.Boolean or self._is_sparse:
+            return NUMBER
+        if kind == nw.String:  # an array of objects that holds no text, or not only, looks like one to narwhals
+            return self._role_of_cells() if _dtype_kind(self.native) == "O" else CATEGORICAL
+        if kind in (nw.Categorical, nw.Enum):
+            return CATEGORICAL
+        if kind in (nw.Date, nw.Datetime):
+            return DATE
+        return {nw.Duration: DURATION, nw.Time: TIME}.get(type(kind)) or self._role_of_cells()
+
+    def _role_of_cells(self) -> str | None:
+        """Of cells of any type: categories where some are text and all others numbers."""
+        roles = {role_of(cell) for cell in self.listed if not is_missing(cell)}
+        if len(roles) < 2:
+            return next(iter(roles), NUMBER)
+        return CATEGORICAL if roles == {NUMBER, CATEGORICAL} else None
+
+    @property
+    def _is_sparse(self) -> bool:
+        return str(getattr(self.native, "dtype", "")).startswith("Sparse[")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all cells are missing."""
+        return all(map(is_missing, self.listed))
+
+    def of_no_use(self) -> ValueError:
+        """What to say of a column that has no role."""
+        other = next((c for c in self.listed if not is_missing(c) and role_of(c) in (None, *MOMENTS)), None)
+        what, instead = described(other)
+        return ValueError(
+            f"X must hold numbers, text, categories or dates, got {what} in column {self.name!r} ({_short(other)!r}): "
+            f"leave the column out, or {instead or 'make numbers or texts of it'}."
+        )
 
     def coded(self) -> CodedCells:
-        """Cells as numbers of their values: of those that the type lists, or in the order of appearance.
+        """Cells as numbers of their values: of those that the type lists, or of those that there are.
 
         Raises
         ------
         ValueError
             If a cell cannot be told from others, as a list.
         """
-        if self.type_name == "category":
-            categories = self.cells.array
-            return CodedCells(
-                np.asarray(categories.codes).astype(np.int64), categories.categories.tolist(), bool(categories.ordered)
-            )
+        if isinstance(self.cells, np.ndarray):
+            return self._coded_array()
+        native = self.native
+        if str(getattr(native, "dtype", "")) == "category":
+            listed = native.array
+            codes, values = np.asarray(listed.codes).astype(np.int64), listed.categories.tolist()
+            return CodedCells(codes, values, bool(listed.ordered))
+        import narwhals.stable.v2 as nw
+
+        if self.cells.dtype.is_numeric():
+            return self._coded_array()
+        if self.cells.dtype == nw.String and _dtype_kind(native) != "O":
+            values = self.cells.drop_nulls().unique().to_list()
+            if not values:
+                return CodedCells(np.full(len(self.cells), -1), [])
+            numbers = self.cells.replace_strict(values, list(range(len(values))), return_dtype=nw.Float64).to_numpy()
+            return CodedCells(np.where(np.isnan(numbers), -1, numbers).astype(np.int64), values)
+        arrow = getattr(getattr(native, "array", native), "__arrow_array__", lambda: native)()
+        if getattr(getattr(arrow, "type", None), "ordered", False):
+            return self._coded_cells(arrow.unify_dictionaries().combine_chunks().dictionary.to_pylist())
+        return self._coded_cells()
+
+    def _coded_cells(self, first: Sequence[Any] = ()) -> CodedCells:
+        """By comparing cells of any type; these values are the first ones, and ordered."""
         numbers: dict[Any, int] = {}
-        ordered = self.kind == "arrow" and self.holds_categories and bool(self.cells.type.ordered)
 
         def place(cell: Any) -> int:
             try:
@@ -113,37 +199,73 @@ class Column:
                     f"({_short(cell)!r}): {TAKEN_APART}."
                 ) from None
 
-        if ordered:
-            for value in self.cells.unify_dictionaries().combine_chunks().dictionary.to_pylist():
-                place(value)
-        codes = [-1 if is_missing(cell) else place(cell) for cell in self.listed()]
-        return CodedCells(np.array(codes, dtype=np.int64), list(numbers), ordered)
+        for value in first:
+            place(value)
+        codes = [-1 if is_missing(cell) else place(cell) for cell in self.listed]
+        return CodedCells(np.array(codes, dtype=np.int64), list(numbers), len(first) > 0)
+
+    def _coded_array(self) -> CodedCells:
+        """Of numbers that are names, or texts in an array."""
+        cells = self.cells
+        if not isinstance(cells, np.ndarray):
+            whole = cells.dtype.is_integer() and not cells.is_null().any()
+            cells = cells.to_numpy() if whole else self.numbers()
+        if cells.dtype.kind not in NUMBERS:
+            return self._coded_cells()
+        there = cells == cells
+        values, places = np.unique(cells[there], return_inverse=True)
+        codes = np.full(len(cells), -1, dtype=np.int64)
+        codes[there] = places
+        if values.dtype.kind == "f" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**53):
+            values = values.astype(np.int64)  # whole numbers beside missing ones
+        return CodedCells(codes, values.tolist())
 
     @np.errstate(over="ignore")  # a longer float that is beyond float64 becomes infinite, which is refused later
     def numbers(self) -> FloatArray:
-        """Cells as float64, NaN where missing; numbers written as text are numbers.
+        """Cells as float64, NaN where missing: numbers, and dates, durations and times of day in days.
+
+        Texts that are numbers are numbers, as in arrays of objects.
 
         Raises
         ------
         ValueError
             Naming the column and its first cell that is no number.
         """
-        number = self.kind == "pandas" and getattr(self.cells.dtype, "kind", "O") in NUMBERS
-        if number and self.type_name.startswith("Sparse["):
-            return np.asarray(self.cells, dtype=np.float64)
-        if number:
-            return np.asarray(self.cells.to_numpy(dtype=np.float64, na_value=np.nan))
-        if self.kind == "polars" and (self.cells.dtype.is_numeric() or self.type_name == "Boolean"):
-            import polars as pl
+        if self.role in MOMENTS:
+            return self._days()
+        if isinstance(self.cells, np.ndarray) or _dtype_kind(self.native) == "O":
+            return self._cells_as_numbers()
+        if self._is_sparse:
+            return np.asarray(self.native, dtype=np.float64)
+        import narwhals.stable.v2 as nw
 
-            return np.asarray(self.cells.cast(pl.Float64).to_numpy())
-        if self.kind == "arrow" and self.type_name.startswith(ARROW_NUMBERS):
-            return np.asarray(self.cells).astype(np.float64)
-        cells = of_cells(self.listed())
+        kind = self.cells.dtype
+        if not (kind.is_numeric() or kind == nw.Boolean):
+            return self._cells_as_numbers()
+        if _dtype_kind(self.native) in NUMBERS:
+            return np.asarray(self.cells.to_numpy(), dtype=np.float64)
+        return np.asarray(self.cells.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+    def _cells_as_numbers(self) -> FloatArray:
+        """One by one where they are no array of numbers."""
+        if isinstance(self.cells, np.ndarray) and self.cells.dtype.kind in NUMBERS:
+            return self.cells.astype(np.float64)
+        cells = of_cells(self.listed)
         try:
             return np.asarray(cells.astype(np.float64))
         except (ValueError, TypeError, OverflowError):
             return np.array([np.nan if is_missing(cell) else self._number(cell) for cell in cells])
+
+    def _days(self) -> FloatArray:
+        """Dates, durations and times of day."""
+        import narwhals.stable.v2 as nw
+
+        kind = None if isinstance(self.cells, np.ndarray) else self.cells.dtype
+        if kind in (nw.Date, nw.Datetime):
+            return np.asarray(self.cells.dt.timestamp("us").cast(nw.Float64).to_numpy()) / DAY
+        if kind == nw.Duration:
+            return np.asarray(self.cells.dt.total_microseconds().cast(nw.Float64).to_numpy()) / DAY
+        return np.array([np.nan if _is_no_date(cell) else in_days(cell) for cell in self.listed])
 
     def _number(self, cell: Any) -> float:
         try:
@@ -156,22 +278,41 @@ class Column:
         except (ValueError, TypeError):
             what, instead = described(cell)
             got = f"X must hold numbers, got {what} in column {self.name!r} ({_short(cell)!r})"
-            if what.startswith("values of type") and self.kind == "array":  # the kind of error that NumPy has for it
+            if what.startswith("values of type"):  # the kind of error that NumPy has for it
                 raise TypeError(
                     f"{got}: the argument must be an array of numbers, or of strings that are numbers."
                 ) from None
-            instead = instead or SAY_SO[self.kind].format(name=self.name)
-            raise ValueError(f"{got}: leave the column out, or {instead}.") from None
+            raise ValueError(f"{got}: leave the column out, or {instead or ENCODED}.") from None
+
+    def changed(self, role: str, name: str) -> ValueError:
+        """What to say where a column held something else in fit."""
+        what = PLURALS.get(self.role or "")
+        cell = next((cell for cell in self.listed if not is_missing(cell)), None)
+        if self.role == CATEGORICAL:
+            what = "text" if isinstance(cell, str) else "categories"
+        was = {NUMBER: "numeric", CATEGORICAL: "text or categories"}.get(role, PLURALS[role])
+        what = what or described(cell)[0]
+        return ValueError(
+            f"column {name!r} of X was {was} at fit, now {what} ({_short(cell)!r}): give {PLURALS[role]}, as in fit."
+        )
+
+
+def _is_no_date(cell: Any) -> bool:
+    return is_missing(cell) or (isinstance(cell, (np.datetime64, np.timedelta64)) and bool(np.isnat(cell)))
+
+
+def _dtype_kind(native: Any) -> str:
+    """The kind of NumPy's dtype; "" of a type of polars or Arrow."""
+    return getattr(native.dtype, "kind", "") if hasattr(native, "dtype") else ""
 
 
 def described(cell: Any) -> tuple[str, str | None]:
     """What a cell is that is no number, and what to do; None if it may be a category."""
     if isinstance(cell, str):
         return "text", None
-    if isinstance(cell, DURATIONS):
-        return "durations", MEASURED
-    if isinstance(cell, DATES) or type(cell).__name__ == "Period":
-        return "dates", COUNTED
+    role = role_of(cell)
+    if role in MOMENTS:
+        return PLURALS[role], MEASURED if role == DURATION else COUNTED
     if isinstance(cell, complex):
         return "complex numbers", PARTED
     what = "bytes" if isinstance(cell, bytes) else f"values of type {type(cell).__name__}"
@@ -185,9 +326,8 @@ def _short(cell: Any) -> str:
 
 @dataclass(frozen=True)
 class Frame:
-    """A table with named columns; `kind` is a key of `SAY_SO`."""
+    """A table with named columns, of any library that narwhals knows."""
 
-    kind: str
     table: Any
 
     @classmethod
@@ -199,44 +339,50 @@ class Frame:
         TypeError
             If it is a plan of polars that has not been carried out.
         """
-        library, name = type(X).__module__.split(".")[0], type(X).__name__
-        if hasattr(X, "isetitem") and hasattr(X, "iloc"):
-            return cls("pandas", X)
-        if library == "polars" and name == "LazyFrame":
+        if isinstance(X, (np.ndarray, list, tuple)):
+            return None
+        from narwhals import dependencies
+
+        if dependencies.is_polars_lazyframe(X):
             raise TypeError("X must be a DataFrame, got a LazyFrame of polars: write X.collect().")
-        if library == "polars" and name == "DataFrame":
-            return cls("polars", X)
-        if library == "pyarrow" and hasattr(X, "column_names"):
+        if type(X).__module__.startswith("pyarrow") and type(X).__name__ == "RecordBatch":
             import pyarrow as pa
 
-            return cls("arrow", X if isinstance(X, pa.Table) else pa.Table.from_batches([X]))
-        return None
+            X = pa.Table.from_batches([X])
+        return cls(X) if dependencies.is_into_dataframe(X) else None
+
+    @property
+    def library(self) -> str:
+        """The package that the table is of."""
+        return type(self.table).__module__.partition(".")[0]
 
     @property
     def names(self) -> list[Any]:
         """Of the columns."""
-        return list(self.table.column_names if self.kind == "arrow" else self.table.columns)
+        return list(self.table.column_names if self.library == "pyarrow" else self.table.columns)
 
     @property
     def is_plain(self) -> bool:
         """Whether it holds NumPy's numbers and truth values only."""
-        dtypes = self.table.dtypes if self.kind == "pandas" else (None,)
-        return all(isinstance(dtype, np.dtype) and dtype.kind in NUMBERS for dtype in dtypes)
+        if self.library in ("pyarrow", "polars"):
+            return False
+        return all(isinstance(dtype, np.dtype) and dtype.kind in NUMBERS for dtype in self.table.dtypes)
 
     @property
     def columns(self) -> list[Column]:
-        """All of them, in their order."""
-        t = self.table
-        cells = t.get_columns() if self.kind == "polars" else t.columns if self.kind == "arrow" else ()
-        if self.kind == "pandas":
-            cells = [t.iloc[:, j] for j in range(t.shape[1])]
-        return [Column.of(column, name) for column, name in zip(cells, self.names, strict=True)]
+        """All of them, in their order; their names must differ."""
+        import narwhals.stable.v2 as nw
+
+        cells = nw.from_native(self.table, eager_only=True).iter_columns()
+        return [Column(name, series) for name, series in zip(self.names, cells, strict=True)]
 
     def take(self, order: Sequence[int]) -> Any:
         """The table with its columns in another order."""
-        if self.kind == "pandas":
-            return self.table.iloc[:, order]
-        return self.table.select([self.names[j] for j in order])
+        if self.library == "pyarrow":
+            return self.table.select([self.names[j] for j in order])
+        import narwhals.stable.v2 as nw
+
+        return nw.from_native(self.table, eager_only=True)[:, list(order)].to_native()
 
     def check_names(self) -> None:
         """Refuse columns that their names do not tell apart.
@@ -268,3 +414,12 @@ class Frame:
             return self.table
         place = {name: j for j, name in enumerate(own)}
         return self.take([place[name] for name in names])
+
+    def rows(self) -> list[Sequence[Any]]:
+        """Cells of Python's types, row after row; for few rows sooner than columns."""
+        if self.library == "pyarrow":
+            columns = [column.to_pylist() for column in self.table.columns]
+            return [list(row) for row in zip(*columns, strict=True)]
+        if self.library == "polars":
+            return list(self.table.rows())
+        return list(self.table.to_numpy(dtype=object))

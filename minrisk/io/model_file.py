@@ -26,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 
 import minrisk
-from minrisk.data.categories import Category
+from minrisk.data.categories import Categories, Category
 from minrisk.data.kept import name_out
 from minrisk.estimator import BoostedClassifier
 from minrisk.io import arrays as io_arrays
@@ -298,9 +298,15 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
             header["feature_labels"] = [name_out(name) for name in own]
     header |= {f: kind(said) for f, name, kind in SAID_OF_DATA if (said := getattr(estimator, name, None)) is not None}
     if columns := estimator._categories.columns:
-        header["categories"] = [_category_out(column) for column in columns]
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
-    return header, arrays
+    return header | _columns_out(estimator._categories), arrays
+
+
+def _columns_out(categories: Categories) -> dict[str, Any]:
+    """Which columns hold categories, and which dates; nothing where all hold numbers."""
+    columns = [_category_out(column) for column in categories.columns]
+    dates = [moment._asdict() for moment in categories.moments]
+    return {name: of for name, of in (("categories", columns), ("dates", dates)) if of}
 
 
 def _category_out(column: Category) -> dict[str, Any]:

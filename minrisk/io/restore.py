@@ -10,7 +10,7 @@ import numpy as np
 import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
-from minrisk.data.categories import Categories, Category
+from minrisk.data.categories import Categories, Category, Moments
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.header import SAID_OF_DATA
@@ -80,7 +80,8 @@ def _categories(contents: Contents) -> Categories:
         table = flat[begin:end].reshape(len(values) + 1, part["added"])
         columns.append(Category(part["position"], part["name"], values, part["ordered"], table))
         begin = end
-    return Categories(tuple(columns), n_columns(contents.header))
+    moments = tuple(Moments(part["position"], part["role"]) for part in contents.header.get("dates", []))
+    return Categories(tuple(columns), n_columns(contents.header), moments)
 
 
 def _model(contents: Contents) -> AdditiveModel:

@@ -343,6 +343,14 @@ def _categories_fit(f: Contents) -> bool:
     return ascending and numbers == f.sizes.get("category numbers", 0) and max(places, default=0) < n_columns(f.header)
 
 
+def _dates_fit(f: Contents) -> bool:
+    """Columns of dates are among the features, each once, and none is one of categories."""
+    places = [column["position"] for column in f.header.get("dates", [])]
+    others = {column["position"] for column in f.header.get("categories", [])}
+    ascending = all(one < other for one, other in pairwise(places))
+    return ascending and others.isdisjoint(places) and max(places, default=0) < n_columns(f.header)
+
+
 def n_columns(header: Mapping[str, Any]) -> int:
     """Columns of X: the features, less those that categories add."""
     return int(header["n_features"] - sum(column["added"] for column in header.get("categories", [])))
@@ -424,6 +432,7 @@ LAWS = (
         ),
     ),
     Law("its columns of categories do not fit its features.", _categories_fit),
+    Law("its columns of dates do not fit its features.", _dates_fit),
     Law("it must have one name for each column.", _names_fit),
     Law("it reports no candidate of its surrogate that has a share.", _selection_fits),
 )

@@ -1,0 +1,181 @@
+"""What a fit did with every column of a table, and which columns look wrong: constants, identifiers, the target.
+
+A column is taken for an identifier if no two rows have the same value and it holds text, or whole numbers that are a
+row number: each one more, or one less, than that of the row before. It is taken for the target if its values and the
+classes are one to one. With fewer than 100 rows either may be chance, and nothing is said. Text whose values are all
+numbers may have been meant as numbers, unless one begins with 0 as codes do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._printable import printable, short
+from minrisk._typing import Labels
+from minrisk.data.categories import FEW_VALUES, Categories, Category
+from minrisk.data.frames import CATEGORICAL, NUMBER, Frame
+
+SAID_FROM_ROWS = 100  # of fewer, values that all differ, or tell the class, may be chance
+PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
+GLANCE = 1000  # rows that are looked at before all are
+SHOWN_COLUMNS = 60  # lines of a printed report
+NAME_LETTERS = 30  # of a column's name there
+ONE_VALUE, IDENTIFIER, TARGET, AS_TEXT = "constant", "identifier?", "the target?", "numbers as text?"
+ADVICE = {
+    ONE_VALUE: "hold one value and say nothing",
+    IDENTIFIER: "hold another value in each row, as identifiers do, and say nothing of new rows",
+    TARGET: "tell the class of every row: they may be the target under another name, which new rows do not have",
+    AS_TEXT: "hold numbers written as text, and are taken for categories: make numbers of them if they are",
+}
+
+
+class DataWarning(UserWarning):
+    """Something about a table that a fit, or a prediction, goes on with, but that should be looked at."""
+
+
+class ColumnFacts(NamedTuple):
+    """A line of the report.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        number, category, ordered category, date, duration or time of day.
+    n_values : int or None
+        Distinct values of categories; None of numbers, which are not counted.
+    n_missing : int
+    became : str
+        What it is for the learners.
+    remark : str
+        constant, identifier?, the target?, numbers as text?, or nothing.
+    """
+
+    name: str
+    kind: str
+    n_values: int | None
+    n_missing: int
+    became: str
+    remark: str
+
+
+def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categories) -> list[ColumnFacts]:
+    """A line for each column.
+
+    Parameters
+    ----------
+    table : table
+        As it was given.
+    X : ndarray of shape (n, d)
+        Its numbers, and codes of categories as they were found.
+    y : ndarray of shape (n,)
+    categories : Categories
+        As they were learnt.
+    """
+    frame = Frame.of(table)
+    assert frame is not None
+    codes = np.unique(y, return_inverse=True)[1]
+    of_position = {column.position: column for column in categories.columns}
+    moments = dict(categories.moments)
+    found = []
+    for j, name in enumerate(frame.names):
+        category, role = of_position.get(j), moments.get(j, NUMBER)
+        cells = X[:, j]
+        missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
+        kind = role if category is None else f"ordered {CATEGORICAL}" if category.ordered else CATEGORICAL
+        n_values = None if category is None else len(np.unique(cells[~missing]))
+        remark = _remark(cells, missing, codes, category)
+        found.append(ColumnFacts(str(name), kind, n_values, int(missing.sum()), _became(category, role), remark))
+    return found
+
+
+def _became(category: Category | None, role: str) -> str:
+    """What a column is for the learners."""
+    if category is None:
+        return {NUMBER: "as it is", "date": "days since 1970-01-01"}.get(role, "days")
+    added = category.table.shape[1]
+    if category.ordered or not added:
+        return "numbers in order"
+    what = "an indicator for each" if len(category.values) <= FEW_VALUES else f"{added} shares of classes"
+    return f"codes and {what}"
+
+
+def _remark(cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, category: Category | None) -> str:
+    """What looks wrong about a column."""
+    there = cells[~missing] if missing.any() else cells
+    if not len(there) or (len(there) == len(cells) and there.min() == there.max()):
+        return ONE_VALUE
+    if len(cells) < SAID_FROM_ROWS:
+        return ""
+    if _is_identifier(there, category is not None):
+        return IDENTIFIER
+    if _is_target(np.nan_to_num(cells, nan=np.inf), classes):
+        return TARGET
+    return AS_TEXT if category is not None and all(map(_is_number_as_text, category.values)) else ""
+
+
+def _is_number_as_text(value: Any) -> bool:
+    """Whether a text is a number, and is not written as codes are."""
+    return isinstance(value, str) and PLAIN_NUMBER.fullmatch(value.strip()) is not None
+
+
+def _is_identifier(cells: np.ndarray, is_category: bool) -> bool:
+    """Whether no two rows have the same value: of categories, or of numbers that count the rows."""
+    if is_category:
+        return len(np.unique(cells[:GLANCE])) == min(GLANCE, len(cells)) and len(np.unique(cells)) == len(cells)
+    steps = np.diff(cells[:GLANCE].astype(np.float64))
+    return bool(abs(steps[0]) == 1.0 and (steps == steps[0]).all() and (np.diff(cells) == steps[0]).all())
+
+
+def _is_target(cells: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether values and classes are one to one."""
+    for rows in (slice(GLANCE), slice(None)):
+        values, places = np.unique(cells[rows], return_inverse=True)
+        n_classes = len(np.unique(classes[rows]))
+        if len(values) != n_classes or len(np.unique(places * (classes.max() + 1) + classes[rows])) != n_classes:
+            return False
+    return True
+
+
+def warning_of(columns: Sequence[ColumnFacts]) -> str:
+    """What to warn of, in one text; empty where nothing looks wrong."""
+    told = []
+    for remark, what in ADVICE.items():
+        names = [repr(column.name) for column in columns if column.remark == remark]
+        if names:
+            more = f" and {len(names) - FEW_VALUES} more" if len(names) > FEW_VALUES else ""
+            told.append(f"columns {', '.join(names[:FEW_VALUES])}{more} {what}")
+    return f"X may hold columns that should be looked at: {'; '.join(told)}." if told else ""
+
+
+def printed(columns: Sequence[ColumnFacts]) -> str:
+    """The report as a table in plain text.
+
+    Examples
+    --------
+    >>> print(printed([ColumnFacts("age", "number", None, 3, "as it is", ""),
+    ...                ColumnFacts("city", "category", 40, 0, "codes and 3 shares of classes", "")]), end="")
+    column  kind      values  missing  became
+    age     number                  3  as it is
+    city    category      40        0  codes and 3 shares of classes
+    """
+    head = ("column", "kind", "values", "missing", "became", "")
+    lines = [
+        (short(printable(name), NAME_LETTERS), kind, "" if n_values is None else str(n_values), str(n_missing), became,
+         remark)
+        for name, kind, n_values, n_missing, became, remark in columns[:SHOWN_COLUMNS]
+    ]  # fmt: skip
+    widths = [max(map(len, cells)) for cells in zip(head, *lines, strict=True)]
+    right = (False, False, True, True, False, False)
+    rows = [
+        "  ".join(
+            cell.rjust(width) if at_right else cell.ljust(width)
+            for cell, width, at_right in zip(cells, widths, right, strict=True)
+        ).rstrip()
+        for cells in (head, *lines)
+    ]
+    more = len(columns) - SHOWN_COLUMNS
+    return "\n".join([*rows, *([f"and {more} more columns"] if more > 0 else [])]) + "\n"

@@ -1,0 +1,221 @@
+"""What a fit says of each column, what it warns of, and columns that are named as categories."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from minrisk import ALGORITHMS, Chunks, DataWarning, MinRiskClassifier, REBELClassifier, load, save
+from minrisk.data.column_report import printed
+
+N = 240
+Y = np.arange(N) % 3
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({
+        "age": rng.normal(size=N), "married": rng.random(N) < 0.5, "zip": rng.integers(0, 40, N),
+        "city": rng.choice(["Ulm", "Bonn", "Kiel"], N), "street": [f"s{k}" for k in rng.integers(0, 30, N)],
+        "size": pd.Categorical(rng.choice(["s", "m", "l"], N), ["s", "m", "l"], ordered=True),
+        "since": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, N), "D"),
+    })
+    X.loc[::7, "age"] = np.nan
+    X.loc[::9, "city"] = None
+    return X
+
+
+def warned(X, y=Y, **parameters):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = REBELClassifier(n_estimators=2, **parameters).fit(X, y)
+    return model, [str(one.message) for one in told if issubclass(one.category, DataWarning)]
+
+
+def test_every_column_is_reported(capsys):
+    model, told = warned(table(), verbose=1)
+    assert not told
+    lines = {column.name: column[1:] for column in model.columns_}
+    assert lines == {
+        "age": ("number", None, 35, "as it is", ""), "married": ("number", None, 0, "as it is", ""),
+        "zip": ("number", None, 0, "as it is", ""), "city": ("category", 3, 27, "codes and an indicator for each", ""),
+        "street": ("category", 30, 0, "codes and 3 shares of classes", ""),
+        "size": ("ordered category", 3, 0, "numbers in order", ""), "since": ("date", None, 0, "days since 1970-01-01", ""),
+    }  # fmt: skip
+    said = capsys.readouterr()
+    assert said.out == "" and printed(model.columns_) in said.err
+    assert "street category 30 0 codes and 3 shares of classes" in [" ".join(line.split()) for line in said.err.splitlines()]
+
+
+def test_silent_fits_print_nothing(capsys):
+    warned(table())
+    REBELClassifier(n_estimators=2, verbose=1).fit(table()[["age", "zip"]].to_numpy(), Y)  # an array has no names to tell
+    assert "column" not in capsys.readouterr().err
+
+
+def test_a_long_report_is_cut():
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 100)), columns=[f"c{j}" for j in range(100)])
+    text = printed(warned(wide)[0].columns_)
+    assert text.count("\n") == 62 and text.endswith("and 40 more columns\n")
+
+
+WRONG = {
+    "a constant": (lambda X: 3.0, "columns 'new' hold one value and say nothing"),
+    "a constant text": (lambda X: "u", "columns 'new' hold one value"),
+    "nothing": (lambda X: None, "columns 'new' hold one value"),
+    "row numbers": (lambda X: np.arange(N) + 17, "columns 'new' hold another value in each row, as identifiers do"),
+    "row numbers backwards": (lambda X: -np.arange(N, dtype=float), "columns 'new' hold another value in each row"),
+    "names": (lambda X: [f"k{k}" for k in np.random.default_rng(0).permutation(N)], "columns 'new' hold another value"),
+    "the target": (lambda X: Y, "columns 'new' tell the class of every row: they may be the target"),
+    "the target as text": (lambda X: np.array(["u", "v", "w"])[Y], "columns 'new' tell the class of every row"),
+    "the target as dates": (lambda X: pd.Timestamp(0) + pd.to_timedelta(Y, "D"), "columns 'new' tell the class"),
+    "numbers as text": (lambda X: (np.random.default_rng(0).random(N) * 9).round(1).astype(str), "columns 'new' hold numbers written as text"),
+}
+RIGHT = {
+    "a measurement": lambda X: np.random.default_rng(1).normal(size=N),
+    "whole numbers that all differ": lambda X: np.random.default_rng(1).permutation(10 * N)[:N],
+    "one value and nothing": lambda X: np.where(np.arange(N) % 5, np.nan, 1.0),
+    "nearly the target": lambda X: np.where(np.arange(N) == 200, 0, Y),
+    "postcodes": lambda X: [f"{k:05d}" for k in np.random.default_rng(0).integers(1067, 1100, N)],
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_looks_wrong_is_warned_of(what):
+    cells, message = WRONG[what]
+    model, told = warned(table().assign(new=cells(table())))
+    assert len(told) == 1 and message in told[0]
+    assert [column.name for column in model.columns_ if column.remark] == ["new"]
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_what_looks_right_is_not(what):
+    model, told = warned(table().assign(new=RIGHT[what](table())))
+    assert not told and not any(column.remark for column in model.columns_)
+
+
+def test_few_rows_may_all_differ():
+    few = pd.DataFrame({"k": range(20), "name": [f"n{k}" for k in range(20)], "t": np.arange(20) % 2})
+    assert not warned(few, np.arange(20) % 2)[1]
+
+
+def test_a_refit_on_an_array_has_no_report():
+    model, _ = warned(table())
+    model.fit(table()[["age", "zip"]].to_numpy(), Y)
+    assert not hasattr(model, "columns_")
+
+
+# -- values that fit has not seen --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("n", [1, 5, N])
+def test_unseen_values_are_counted_and_missing(n):
+    X = table()
+    model = REBELClassifier(n_estimators=3).fit(X, Y)
+    new = X[:n].assign(city=["Rom" if k % 2 == 0 else "Ulm" for k in range(n)], street="s0")
+    expected = model.decision_function(new.assign(city=[None if k % 2 == 0 else "Ulm" for k in range(n)]))
+    with pytest.warns(DataWarning, match=rf"not seen, taken as missing: 'city' in {(n + 1) // 2} rows? \('Rom'\)\.$"):
+        found = model.decision_function(new)
+    np.testing.assert_array_equal(found, expected)
+
+
+# -- columns that are named -------------------------------------------------------------------------------------------
+NAMED = (["zip"], [2], np.array([2]), [False, False, True, False, False, False, False])
+
+
+@pytest.mark.parametrize("named", NAMED, ids=str)
+def test_columns_of_numbers_are_categories_where_they_are_named(named, tmp_path):
+    X = table()
+    model = REBELClassifier(n_estimators=5, categorical_features=named).fit(X, Y)
+    expected = REBELClassifier(n_estimators=5).fit(X.astype({"zip": "category"}), Y)
+    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    assert {column.name: column.kind for column in model.columns_}["zip"] == "category"
+    save(model, tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").decision_function(X[X.columns[::-1]]), model.decision_function(X))
+    one = X[:1].astype({"zip": float})
+    np.testing.assert_array_equal(model.decision_function(one), model.decision_function(X)[:1])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_takes_them(algorithm, tmp_path):
+    X = table()[["age", "zip"]]
+    model = algorithm(n_estimators=2, categorical_features=["zip"]).fit(X, Y)
+    save(model, tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))
+    assert model._categories.columns[0].name == "zip"
+
+
+@pytest.mark.parametrize(("named", "message"), [
+    (["zap"], "categorical_features must name columns of X, which are 'age', 'married', .*; got 'zap'"),
+    ([7], "categorical_features must be positions from 0 to 6, names or truth values, got 7"),
+    ([-1], "categorical_features must be positions from 0 to 6, .* got -1"),
+    ([True], "categorical_features must have a truth value for each of the 7 columns of X, got 1"),
+])
+def test_columns_that_are_not_there_are_refused(named, message):
+    with pytest.raises(ValueError, match=message):
+        REBELClassifier(categorical_features=named).fit(table(), Y)
+
+
+def test_names_need_a_table_and_sparse_rows_have_no_categories():
+    X = np.random.default_rng(0).integers(0, 9, (N, 2)).astype(float)
+    with pytest.raises(ValueError, match="categorical_features must name columns of X, which have no names: give positions"):
+        REBELClassifier(categorical_features=["a"]).fit(X, Y)
+    with pytest.raises(ValueError, match="categorical_features names columns of tables or arrays, got a sparse matrix"):
+        REBELClassifier(categorical_features=[0]).fit(csr_array(X), Y)
+    with pytest.raises(ValueError, match="chunks and partitions must hold numbers, got categories in column '0'"):
+        REBELClassifier(categorical_features=[0]).fit(Chunks(lambda: [(X, Y)]))
+
+
+def test_arrays_may_have_columns_of_categories():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=N), rng.integers(0, 30, N)]
+    X[::5, 1] = np.nan
+    model = MinRiskClassifier(n_estimators=20, categorical_features=[1], random_state=0).fit(X, Y)
+    frame = pd.DataFrame(X, columns=["a", "b"]).astype({"b": "category"})
+    other = MinRiskClassifier(n_estimators=20, random_state=0).fit(frame, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(frame))
+    np.testing.assert_array_equal(model.predict_proba(X[:1]), other.predict_proba(frame)[:1])
+    with pytest.raises(ValueError, match="X has 1 features, but REBELClassifier is expecting 2|expecting 2 features"):
+        model.predict(X[:, :1])
+
+
+# -- any frame ---------------------------------------------------------------------------------------------------------
+DAY = datetime.date(2024, 1, 1)
+KINDS = {  # cells of a frame from whole numbers, and the numbers of an array that say the same
+    "number": (lambda k: float(k), float), "whole": (int, float), "truth": (lambda k: bool(k % 2), lambda k: float(k % 2)),
+    "date": (lambda k: DAY + datetime.timedelta(days=k), lambda k: 19723.0 + k),
+    "text": (lambda k: f"v{k}", float), "category": (lambda k: f"v{k}", float),
+}
+
+
+@given(
+    st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4), st.integers(0, 2**32 - 1),
+    st.sampled_from(["None", "NaN", "NA"]), st.sampled_from(["pandas", "arrow", "polars"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_frame_is_the_array_of_its_numbers(kinds, seed, missing, library):
+    rng, nothing = np.random.default_rng(seed), {"None": None, "NaN": np.nan, "NA": pd.NA}[missing]
+    cells = rng.integers(0, 12, (60, len(kinds)))
+    gone = rng.random(cells.shape) < 0.1
+    columns = {}
+    for j, kind in enumerate(kinds):
+        column = [nothing if g else KINDS[kind][0](int(k)) for k, g in zip(cells[:, j], gone[:, j], strict=True)]
+        columns[f"c{j}"] = pd.Categorical(column) if kind == "category" else pd.Series(column, dtype=object)
+    array = np.column_stack([np.vectorize(KINDS[kind][1])(cells[:, j]) for j, kind in enumerate(kinds)]).astype(float)
+    array[gone] = np.nan
+    frame, y = pd.DataFrame(columns), rng.integers(0, 3, 60)
+    y[:3] = range(3)
+    if library != "pandas":
+        pa = pytest.importorskip("pyarrow")
+        frame = pa.Table.from_pandas(frame, preserve_index=False)
+    if library == "polars":
+        frame = pytest.importorskip("polars").from_arrow(frame)
+    named = [j for j, kind in enumerate(kinds) if kind in ("text", "category")]
+    model = REBELClassifier(n_estimators=4).fit(frame, y)
+    other = REBELClassifier(n_estimators=4, categorical_features=named).fit(array, y)
+    np.testing.assert_array_equal(model.decision_function(frame), other.decision_function(array))
+    few = frame[:5] if library != "arrow" else frame.slice(0, 5)
+    np.testing.assert_array_equal(model.decision_function(few), other.decision_function(array)[:5])
