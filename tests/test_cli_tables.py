@@ -310,11 +310,11 @@ def test_what_was_stated_is_not_told(folder, tmp_path):
 
 
 def test_texts_that_are_nearly_numbers_are_told(tmp_path):
-    frame = shapes(["a", "b"]).assign(rate=["12%", "3%", "5%"] * 30, day=["2020-01-01", "2020-02-01"] * 45, price=["€5", "€1,000"] * 45)
+    frame = shapes(["a", "b"]).assign(rate=["12%", "3%", "5%"] * 30, day=["1.1.2020", "2.1.2020"] * 45, price=["€5", "€1,000"] * 45)
     frame.to_csv(tmp_path / "t.csv", index=False)
     said = run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[1]
     for words in ("'rate' of {} holds percentages such as '12%', taken for categories: to have numbers, remove the sign %",
-                  "'day' of {} holds dates such as '2020-01-01'", "'price' of {} holds amounts of money such as '€5'"):
+                  "'day' of {} holds dates such as '1.1.2020', taken for categories: to have dates, write them as 2024-03-01", "'price' of {} holds amounts of money such as '€5'"):
         assert words.format(tmp_path / "t.csv") in said
     assert said.count("\n") == 3
 

@@ -74,8 +74,6 @@ def test_features_of_other_kinds_become_numbers():
     [
         (["red", "blue"], r"column 'colour' of t\.csv holds text \('red' in row 1\).*--drop.*--categorical"),
         ([1.0, np.inf], "column 'colour' of t.csv holds an infinite number in row 2"),
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "holds dates: leave it out"),
-        (pd.to_timedelta([1, 2], "s"), "holds durations: leave it out"),
         ([1j, 2j], "holds complex numbers"),
         (["1", "2", "?", "4"], r"\('\?' in row 3\).*leave missing values empty"),
         ([[1, 2], [3]], "holds lists, structures or bytes: leave it out with --drop"),

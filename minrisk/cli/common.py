@@ -225,8 +225,10 @@ def text_columns(model: Any, names: list[str]) -> list[str]:
 
 
 def date_columns(model: Any) -> set[int]:
-    """Positions of the model's columns of dates; those of durations and times of day, too."""
-    return {moments.position for moments in getattr(model._categories, "moments", ())}
+    """Positions of the model's columns of dates."""
+    from minrisk.data.frames import DATE
+
+    return {column.position for column in model._categories.moments if column.role == DATE}
 
 
 def features_for(

@@ -64,7 +64,7 @@ class Content:
         """All, from the beginning; one pass ends or is given up before the next begins."""
         taken = checked = 0
         with self._opened() as file:
-            source: Any = gzip.GzipFile(fileobj=file) if self._is_packed else file
+            source: Any = gzip.GzipFile(fileobj=file, mode="rb") if self._is_packed else file
             while block := source.read(CONTENT_BLOCK_BYTES):
                 taken += len(block)
                 if taken > checked + room.READ_BYTES:

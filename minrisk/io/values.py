@@ -581,6 +581,8 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = distinct(column)
         return np.asarray(np.append(texts_in(values), False)[codes])
+    if _is_moment(column):
+        return np.array([isinstance(cell, str) for cell in column], dtype=bool)
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
