@@ -180,11 +180,11 @@ def test_texts_among_numbers_are_missing_where_that_is_said(folder):
     frame.to_csv(folder / "gaps.csv", index=False)
     said("fit", folder / "gaps.csv", *how, "--out", folder / "n")
     assert (folder / "m").read_bytes() == (folder / "n").read_bytes()
-    for command in ("predict", "evaluate"):
+    for command, *more in (["predict"], ["evaluate", "--json"]):
         assert "say by --numeric" in refused(command, folder / "m", folder / "odd.csv")
-        told = invoke(command, folder / "m", folder / "odd.csv", "--numeric", "x")
+        told = invoke(command, folder / "m", folder / "odd.csv", "--numeric", "x", *more)
         assert "2 cells that are no numbers" in told.stderr
-        assert told.stdout.replace("odd.csv", "gaps.csv") == run(command, folder / "m", folder / "gaps.csv")
+        assert told.stdout.replace("odd.csv", "gaps.csv") == run(command, folder / "m", folder / "gaps.csv", *more)
         assert "has no column 'gone', named by --numeric" in refused(command, folder / "m", folder / "odd.csv", "--numeric", "gone")
     told = refused("fit", folder / "t.csv", "--target", "kind", "--numeric", "patient", *FEW, "--out", folder / "m")
     assert "holds no number, but 'p0': leave out --numeric patient" in told

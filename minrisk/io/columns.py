@@ -18,42 +18,78 @@ if TYPE_CHECKING:
 __all__ = ["ColumnParts", "as_texts", "concatenated"]
 
 ALL_MISSING, TRUTH_VALUES, TEXTS = "nothing", "truth values", "texts"
+TRUTH_KINDS, NUMBER_KINDS = {"b", TRUTH_VALUES}, {"i", "u", "f", ALL_MISSING}
 
 
 class ColumnParts:
-    """Some rows after others of a column."""
+    """A column, some rows after others.
 
-    def __init__(self, is_text: bool) -> None:
-        self._is_text = is_text
-        self._parts: list[Any] = []
+    Parameters
+    ----------
+    is_text : bool
+        Whether it holds texts, whatever they look like.
+    most : int
+        Rows that it may have. Numbers are put into one array from the beginning: many small ones would leave holes in
+        the memory that nothing else fits in.
+    """
+
+    def __init__(self, is_text: bool, most: int) -> None:
+        self._is_text, self._most, self._n = is_text, most, 0
         self._kinds = set[str]()
+        self._numbers: np.ndarray | None = None
+        self._parts: list[Any] = []  # of texts and truth values
 
     def add(self, cells: pd.Series[Any]) -> None:
         """More rows, as pandas reads them."""
         kind = TEXTS if self._is_text else _kind(cells)
         self._kinds.add(kind)
-        if kind in (TEXTS, TRUTH_VALUES):
-            self._parts.append(as_texts(cells) if kind == TEXTS else cells.astype(object).to_numpy())
+        if self._is_mixed:
+            self._numbers, self._parts = None, []
+        elif self._kinds <= NUMBER_KINDS:
+            self._put(cells.to_numpy())
         else:
-            self._parts.append(np.array(cells.to_numpy()))  # a view would keep what it is part of
+            if self._numbers is not None:  # all missing so far
+                self._parts, self._numbers = [np.full(self._n, np.nan, dtype=object)], None
+            self._parts.append(as_texts(cells) if kind == TEXTS else cells.astype(object).to_numpy())
+        self._n += len(cells)
+
+    @property
+    def _is_mixed(self) -> bool:
+        """Whether some cells are texts and others are not, which makes all of them texts."""
+        kinds = self._kinds - {ALL_MISSING}
+        return not (kinds <= {TEXTS} or kinds <= NUMBER_KINDS or kinds <= TRUTH_KINDS) or (
+            "u" in kinds and (ALL_MISSING in self._kinds or "f" in kinds)
+        )
+
+    def _put(self, values: np.ndarray) -> None:
+        """Numbers below the others, in an array of a dtype that holds both."""
+        if self._numbers is None:
+            self._numbers = np.empty(self._most, dtype=values.dtype)
+        there = self._numbers[: self._n]
+        kinds = {there.dtype.kind, values.dtype.kind}
+        if kinds == {"i", "u"} and (_has_sign(there) or _has_sign(values)):
+            self._kinds |= {TEXTS, "i"}  # as pandas has it
+            self._numbers = None
+            return
+        if len(kinds) > 1 and there.dtype != np.float64 and values.dtype.kind != "i":
+            self._numbers = np.empty(self._most, dtype=values.dtype)
+            self._numbers[: self._n] = there
+        self._numbers[self._n : self._n + len(values)] = values
 
     def joined(self) -> pd.Series[Any] | None:
         """All rows, which are then forgotten here; None where the column is one of texts and some parts are not."""
         import pandas as pd
 
-        parts, self._parts = self._parts, []
-        kinds = self._kinds - {ALL_MISSING}
-        if kinds == {TEXTS}:
-            return concatenated(parts if ALL_MISSING not in self._kinds else list(map(_of_texts, parts)))
-        if not kinds or kinds <= {"i", "u", "f"}:
-            if "u" in kinds and (kinds != {"u"} or ALL_MISSING in self._kinds):
-                if "f" in kinds or ALL_MISSING in self._kinds or any(map(_has_sign, parts)):
-                    return None
-                parts = [part.astype(np.uint64) for part in parts]
-            return pd.Series(np.concatenate(parts), copy=False)
-        if kinds <= {"b", TRUTH_VALUES}:
-            return pd.Series(np.concatenate([part.astype(object) for part in parts])).infer_objects()
-        return None
+        numbers, parts = self._numbers, self._parts
+        self._numbers, self._parts = None, []
+        if self._is_mixed:
+            return None
+        if TEXTS in self._kinds:
+            return concatenated([_of_texts(part) for part in parts])
+        if TRUTH_KINDS & self._kinds:
+            return pd.Series(np.concatenate(parts)).infer_objects()
+        assert numbers is not None
+        return pd.Series(numbers[: self._n], copy=False)
 
 
 def _kind(cells: pd.Series[Any]) -> str:

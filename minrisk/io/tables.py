@@ -130,12 +130,19 @@ class _CsvTable(Table):
 
     def __init__(self, path: Path, content: Content, stated: Dialect) -> None:
         notes: list[str] = []
+        self._most = 1  # rows, at most
+
+        def counted(blocks: Iterable[str]) -> Iterator[str]:
+            self._most = 1
+            for block in blocks:
+                self._most += block.count("\n") + block.count("\r")
+                yield block
 
         def look(text: Text) -> None:
             header = text.head[0] if text.head else []
             if not any(header):
                 raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
-            notes[:] = check_lines(text.blocks(), text.delimiter, header, text.first)
+            notes[:] = check_lines(counted(text.blocks()), text.delimiter, header, text.first)
 
         text = self._text = _guarded(path, lambda: read_text(content, stated, look))
         self._decimal, self._path, self._header = stated.decimal, path, text.head[0]
@@ -174,7 +181,7 @@ class _CsvTable(Table):
 
     def _read(self, positions: Sequence[str], texts: Collection[str], **how: Any) -> dict[str, pd.Series[Any]]:
         """Whole columns by their positions; some are texts whatever they look like."""
-        parts = {j: ColumnParts(j in texts) for j in positions}
+        parts = {j: ColumnParts(j in texts, self._most) for j in positions}
         for chunk in self._chunks(positions, dtype=dict.fromkeys(texts, str), **how):
             for j, cells in chunk.items():
                 parts[str(j)].add(cells)
