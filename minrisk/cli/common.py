@@ -37,6 +37,7 @@ class NewFile(click.Path):
 
 FILE, NEW_FILE = click.Path(path_type=Path), NewFile(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False, exists=True, writable=True)
+ANSWERED_ROWS = 1 << 16  # of a table that a model sees together: what a call costs beside its rows is nothing to them
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
@@ -146,6 +147,17 @@ def load_model(path: Path) -> Any:
         return load(source).set_params(n_jobs=-1)
     except OSError as error:
         raise click.ClickException(f"the model {path} cannot be read: {error.strerror or error}.") from None
+
+
+def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
+    """What a model answers for each row, some rows after others: its own arrays are then no larger than X."""
+    import numpy as np
+
+    n_rows = X.shape[0]
+    if n_rows <= ANSWERED_ROWS or not (hasattr(X, "iloc") or isinstance(X, np.ndarray)):
+        return answer(X)
+    rows = X.iloc if hasattr(X, "iloc") else X
+    return np.concatenate([answer(rows[at : at + ANSWERED_ROWS]) for at in range(0, n_rows, ANSWERED_ROWS)])
 
 
 def numeric_option(command: Callable[..., Any]) -> Callable[..., Any]:

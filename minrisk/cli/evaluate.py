@@ -13,6 +13,7 @@ from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
     as_column,
+    by_blocks,
     check_stdin,
     dialect_options,
     feature_names,
@@ -69,7 +70,7 @@ def evaluate(model: Path, data: tuple[Path, ...], target: str | None, costs: str
         cost, told = _costs(estimator, costs, model, stated)
         X, y, each = _features_and_labels(estimator, table, target, weight, numeric)
     y, cost = _as_classes(y, cost, told in BLIND, label_source(target, name))
-    decided = estimator.predict(X)
+    decided = by_blocks(estimator.predict, X)
 
     from minrisk.cli.report import describe_evaluation, print_evaluation
 

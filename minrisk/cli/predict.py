@@ -16,6 +16,7 @@ from minrisk.cli.common import (
     FILE,
     NEW_FILE,
     as_column,
+    by_blocks,
     check_not_over,
     check_stdin,
     check_writable,
@@ -141,20 +142,22 @@ def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
 
 def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
     """CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
-    from minrisk.io.writing import as_csv
+    from minrisk.io.writing import csv_parts
 
-    text = frame.to_csv(**as_csv(frame, quoted))
-    if sys.stdout.isatty():
-        text = printable(text, keep="\n")
-    if written_on(text) != text:
-        note(f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
-             "--out - and --out FILE write UTF-8")
-    say(text, end="")
+    told = False
+    for text in csv_parts(frame, quoted):
+        if sys.stdout.isatty():
+            text = printable(text, keep="\n")
+        if not told and written_on(text) != text:
+            note(f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
+                 "--out - and --out FILE write UTF-8")
+            told = True
+        say(text, end="")
 
 
 def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: Dialect) -> Any:
     if costs is None:
-        return estimator.predict(X)
+        return by_blocks(estimator.predict, X)
     from minrisk.cli.costs import read_costs
 
     cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)
@@ -163,10 +166,10 @@ def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: D
             f"the model {model} decides by the costs it was trained on: leave out --costs, or fit one with "
             "--method minrisk (and --surrogate auto, softmax or exponential), which decides by any."
         )
-    return estimator.predict(X, cost=cost)
+    return by_blocks(lambda rows: estimator.predict(rows, cost=cost), X)
 
 
 def _probabilities(estimator: Any, X: Any, model: Path) -> Any:
     if not hasattr(estimator, "predict_proba"):
         raise click.ClickException(f"the model {model} has no probabilities: leave out --probabilities.")
-    return estimator.predict_proba(X)
+    return by_blocks(estimator.predict_proba, X)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,7 +17,9 @@ from minrisk.io.tables import kind_of, parquet_module
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_csv", "safe_texts", "write_table"]
+__all__ = ["as_csv", "csv_parts", "safe_texts", "write_table"]
+
+WRITTEN_ROWS = 1 << 16  # of a table that are made text of together
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones of full width
 SIGNED_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
@@ -60,6 +63,20 @@ def as_csv(frame: pd.DataFrame, quoted: bool = False) -> dict[str, Any]:
     return {"index": False, "lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL}
 
 
+def csv_parts(frame: pd.DataFrame, quoted: bool = False) -> Iterator[str]:
+    r"""A frame as CSV, some rows after others, below the names of its columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> "".join(csv_parts(pd.DataFrame({"n": [1, 2], "word": ["a,b", None]})))
+    'n,word\n1,"a,b"\n2,\n'
+    """
+    how = as_csv(frame, quoted)
+    for start in range(0, max(len(frame), 1), WRITTEN_ROWS):
+        yield frame.iloc[start : start + WRITTEN_ROWS].to_csv(header=start == 0, **how)
+
+
 def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> None:
     """Write a frame as CSV (UTF-8), gzipped CSV or Parquet, as a whole; "-" is standard output.
 
@@ -81,7 +98,8 @@ def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> 
     kind = kind_of(path, to_write=True)
     if str(path) == STREAM:
         sys.stdout.flush()
-        sys.stdout.buffer.write(frame.to_csv(**as_csv(frame, quoted)).encode())
+        for text in csv_parts(frame, quoted):
+            sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
         return
     with write_beside(path) as beside:
