@@ -260,10 +260,12 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
 
 def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
     """Texts that become categories: say so where they may be names or dates, refuse many that are nearly numbers."""
+    from minrisk.data.column_report import SAID_FROM_ROWS
     from minrisk.io.values import MANY, nearly_numbers, shown
 
     differ, present = column.nunique(), column.notna().sum()
     many = differ > MANY and differ > present / 2
+    all_differ = differ == present >= SAID_FROM_ROWS  # of which the fit tells
     nearly = nearly_numbers(column)
     where = f"column {name!r} of {shown(data)}"
     if nearly is not None:
@@ -275,7 +277,7 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
             )
         to_have = f"to have {'dates' if what == 'dates' else 'numbers'}, {advice}"
         note(f"{where} holds {what} such as {example!r}, taken for categories: {to_have}; or leave it out with --drop")
-    elif many:
+    elif many and not all_differ:
         note(f"{where} holds {differ} texts in {present} rows, taken for categories: if they are names, which say "
              "nothing of new rows, leave it out with --drop")
 
