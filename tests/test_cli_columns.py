@@ -186,6 +186,15 @@ def test_texts_among_numbers_are_missing_where_that_is_said(folder):
         assert "2 cells that are no numbers" in told.stderr
         assert told.stdout.replace("odd.csv", "gaps.csv") == run(command, folder / "m", folder / "gaps.csv", *more)
         assert "has no column 'gone', named by --numeric" in refused(command, folder / "m", folder / "odd.csv", "--numeric", "gone")
+    frame[:60].to_csv(folder / "0.csv", index=False)
+    table()[60:][frame.columns].to_csv(folder / "1.csv", index=False)
+    odd = table()[60:][frame.columns].astype({"x": object})
+    odd.iloc[0, 0] = "?"
+    odd.to_csv(folder / "odd.csv", index=False)
+    assert "column 'x' holds text in" in refused("fit", folder / "0.csv", folder / "odd.csv", *how, "--out", folder / "m")
+    assert "has 1 cell that is no number" in said("fit", folder / "0.csv", folder / "odd.csv", *how, "--numeric", "x", "--out", folder / "m")
+    told = invoke("predict", folder / "m", folder / "1.csv", folder / "odd.csv", "--numeric", "x")
+    assert told.exit_code == 0 and told.stdout.count("\n") == 121, told.output
     told = refused("fit", folder / "t.csv", "--target", "kind", "--numeric", "patient", *FEW, "--out", folder / "m")
     assert "holds no number, but 'p0': leave out --numeric patient" in told
 

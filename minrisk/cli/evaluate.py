@@ -120,7 +120,7 @@ def _features_and_labels(
 
     missing_columns(table.names, numeric, table.path, "named by --numeric")
     others = [name for name in table.names if name not in (target, weight)]
-    frame = table.frame(labels=target, texts=text_columns(estimator, others))
+    frame = table.frame(labels=target, texts=text_columns(estimator, others), mixed=numeric)
     tell_table(table)
     y = take_labels(frame[target], table.path, table.written)
     each = None if weight is None else take_weights(frame[weight], table.path)

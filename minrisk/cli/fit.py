@@ -236,7 +236,7 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
     data = table.path
     check_names(table.names, data, roles)
     texts = [*roles.categorical, *([] if roles.groups is None else [roles.groups])]
-    frame = table.frame(labels=roles.target, texts=texts)
+    frame = table.frame(labels=roles.target, texts=texts, mixed=roles.numeric)
     tell_table(table)
     y = take_labels(frame[roles.target], data, as_written=table.written)
     tell_blanks(y, roles.target)

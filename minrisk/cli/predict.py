@@ -116,7 +116,7 @@ def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: 
             note(f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
                  + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more"))
     others = [name for name in names if known is not None or name != target]
-    frame = table.frame(texts=text_columns(estimator, others))
+    frame = table.frame(texts=text_columns(estimator, others), mixed=numeric)
     tell_table(table)
     return features_for(estimator, frame[others], data, numeric, table.written)
 

@@ -42,12 +42,12 @@ class SeveralTables(Table):
             check_same(first.path, first.names, table.path, table.names)
         super().__init__(Path(together([table.path for table in tables])), first.names)
 
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
-        frames = [table.frame(labels, texts)[self.names] for table in self.tables]
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
+        frames = [table.frame(labels, texts) for table in self.tables]
         for name in self.names:
             words = [frame[name].dtype.kind not in "biufmM" and bool(texts_in(frame[name]).any()) for frame in frames]
             empty = [bool(frame[name].isna().all()) for frame in frames]
-            if name != labels and name not in texts and any(words):
+            if name != labels and name not in texts and name not in mixed and any(words):
                 numbers = [k for k, (word, none) in enumerate(zip(words, empty, strict=True)) if not word and not none]
                 if numbers:
                     raise TableError(

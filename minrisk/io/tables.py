@@ -95,7 +95,9 @@ class Table(ABC):
             what = f"named {twice[0]!r}: rename or remove" if twice[0] else "without a name: name them, or remove"
             raise TableError(f"{shown(path)} has more than one column {what} all but one.")
 
-    def frame(self, labels: str | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
+    def frame(
+        self, labels: str | None = None, texts: Collection[str] = (), mixed: Collection[str] = ()
+    ) -> pd.DataFrame:
         """All columns of a table with one row or more.
 
         Parameters
@@ -104,19 +106,21 @@ class Table(ABC):
             The column that holds labels: text as it stands there, and "NA" or "None" is a label like any other.
         texts : collection of str, optional
             Columns whose cells are text, though they may look like numbers.
+        mixed : collection of str, optional
+            Columns that may hold numbers in one file and texts in another.
 
         Raises
         ------
         TableError
             If the table is damaged or has no rows.
         """
-        frame = self._frame(labels, texts)
+        frame = self._frame(labels, texts, mixed)
         if len(frame) == 0:
             raise TableError(f"{shown(self.path)} holds column names but no rows: give a table with data.")
         return frame
 
     @abstractmethod
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame: ...
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame: ...
 
     @abstractmethod
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
@@ -194,7 +198,7 @@ class _CsvTable(Table):
             columns |= self._read(mixed, mixed, **how)
         return columns  # type: ignore[return-value]
 
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
         as_text = {at[name] for name in (*texts, *([] if labels is None else [labels])) if name in at}
         missing = {j: [""] if name == labels else list(MISSING_CELLS) for name, j in at.items()}
@@ -324,7 +328,7 @@ class _ParquetTable(Table):
         _guarded(path, lambda: self._arrow.validate(full=True))  # texts may be no texts, which pandas trips over later
         super().__init__(path, [str(name) for name in self._arrow.column_names])
 
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
         return _guarded(
             self.path,  # whole numbers stay so beside missing cells
             lambda: self._arrow.to_pandas(ignore_metadata=True, types_mapper=_nullable).set_axis(self.names, axis=1),
