@@ -27,7 +27,7 @@ MODULES = sorted(
 )  # fmt: skip
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of processors; kernels are compiled there
 ELSEWHERE = ("benchmarks.attack", "benchmarks.before_after", "benchmarks.cold_start", "benchmarks.memory",
-             "benchmarks.sparse", "benchmarks.larger_than_memory",
+             "benchmarks.csv_memory", "benchmarks.sparse", "benchmarks.larger_than_memory",
              "benchmarks.replicate.two_sided_stumps")  # not our `fit`, or not in this process
 PEERS = ("lightgbm", "xgboost", "catboost", "costsensitive", "imbens", "cvxpy")
 NOTHING_INSTEAD = ("benchmarks.kddcup",)  # of its data

@@ -200,7 +200,7 @@ def test_categories_of_whole_numbers_stay_themselves(tmp_path, trained, codes):
     k = np.arange(60) % 3
     frame = pd.DataFrame({"code": pd.array(np.array(codes)[k], dtype="Int64"), "t": np.array(["a", "b", "c"])[k]})
     path = put(frame, "code", trained, tmp_path)
-    run("fit", path, "--target", "t", "--category", "code", *FEW, "--out", tmp_path / "m")
+    run("fit", path, "--target", "t", "--categorical", "code", *FEW, "--out", tmp_path / "m")
     frame.loc[0, "code"] = pd.NA
     for kind in KINDS:
         text, said = run("evaluate", tmp_path / "m", put(frame, "code", kind, tmp_path), "--json")
@@ -217,7 +217,7 @@ def test_categories_that_are_numbers_are_the_same_with_a_decimal_comma(tmp_path,
     frame.to_parquet(tmp_path / "t.parquet")
     if codes[0] == 101:
         frame.astype({"code": int}).to_csv(tmp_path / "whole.csv", index=False)
-    run("fit", tmp_path / trained, "--target", "t", "--category", "code", "--drop", "x", *FEW, "--out", tmp_path / "m")
+    run("fit", tmp_path / trained, "--target", "t", "--categorical", "code", "--drop", "x", *FEW, "--out", tmp_path / "m")
     for path in tmp_path.glob("*.*"):
         text, said = run("evaluate", tmp_path / "m", path, "--json")
         assert json.loads(text)["error"] == 0 and "taken as missing" not in said, path
@@ -228,7 +228,7 @@ def test_categories_with_a_comma_in_some_rows_only(tmp_path):
     frame = pd.DataFrame({"code": np.array(["7", "8", "9"])[k], "t": k})
     frame.loc[::5, "code"] += ",0"
     frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
-    run("fit", tmp_path / "t.csv", "--target", "t", "--category", "code", *FEW, "--out", tmp_path / "m")
+    run("fit", tmp_path / "t.csv", "--target", "t", "--categorical", "code", *FEW, "--out", tmp_path / "m")
     assert minrisk.load(tmp_path / "m")._categories.columns[0].values == ("7", "8", "9")
 
 
@@ -273,7 +273,7 @@ def test_columns_of_lists_and_structures_are_named(tmp_path, kind):
         parquet.write_table(table.set_column(table.column_names.index(column), column, cells), name)
         for command in ("predict", "evaluate"):
             assert f"column {column!r} of {name} {says}" in refused(command, tmp_path / "m", name)
-        for options in ([], ["--category", column]):
+        for options in ([], ["--categorical", column]):
             message = refused("fit", name, "--target", "y", *options, *FEW, "--out", tmp_path / "n")
             assert f"column {column!r} of {name} holds {what}: leave it out with --drop" in message
     parquet.write_table(table.set_column(3, "y", cells), name)
@@ -310,11 +310,11 @@ def test_what_was_stated_is_not_told(folder, tmp_path):
 
 
 def test_texts_that_are_nearly_numbers_are_told(tmp_path):
-    frame = shapes(["a", "b"]).assign(rate=["12%", "3%", "5%"] * 30, day=["2020-01-01", "2020-02-01"] * 45, price=["€5", "€1,000"] * 45)
+    frame = shapes(["a", "b"]).assign(rate=["12%", "3%", "5%"] * 30, day=["1.1.2020", "2.1.2020"] * 45, price=["€5", "€1,000"] * 45)
     frame.to_csv(tmp_path / "t.csv", index=False)
     said = run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[1]
     for words in ("'rate' of {} holds percentages such as '12%', taken for categories: to have numbers, remove the sign %",
-                  "'day' of {} holds dates such as '2020-01-01'", "'price' of {} holds amounts of money such as '€5'"):
+                  "'day' of {} holds dates such as '1.1.2020', taken for categories: to have dates, write them as 2024-03-01", "'price' of {} holds amounts of money such as '€5'"):
         assert words.format(tmp_path / "t.csv") in said
     assert said.count("\n") == 3
 

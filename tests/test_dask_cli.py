@@ -93,7 +93,7 @@ def test_an_address_that_nobody_answers(folder, tmp_path):
 def test_what_the_columns_hold(address, many, folder, tmp_path):
     how = ("--scheduler", address, "--out", tmp_path / "m")
     assert "columns of numbers, but ['note'" in refused("fit", folder, "--target", "kind", *how)
-    told = refused("fit", folder, "--target", "kind", "--drop", "note", "--category", "n", *how)
+    told = refused("fit", folder, "--target", "kind", "--drop", "note", "--categorical", "n", *how)
     assert "columns of numbers, but ['n'" in told
     assert "nowhere" in refused("fit", folder, "--target", "nowhere", "--drop", "note", *how)
     bad = pd.read_parquet(folder / "2.parquet")

@@ -32,6 +32,7 @@ def test_what_is_free_is_known():
 def test_zeros_that_pack_well(tmp_path, little_room):
     path = tmp_path / "bomb.csv.gz"
     with gzip.open(path, "wb") as file:
+        file.write(b"a,b\n")
         for _ in range(200):
             file.write(b"0,1\n" * (MEGABYTE // 4))
     assert path.stat().st_size < MEGABYTE
@@ -70,4 +71,4 @@ def test_tables_with_room_are_read_whole(tmp_path, name, monkeypatch):
     frame = pa.table({"a": np.arange(50.0), "y": ["u", "v"] * 25}).to_pandas()
     path = tmp_path / name
     frame.to_parquet(path) if name.endswith("parquet") else frame.to_csv(path, index=False)
-    assert open_table(path).frame().equals(frame)
+    assert open_table(path).frame().astype(frame.dtypes).equals(frame)

@@ -212,7 +212,7 @@ def test_options_about_columns_are_refused(folder, tmp_path):
     train = folder / "train.svm"
     assert "leave out --target" in refused("fit", train, "--target", "y", "--out", tmp_path / "m")
     assert "leave out --target" in refused("evaluate", folder / "m", train, "--target", "y")
-    for option, value in (("--drop", "a"), ("--category", "a"), ("--delimiter", ";"), ("--decimal", ","), ("--encoding", "utf-8")):
+    for option, value in (("--drop", "a"), ("--categorical", "a"), ("--delimiter", ";"), ("--decimal", ","), ("--encoding", "utf-8")):
         assert f"{option} is about tables with columns" in refused("fit", train, option, value, "--out", tmp_path / "m")
     assert "--keep is about tables" in refused("predict", folder / "m", train, "--keep", "a")
     (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n")
@@ -236,7 +236,7 @@ def test_comparison(folder, tmp_path):
         line["method"]: line["error"] for line in same.summary()
     }
     assert "leave out --target" in refused("compare", folder / "train.svm", "--target", "y")
-    assert "--category is about tables" in refused("compare", folder / "train.svm", "--category", "y")
+    assert "--categorical is about tables" in refused("compare", folder / "train.svm", "--categorical", "y")
     pd.DataFrame(np.c_[X.toarray(), y]).to_csv(tmp_path / "t.csv", index=False)
     both = json.loads(run("compare", folder / "train.svm", tmp_path / "t.csv", "--target", "12", "--methods", "rebel",
                           "--cv", 3, "--n-jobs", 1, "--json"))  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from minrisk.cli.common import quoted
-from minrisk.cli.given import GivenRows, check_names, checked_classes, tell_blanks, tell_numbers
+from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, tell_blanks, tell_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,9 +114,7 @@ def count_portion(portion: Portion) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(take_labels(portion.frame([portion.target])[portion.target], portion.path), return_counts=True)
 
 
-def given_on_cluster(
-    data: Sequence[Path], target: str, drop: Sequence[str], category: Sequence[str], client: Any
-) -> GivenRows:
+def given_on_cluster(data: Sequence[Path], roles: Roles, client: Any) -> GivenRows:
     """Parquet files of numbers, or folders of them, as collections of Dask that workers read.
 
     Raises
@@ -130,9 +128,10 @@ def given_on_cluster(
 
     paths = [file.absolute() for path in data for file in (parquet_files(path) if path.is_dir() else [path])]
     pieces, name = ParquetPieces(paths), together(paths)
-    check_names(pieces.names, Path(name), target, drop, category)
-    features = [column for column in pieces.names if column != target and column not in drop]
-    words = list(dict.fromkeys([*pieces.of_words(features), *category]))
+    check_names(pieces.names, Path(name), roles)
+    target, others = roles.target, set(roles.no_features)
+    features = [column for column in pieces.names if column not in others]
+    words = list(dict.fromkeys([*pieces.of_words(features), *roles.categorical]))
     if words:
         raise click.ClickException(
             f"--scheduler is for columns of numbers, but {quoted(words)} of {name} are none: leave them out with "

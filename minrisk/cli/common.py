@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ class NewFile(click.Path):
 
 FILE, NEW_FILE = click.Path(path_type=Path), NewFile(path_type=Path)
 FOLDER = click.Path(path_type=Path, file_okay=False, exists=True, writable=True)
+ANSWERED_ROWS = 1 << 16  # of a table that a model sees together: what a call costs beside its rows is nothing to them
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
@@ -148,15 +149,78 @@ def load_model(path: Path) -> Any:
         raise click.ClickException(f"the model {path} cannot be read: {error.strerror or error}.") from None
 
 
+def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
+    """What a model answers for each row, some rows after others: its own arrays are then no larger than X."""
+    import numpy as np
+
+    n_rows = X.shape[0]
+    if n_rows <= ANSWERED_ROWS or not (hasattr(X, "iloc") or isinstance(X, np.ndarray)):
+        return answer(X)
+    rows = X.iloc if hasattr(X, "iloc") else X
+    return np.concatenate([answer(rows[at : at + ANSWERED_ROWS]) for at in range(0, n_rows, ANSWERED_ROWS)])
+
+
+def numeric_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the option --numeric."""
+    option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+        "--numeric", multiple=True, metavar="COLUMN", callback=as_column,
+        help="This column holds numbers, and cells that are none are missing; may be given several times.",
+    )  # fmt: skip
+    return option(command)
+
+
 def tell_table(table: Table) -> None:
-    """Say what was found out about how a table is written, and what is odd about its rows."""
+    """Say what was found out about how a table is written, and what is odd about its rows; of several, of each."""
+    from minrisk.io.several import SeveralTables
     from minrisk.io.values import shown
 
+    if isinstance(table, SeveralTables):
+        for part in table.tables:
+            tell_table(part)
+        return
     if table.found:
         found = ", ".join(table.found)
         note(f"{shown(table.path)} is read as a table {found}; --delimiter, --decimal and --encoding say otherwise")
     for remark in table.notes:
         note(f"{shown(table.path)} has {remark}")
+
+
+def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> None:
+    """Make numbers of the columns named by --numeric, in place: cells that are none are missing, and are counted.
+
+    Raises
+    ------
+    click.ClickException
+        If a column holds no number at all.
+    """
+    from minrisk._printable import short
+    from minrisk.io.values import as_numbers, shown
+
+    for name in numeric:
+        if name not in frame:
+            continue
+        frame[name], n_texts, first = as_numbers(frame[name])
+        where = f"column {name!r} of {shown(path)}"
+        if n_texts and bool(frame[name].isna().all()):
+            raise click.ClickException(f"{where} holds no number, but {short(first)!r}: leave out --numeric {name}.")
+        if n_texts:
+            cells = "1 cell that is no number" if n_texts == 1 else f"{n_texts} cells that are no numbers"
+            note(f"{where} has {cells}, such as {short(first)!r}: taken as missing")
+
+
+def take_dates(frame: pd.DataFrame, others: Collection[str], path: Path) -> None:
+    """Make dates of the columns of text that hold nothing else, in place, and say so; others stay what they are."""
+    from minrisk.io.values import as_dates, shown
+
+    found = []
+    for name in list(frame):
+        if name not in others and (dates := as_dates(frame[name])) is not None:
+            frame[name] = dates
+            found.append(name)
+    if found:
+        plural = "" if len(found) == 1 else "s"
+        note(f"column{plural} of {shown(path)} read as dates: {', '.join(map(repr, found[:8]))}"
+             + ("" if len(found) <= 8 else f" and {len(found) - 8} more"))
 
 
 # -- models and tables ------------------------------------------------------------------------------------------------
@@ -172,18 +236,36 @@ def text_columns(model: Any, names: list[str]) -> list[str]:
     return [known[c.position] for c in model._categories.columns if c.position < len(known)]
 
 
-def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | Any:
+def date_columns(model: Any) -> set[int]:
+    """Positions of the model's columns of dates."""
+    from minrisk.data.frames import DATE
+
+    return {column.position for column in model._categories.moments if column.role == DATE}
+
+
+def features_for(
+    model: Any, frame: pd.DataFrame, path: Path, numeric: Sequence[str] = (), written: bool = False
+) -> pd.DataFrame | Any:
     """The columns the model was trained on, in its order; notes values of categories that it does not know.
+
+    Parameters
+    ----------
+    model : estimator
+    frame : DataFrame
+    path : Path
+        Of the table, for messages.
+    numeric : sequence of str
+        Columns whose texts are missing numbers.
+    written : bool, default=False
+        Whether the table is a text, which says nothing of types: then columns may hold dates.
 
     Raises
     ------
     TableError
         If a column is missing or holds no numbers.
     """
-    import pandas as pd
-
     from minrisk.io.tables import missing_columns
-    from minrisk.io.values import TableError, as_known, shown, take_features
+    from minrisk.io.values import TableError, as_frame, as_known, shown, take_features
 
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:
@@ -194,6 +276,10 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
     if names is not None:
         missing_columns(list(frame.columns), names, path, "which the model was trained on")
         frame = frame[names]
+    frame = frame.copy(deep=False)
+    take_numeric(frame, numeric, path)
+    if written:
+        _take_dates_again(model, frame, path)
     categories = {}
     for column in model._categories.columns:
         name = frame.columns[column.position]
@@ -202,12 +288,41 @@ def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame | 
             where = f"column {column.name!r} of {shown(path)}"
             note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing")
     if not categories:
-        numeric = take_features(frame, path)
-        return numeric if names is not None else numeric.to_numpy()
+        found = take_features(frame, path)
+        return found if names is not None else found.to_numpy()
     numbers = [name for name in frame.columns if name not in categories]
     columns = dict(take_features(frame[numbers], path).items()) if numbers else {}
-    columns |= {name: cells.astype("category") for name, cells in categories.items()}
-    return pd.DataFrame(columns, columns=frame.columns)
+    columns |= categories
+    return as_frame({name: columns[name] for name in frame.columns})
+
+
+def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
+    """Make dates of the columns that held dates when the model was trained, in place.
+
+    Raises
+    ------
+    TableError
+        If a cell of them is no date.
+    """
+    import pandas as pd
+
+    from minrisk._printable import short
+    from minrisk.io.values import TableError, as_dates, shown, texts_in
+
+    for position in date_columns(model):
+        name = frame.columns[position]
+        column = frame[name]
+        dates = as_dates(column)
+        if dates is not None:
+            frame[name] = dates
+        elif bool(column.isna().all()):
+            frame[name] = pd.Series(pd.NaT, index=frame.index)
+        elif texts_in(column).any():
+            example = next(str(cell) for cell in column.dropna() if as_dates(pd.Series([cell], dtype=object)) is None)
+            raise TableError(
+                f"column {name!r} of {shown(path)} must hold dates as in the training, but holds {short(example)!r}: "
+                "write them as 2024-03-01 or 2024-03-01 12:30, all with a zone or none."
+            )
 
 
 def quoted(labels: Sequence[Any]) -> str:

@@ -23,6 +23,7 @@ from minrisk.cli.common import (
     save_picture,
 )
 from minrisk.cli.fit import classes_in, not_zero, training_data
+from minrisk.cli.given import Roles
 from minrisk.cli.streams import note, print_json
 from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
 from minrisk.io.dialect import Dialect
@@ -73,7 +74,7 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
               help="Draw mean ranks and the critical difference: .png, .pdf or .svg. Needs matplotlib.")
 @click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
               help="Leave this column out; may be given several times.")
-@click.option("--category", multiple=True, metavar="COLUMN", callback=as_column,
+@click.option("--categorical", multiple=True, metavar="COLUMN", callback=as_column,
               help="This column holds categories, as columns of words do; may be given several times.")
 @dialect_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
@@ -84,7 +85,7 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, ...], methods: list[str], cv: int,
             repeats: int, metric: str, alpha: float, out: Path | None, plot: Path | None, drop: tuple[str, ...],
-            category: tuple[str, ...], delimiter: str | None, decimal: str | None, encoding: str | None, seed: int,
+            categorical: tuple[str, ...], delimiter: str | None, decimal: str | None, encoding: str | None, seed: int,
             n_jobs: int, threads: int, keep_going: bool, as_json: bool) -> None:  # fmt: skip
     """Compare METHODS on each table DATA, by cross-validation.
 
@@ -105,13 +106,13 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         chosen = compared_methods(methods)  # before any work
     except (TypeError, ValueError) as error:
         raise click.ClickException(f"--methods: {error}") from None
-    sets, about_columns = {}, {"target": target, "drop": drop, "category": category}
+    sets, about_columns = {}, {"target": target, "drop": drop, "categorical": categorical}
     for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
         if is_svmlight(path):  # of several sets, some may have a target and columns
             X, y, _ = training_rows(path, **(about_columns if len(data) == 1 else {}))
             column = None
         else:
-            X, y = training_data(path, column, drop, category, stated)
+            X, y, *_ = training_data(path, Roles(column, drop, categorical), stated)
         sets[name] = (X, y, read_costs(given, classes_in(y, column, path), label_source(column), stated))
 
     from sklearn.model_selection import RepeatedStratifiedKFold

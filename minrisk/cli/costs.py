@@ -17,7 +17,8 @@ import numpy as np
 from minrisk._printable import short
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
-from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
+from minrisk.io.dialect import Dialect, DialectError, Text, read_text
+from minrisk.io.marks import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED
 from minrisk.io.tables import read_bytes
 from minrisk.io.values import matched, shown, written
 

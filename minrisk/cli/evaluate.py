@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ from minrisk.cli.common import (
     COSTS_HELP,
     FILE,
     as_column,
+    by_blocks,
     check_stdin,
     dialect_options,
     feature_names,
     features_for,
     load_model,
+    numeric_option,
     quoted,
     tell_table,
     text_columns,
@@ -35,71 +38,93 @@ BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs
 
 @click.command(short_help="What the decisions of a model cost.")
 @click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
+@click.argument("data", type=FILE, nargs=-1, required=True)
 @click.option("--target", metavar="COLUMN", callback=as_column,
               help="The column that holds the class. Default: that of the training; or the only one the model does not "
                    "know.")
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: the costs the model was trained on.")
+@click.option("--weight", metavar="COLUMN", callback=as_column, help="This column holds how much each row counts.")
+@numeric_option
 @dialect_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def evaluate(model: Path, data: Path, target: str | None, costs: str | None, delimiter: str | None,
-             decimal: str | None, encoding: str | None, as_json: bool) -> None:  # fmt: skip
+def evaluate(model: Path, data: tuple[Path, ...], target: str | None, costs: str | None, weight: str | None,
+             numeric: tuple[str, ...], delimiter: str | None, decimal: str | None, encoding: str | None,
+             as_json: bool) -> None:  # fmt: skip
     """Report mean cost, error and the costliest confusions of MODEL on the table DATA.
 
-    MODEL or DATA may be - for standard input. DATA may be a file of svmlight's format.
+    MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
+    format.
     """
-    check_stdin(model, data, costs)
+    check_stdin(model, *data, costs)
     estimator = load_model(model)
     stated = Dialect(delimiter, decimal, encoding)
-    if is_svmlight(data):
-        rows = rows_for(estimator, data, target=target, stated=stated)
+    each: Any = None  # weight of a row
+    if any(map(is_svmlight, data)):
+        rows = rows_for(estimator, data, target=target, weight=weight, numeric=numeric, stated=stated)
+        name, target = str(data[0]), None
         cost, told = _costs(estimator, costs, model, stated)
-        X, y, target = rows.X, rows.classes(data), None
+        X, y = rows.X, rows.classes(data[0])
     else:
-        table, target = _table_with_target(estimator, data, target, stated)
+        table, target = _table_with_target(estimator, data, target, weight, stated)
+        name = str(table.path)
         cost, told = _costs(estimator, costs, model, stated)
-        X, y = _features_and_labels(estimator, table, target)
-    y, cost = _as_classes(y, cost, told in BLIND, label_source(target, data))
-    decided = estimator.predict(X)
+        X, y, each = _features_and_labels(estimator, table, target, weight, numeric)
+    y, cost = _as_classes(y, cost, told in BLIND, label_source(target, name))
+    decided = by_blocks(estimator.predict, X)
 
     from minrisk.cli.report import describe_evaluation, print_evaluation
 
-    facts: dict[str, Any] = {"model": str(model), "data": str(data), "target": target, "costs": told}
-    facts |= describe_evaluation(y, decided, cost)
+    facts: dict[str, Any] = {"model": str(model), "data": name, "target": target, "costs": told}
+    facts |= {} if weight is None else {"weight": weight}
+    facts |= describe_evaluation(y, decided, cost, each)
     if as_json:
         print_json(facts)
     else:
         print_evaluation(facts)
 
 
-def _table_with_target(estimator: Any, data: Path, target: str | None, stated: Dialect) -> tuple[Table, str]:
+def _table_with_target(
+    estimator: Any, data: Sequence[Path], target: str | None, weight: str | None, stated: Dialect
+) -> tuple[Table, str]:
     """The table, which has all features of the model, and the column of its labels."""
-    from minrisk.io.tables import missing_columns, open_table
+    from minrisk.io.several import open_tables
+    from minrisk.io.tables import missing_columns
 
-    table = open_table(data, stated)
+    table = open_tables(data, stated)
     names, known = table.names, feature_names(estimator)
     why = "named by --target"
     if target is None:
         target = getattr(estimator, "target_name_", None)
         why = "the target of the model (--target names another)"
-    target = _only_other(known, names, table.path) if target is None else target
-    missing_columns(names, [target], data, why)
+    rest = [name for name in names if name != weight]
+    target = _only_other(known, rest, table.path) if target is None else target
+    missing_columns(names, [target], table.path, why)
+    if weight is not None:
+        missing_columns(names, [weight], table.path, "named by --weight")
+        if weight == target or weight in (known or ()):
+            what = "the target" if weight == target else "a feature of the model"
+            raise click.ClickException(f"--weight {weight} is {what}: name another column.")
     if known is not None:
         if target in known:
             raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
-        missing_columns(names, known, data, "which the model was trained on")
+        missing_columns(names, known, table.path, "which the model was trained on")
     return table, target
 
 
-def _features_and_labels(estimator: Any, table: Table, target: str) -> tuple[Any, Labels]:
-    """What the model looks at, and the true classes."""
-    from minrisk.io.values import take_labels
+def _features_and_labels(
+    estimator: Any, table: Table, target: str, weight: str | None, numeric: Sequence[str]
+) -> tuple[Any, Labels, Any]:
+    """What the model looks at, the true classes, and weights of the rows if there are some."""
+    from minrisk.io.tables import missing_columns
+    from minrisk.io.values import take_labels, take_weights
 
-    others = [name for name in table.names if name != target]
-    frame = table.frame(labels=target, texts=text_columns(estimator, others))
+    missing_columns(table.names, numeric, table.path, "named by --numeric")
+    others = [name for name in table.names if name not in (target, weight)]
+    frame = table.frame(labels=target, texts=text_columns(estimator, others), mixed=numeric)
     tell_table(table)
     y = take_labels(frame[target], table.path, table.written)
-    return features_for(estimator, frame.drop(columns=target), table.path), y
+    each = None if weight is None else take_weights(frame[weight], table.path)
+    return features_for(estimator, frame[others], table.path, numeric, table.written), y, each
 
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:

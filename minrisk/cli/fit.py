@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -23,9 +23,12 @@ from minrisk.cli.common import (
     check_stdin,
     check_writable,
     dialect_options,
+    numeric_option,
+    take_dates,
+    take_numeric,
     tell_table,
 )
-from minrisk.cli.given import GivenRows, check_names, checked_classes, tell_blanks, tell_numbers
+from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, tell_blanks, tell_numbers
 from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing
 from minrisk.cli.streams import drop as drop_output
@@ -55,8 +58,16 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
 @click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
               help="Leave this column out; may be given several times.")
-@click.option("--category", multiple=True, metavar="COLUMN", callback=as_column,
+@click.option("--categorical", multiple=True, metavar="COLUMN", callback=as_column,
               help="This column holds categories, as columns of words do; may be given several times.")
+@numeric_option
+@click.option("--weight", metavar="COLUMN", callback=as_column,
+              help="This column holds how much each row counts, and is no feature.")
+@click.option("--groups", metavar="COLUMN", callback=as_column,
+              help="Rows of which this column holds the same belong together, such as all of one patient: some are not "
+                   "used to judge what was learnt from others. It is no feature.")
+@click.option("--class-weight", type=click.Choice(["balanced"]),
+              help="Let all classes count as much, however many rows they have. Default: rows count alike.")
 @click.option("--bins-in", type=FOLDER, metavar="FOLDER",
               help="Read Parquet files piece by piece, and keep a byte a value in a file there until the fit ends.")
 @click.option("--scheduler", metavar="ADDRESS",
@@ -70,7 +81,8 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
                    "on it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None, drop: tuple[str, ...],
-        category: tuple[str, ...], bins_in: Path | None, scheduler: str | None, delimiter: str | None,
+        categorical: tuple[str, ...], numeric: tuple[str, ...], weight: str | None, groups: str | None,
+        class_weight: str | None, bins_in: Path | None, scheduler: str | None, delimiter: str | None,
         decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int, as_json: bool,
         **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file.
@@ -87,10 +99,11 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
     given = {name: value for name, value in options.items() if value is not None}
     check_given(method, given)
     stated = Dialect(delimiter, decimal, encoding)
-    if scheduler is not None and bins_in is not None:
-        raise click.ClickException("--bins-in is for fits on this machine: leave it out with --scheduler.")
+    roles = Roles(target or "", drop, categorical, numeric, weight, groups)
+    if scheduler is not None:
+        _check_elsewhere(roles, stated, bins_in)
     with _cluster(scheduler, data, target) as client:
-        given_rows = rows_given(data, target, drop, category, stated, bins_in, client)
+        given_rows = rows_given(data, roles, stated, bins_in, client)
         from minrisk.cli.costs import read_costs
 
         cost = read_costs(costs, given_rows.classes, label_source(target), stated)
@@ -100,10 +113,12 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         estimator = getattr(algorithms, ESTIMATORS[method])
         stated_threads = click.get_current_context().get_parameter_source("n_jobs") is not ParameterSource.DEFAULT
         threads = n_jobs if client is None or stated_threads else 1
+        if class_weight is not None:
+            given["class_weight"] = class_weight
         model = estimator(cost, n_jobs=threads, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
         start = time.perf_counter()
         try:
-            model.fit(given_rows.X, given_rows.y)
+            model.fit(given_rows.X, given_rows.y, sample_weight=given_rows.weight, groups=given_rows.groups)
         except ValueError as error:
             raise click.ClickException(as_options(str(error), options)) from None
         seconds = time.perf_counter() - start
@@ -132,6 +147,15 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         note(f"the model was written ({out}), but not what it is like ({reason}): see minrisk show")
 
 
+def _check_elsewhere(roles: Roles, stated: Dialect, bins_in: Path | None) -> None:
+    """Refuse options that say something of files that are read here."""
+    given = {f"--{name}": own for name, own in stated._asdict().items()}
+    given |= {f"--{name}": roles.stated[name] or None for name in ("numeric", "weight", "groups")}
+    for option, value in {"--bins-in": bins_in, **given}.items():
+        if value is not None:
+            raise click.ClickException(f"{option} is for fits on this machine: leave it out with --scheduler.")
+
+
 def _cluster(scheduler: str | None, data: Sequence[Path], target: str | None) -> AbstractContextManager[Any]:
     """The client of a cluster; None without a scheduler."""
     if scheduler is None:
@@ -145,32 +169,30 @@ def _cluster(scheduler: str | None, data: Sequence[Path], target: str | None) ->
 
 
 def rows_given(
-    data: Sequence[Path], target: str | None, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect,
-    bins_in: Path | None, client: Any = None,
-) -> GivenRows:  # fmt: skip
+    data: Sequence[Path], roles: Roles, stated: Dialect, bins_in: Path | None, client: Any = None
+) -> GivenRows:
     """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only.
 
     With a client the workers of its cluster read them.
     """
     from minrisk.io.several import together
 
-    if client is not None and target is not None:
+    if client is not None and roles.target:
         from minrisk.cli.cluster import given_on_cluster
 
-        return given_on_cluster(data, target, drop, category, client)
+        return given_on_cluster(data, roles, client)
 
     if any(map(is_svmlight, data)):
-        return _svmlight_given(data, bins_in, target=target, drop=drop, category=category, stated=stated)
-    if target is None:
+        return _svmlight_given(data, bins_in, target=roles.target or None, stated=stated, **roles.stated)
+    if not roles.target:
         raise target_needed()
     if bins_in is not None or len(data) > 1:
         from minrisk.cli.pieces import given_in_pieces
 
-        found = given_in_pieces(data, target, drop, category, bins_in)
+        found = given_in_pieces(data, roles, bins_in)
         if found is not None:
             return found
-    X, y = training_data(data, target, drop, category, stated)
-    return _given_at_once(X, y, target, together(data))
+    return _given_at_once(training_data(data, roles, stated), roles.target, together(data))
 
 
 def _svmlight_given(data: Sequence[Path], bins_in: Path | None, **options: Any) -> GivenRows:
@@ -180,63 +202,84 @@ def _svmlight_given(data: Sequence[Path], bins_in: Path | None, **options: Any) 
     if bins_in is not None:
         raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {data[0]}.")
     X, y, first_feature = training_rows(data[0], **options)
-    return _given_at_once(X, y, None, str(data[0]), first_feature)
+    return _given_at_once(TrainingData(X, y), None, str(data[0]), first_feature)
+
+
+class TrainingData(NamedTuple):
+    """Rows in memory."""
+
+    X: Any
+    y: Labels
+    weight: Any = None
+    groups: Any = None
 
 
 def _given_at_once(
-    X: Any, y: Labels, target: str | None, name: str, first_feature: int | None = None
+    rows: TrainingData, target: str | None, name: str, first_feature: int | None = None
 ) -> GivenRows:
     """Rows that are in memory."""
     import numpy as np
 
-    classes, counts = np.unique(y, return_counts=True)
-    return GivenRows(X, y, checked_classes(classes, len(y), target, name), counts, X.shape[1], name, first_feature)
+    classes, counts = np.unique(rows.y, return_counts=True)
+    classes = checked_classes(classes, len(rows.y), target, name)
+    return GivenRows(
+        rows.X, rows.y, classes, counts, rows.X.shape[1], name, first_feature, rows.weight, rows.groups
+    )
 
 
-def training_data(
-    paths: Path | Sequence[Path], target: str, drop: tuple[str, ...], category: tuple[str, ...], stated: Dialect
-) -> tuple[pd.DataFrame, Labels]:
-    """Features and labels of the table."""
-    from minrisk.io.several import SeveralTables, open_tables
-    from minrisk.io.values import columns_of_words, row_numbers, take_features, take_labels
+def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> TrainingData:
+    """Features and labels of the table, and what else a row has."""
+    from minrisk.io.several import open_tables
+    from minrisk.io.values import columns_of_words, row_numbers, take_features, take_groups, take_labels, take_weights
 
     table = open_tables([paths] if isinstance(paths, Path) else paths, stated)
     data = table.path
-    check_names(table.names, data, target, drop, category)
-    frame = table.frame(labels=target, texts=category)
-    for part in table.tables if isinstance(table, SeveralTables) else [table]:
-        tell_table(part)
-    y = take_labels(frame[target], data, as_written=table.written)
-    tell_blanks(y, target)
-    features = frame.drop(columns=[target, *drop])
-    numbers = row_numbers(features)
-    if numbers is not None and numbers not in category:
-        features = features.drop(columns=numbers)
+    check_names(table.names, data, roles)
+    texts = [*roles.categorical, *([] if roles.groups is None else [roles.groups])]
+    frame = table.frame(labels=roles.target, texts=texts, mixed=roles.numeric)
+    tell_table(table)
+    y = take_labels(frame[roles.target], data, as_written=table.written)
+    tell_blanks(y, roles.target)
+    weight = None if roles.weight is None else take_weights(frame[roles.weight], data)
+    groups = None if roles.groups is None else take_groups(frame[roles.groups], data)
+    for name in roles.no_features:
+        del frame[name]
+    numbers = row_numbers(frame)
+    if numbers is not None and numbers not in (*roles.categorical, *roles.numeric):
+        del frame[numbers]
         tell_numbers(numbers)
-    stated_categories = set(category)
-    words = [name for name in columns_of_words(features) if name not in stated_categories]
+    take_numeric(frame, roles.numeric, data)
+    stated_categories = set(roles.categorical)
+    if table.written:
+        take_dates(frame, stated_categories, data)
+    words = [name for name in columns_of_words(frame, not table.written) if name not in stated_categories]
     for name in words:
-        _check_words(features[name], name, data)
-    return take_features(features, data, stated_categories.union(words)), y
+        _tell_words(frame[name], name, data)
+    return TrainingData(take_features(frame, data, stated_categories.union(words)), y, weight, groups)
 
 
-def _check_words(column: pd.Series[Any], name: str, data: Path) -> None:
-    """A column of texts that becomes categories: say so where it is nearly numbers, refuse what looks like a name."""
+def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
+    """Texts that become categories: say so where they may be names or dates, refuse many that are nearly numbers."""
+    from minrisk.data.column_report import SAID_FROM_ROWS
     from minrisk.io.values import MANY, nearly_numbers, shown
 
     differ, present = column.nunique(), column.notna().sum()
+    many = differ > MANY and differ > present / 2
+    all_differ = differ == present >= SAID_FROM_ROWS  # of which the fit tells
     nearly = nearly_numbers(column)
     where = f"column {name!r} of {shown(data)}"
-    if differ > MANY and differ > present / 2:
-        what = "it looks like a name" if nearly is None else f"they are {nearly[0]} such as {nearly[1]!r}, {nearly[2]}"
-        raise ValueError(
-            f"{where} holds {differ} texts in {present} rows: {what}; leave it out "
-            "with --drop, or say by --category that it holds categories."
-        )
     if nearly is not None:
         what, example, advice = nearly
-        note(f"{where} holds {what} such as {example!r}, taken for categories: to have numbers, {advice}; or leave it "
-             "out with --drop")
+        if many and what != "dates":
+            raise ValueError(
+                f"{where} holds {differ} texts in {present} rows: they are {what} such as {example!r}, {advice}; leave "
+                "it out with --drop, or say by --categorical that it holds categories."
+            )
+        to_have = f"to have {'dates' if what == 'dates' else 'numbers'}, {advice}"
+        note(f"{where} holds {what} such as {example!r}, taken for categories: {to_have}; or leave it out with --drop")
+    elif many and not all_differ:
+        note(f"{where} holds {differ} texts in {present} rows, taken for categories: if they are names, which say "
+             "nothing of new rows, leave it out with --drop")
 
 
 def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:

@@ -17,6 +17,35 @@ if TYPE_CHECKING:
     from minrisk._typing import Labels
 
 
+TWO_THINGS = (  # options that exclude one another
+    ("categorical", "numeric"), ("weight", "groups"),
+    *((one, other) for one in ("weight", "groups") for other in ("drop", "categorical", "numeric")),
+)  # fmt: skip
+
+
+class Roles(NamedTuple):
+    """What options say of the columns of a table, by their names."""
+
+    target: str
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    weight: str | None = None
+    groups: str | None = None
+
+    @property
+    def no_features(self) -> list[str]:
+        """Columns that are something else, or left out."""
+        others = [name for name in (self.weight, self.groups) if name is not None]
+        return list(dict.fromkeys([self.target, *self.drop, *others]))
+
+    @property
+    def stated(self) -> dict[str, Sequence[str]]:
+        """Names by options, the target's aside."""
+        one = {name: () if (own := getattr(self, name)) is None else (own,) for name in ("weight", "groups")}
+        return {"drop": self.drop, "categorical": self.categorical, "numeric": self.numeric, **one}
+
+
 class GivenRows(NamedTuple):
     """What a fit is given."""
 
@@ -27,21 +56,26 @@ class GivenRows(NamedTuple):
     n_features: int
     data: str  # where they come from
     first_feature: int | None = None  # the number of the first one, in a file without names
+    weight: Any = None  # of each row
+    groups: Any = None  # the number of each row's group
 
 
-def check_names(
-    names: Sequence[str], data: Path, target: str, drop: Sequence[str], category: Sequence[str]
-) -> None:
-    """Refuse columns that are not there, or that are the target and something else."""
+def check_names(names: Sequence[str], data: Path, roles: Roles) -> None:
+    """Refuse columns that are not there, or that are two things at once."""
     from minrisk.io.tables import missing_columns
 
-    missing_columns(names, [target], data, "named by --target")
-    missing_columns(names, drop, data, "named by --drop")
-    if target in drop:
-        raise click.ClickException(f"--drop {target} would leave out the target: drop other columns.")
-    missing_columns(names, category, data, "named by --category")
-    if target in category:
-        raise click.ClickException(f"--category {target} names the target: its labels are classes as they are.")
+    missing_columns(names, [roles.target], data, "named by --target")
+    for option, named in roles.stated.items():
+        missing_columns(names, named, data, f"named by --{option}")
+        if roles.target in named:
+            does = {"drop": "would leave out the target: drop other columns",
+                    "categorical": "names the target: its labels are classes as they are"}  # fmt: skip
+            what = does.get(option, "names the target: give another column")
+            raise click.ClickException(f"--{option} {roles.target} {what}.")
+    for one, other in TWO_THINGS:
+        both = [name for name in roles.stated[one] if name in roles.stated[other]]
+        if both:
+            raise click.ClickException(f"--{one} {both[0]} and --{other} {both[0]} name one column: leave out one.")
 
 
 def tell_numbers(column: str) -> None:

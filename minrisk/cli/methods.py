@@ -57,6 +57,18 @@ class MethodOption(click.Option):
         return extra
 
 
+class Seconds(click.FloatRange):
+    """A number of seconds from 0 on."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As a float; the error says how seconds are written."""
+        try:
+            float(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is no number: give seconds, as 60", ctx, param) from None
+        return super().convert(value, param, ctx)
+
+
 METHOD_OPTIONS = (
     click.option("--method", type=click.Choice(list(ESTIMATORS)), default=next(iter(ESTIMATORS)), show_default=True,
                  is_eager=True,
@@ -88,7 +100,7 @@ METHOD_OPTIONS = (
                  type=click.Choice(["auto", "exponential", "softmax", "coupled", "gll", "gel"]),
                  help="What is boosted: exponential and softmax estimate probabilities, coupled, gll and gel train on "
                       "the costs; auto takes one of the former, or the better one if --time-budget allows both."),
-    click.option("--time-budget", cls=MethodOption, type=click.FloatRange(0), metavar="SECONDS",
+    click.option("--time-budget", cls=MethodOption, type=Seconds(0), metavar="SECONDS",
                  defaults={"minrisk": None},
                  help="Seconds that the fit takes, once the data are read; the model then depends on the machine."),
     click.option("--weak-learner", cls=MethodOption, type=click.Choice(["tree", "stump", "linear"]),

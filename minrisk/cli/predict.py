@@ -16,6 +16,7 @@ from minrisk.cli.common import (
     FILE,
     NEW_FILE,
     as_column,
+    by_blocks,
     check_not_over,
     check_stdin,
     check_writable,
@@ -23,6 +24,7 @@ from minrisk.cli.common import (
     feature_names,
     features_for,
     load_model,
+    numeric_option,
     tell_table,
     text_columns,
 )
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Decide for every row of a table.")
 @click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
+@click.argument("data", type=FILE, nargs=-1, required=True)
 @click.option("--out", type=NEW_FILE, metavar="FILE",
               help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
                    "standard output.")
@@ -50,30 +52,34 @@ if TYPE_CHECKING:
 @click.option("--safe-text", is_flag=True,
               help="Put an apostrophe before texts that spreadsheets would take for formulas (they begin with =, +, -, "
                    "@, a tab or an end of line, and are no numbers), and quotation marks around all texts.")
+@numeric_option
 @dialect_options
-def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], costs: str | None, probabilities: bool,
-            safe_text: bool, delimiter: str | None, decimal: str | None, encoding: str | None) -> None:  # fmt: skip
+def predict(model: Path, data: tuple[Path, ...], out: Path | None, keep: tuple[str, ...], costs: str | None,
+            probabilities: bool, safe_text: bool, numeric: tuple[str, ...], delimiter: str | None,
+            decimal: str | None, encoding: str | None) -> None:  # fmt: skip
     """Decide for every row of DATA: a table with the column 'decision', in the order of the rows.
 
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
-    DATA may be a file of svmlight's format, whose labels are not looked at.
+    DATA may be several files with the same columns, or a file of svmlight's format, whose labels are not looked at.
     """
-    from minrisk.io.tables import kind_of, open_table, safe_texts, write_table
+    from minrisk.io.several import open_tables
+    from minrisk.io.tables import kind_of
+    from minrisk.io.writing import safe_texts, write_table
 
-    check_stdin(model, data, costs)
+    check_stdin(model, *data, costs)
     if out is not None:
         kind_of(out, to_write=True)
         check_writable(out)
-        check_not_over(out, data, model, costs)
+        check_not_over(out, *data, model, costs)
     estimator = load_model(model)
     stated = Dialect(delimiter, decimal, encoding)
     kept: list[str] = []
-    if is_svmlight(data):
-        X: Any = rows_for(estimator, data, keep=keep, stated=stated).X
+    if any(map(is_svmlight, data)):
+        X: Any = rows_for(estimator, data, keep=keep, numeric=numeric, stated=stated).X
     else:
-        table = open_table(data, stated)
+        table = open_tables(data, stated)
         kept = _kept(keep, table)
-        X = _table_features(estimator, table, kept)
+        X = _table_features(estimator, table, kept, numeric)
 
     import pandas as pd
 
@@ -93,13 +99,14 @@ def predict(model: Path, data: Path, out: Path | None, keep: tuple[str, ...], co
         write_table(result, out, safe_text)
 
 
-def _table_features(estimator: Any, table: Table, kept: Sequence[str]) -> Any:
+def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
     """The columns of a table that a model knows; a note names those that nobody asked for."""
     from minrisk.io.tables import missing_columns
     from minrisk.io.values import shown
 
     data, names, target = table.path, table.names, getattr(estimator, "target_name_", None)
     known = feature_names(estimator)
+    missing_columns(names, numeric, data, "named by --numeric")
     if known is not None:
         missing_columns(names, known, data, "which the model was trained on")
         used = {*known, *kept, target, ""}
@@ -109,9 +116,9 @@ def _table_features(estimator: Any, table: Table, kept: Sequence[str]) -> Any:
             note(f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
                  + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more"))
     others = [name for name in names if known is not None or name != target]
-    frame = table.frame(texts=text_columns(estimator, others))
+    frame = table.frame(texts=text_columns(estimator, others), mixed=numeric)
     tell_table(table)
-    return features_for(estimator, frame[others], data)
+    return features_for(estimator, frame[others], data, numeric, table.written)
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:
@@ -135,20 +142,22 @@ def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
 
 def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
     """CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
-    from minrisk.io.tables import as_csv
+    from minrisk.io.writing import csv_parts
 
-    text = frame.to_csv(**as_csv(frame, quoted))
-    if sys.stdout.isatty():
-        text = printable(text, keep="\n")
-    if written_on(text) != text:
-        note(f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
-             "--out - and --out FILE write UTF-8")
-    say(text, end="")
+    told = False
+    for text in csv_parts(frame, quoted):
+        if sys.stdout.isatty():
+            text = printable(text, keep="\n")
+        if not told and written_on(text) != text:
+            note(f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
+                 "--out - and --out FILE write UTF-8")
+            told = True
+        say(text, end="")
 
 
 def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: Dialect) -> Any:
     if costs is None:
-        return estimator.predict(X)
+        return by_blocks(estimator.predict, X)
     from minrisk.cli.costs import read_costs
 
     cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)
@@ -157,10 +166,10 @@ def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: D
             f"the model {model} decides by the costs it was trained on: leave out --costs, or fit one with "
             "--method minrisk (and --surrogate auto, softmax or exponential), which decides by any."
         )
-    return estimator.predict(X, cost=cost)
+    return by_blocks(lambda rows: estimator.predict(rows, cost=cost), X)
 
 
 def _probabilities(estimator: Any, X: Any, model: Path) -> Any:
     if not hasattr(estimator, "predict_proba"):
         raise click.ClickException(f"the model {model} has no probabilities: leave out --probabilities.")
-    return estimator.predict_proba(X)
+    return by_blocks(estimator.predict_proba, X)

@@ -74,33 +74,34 @@ def _validated(model: Any) -> float | None:
     return None if risks[0] is None else float(risks[0])
 
 
-def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix) -> dict[str, Any]:
-    """Risk, error, regret and every confusion that cost something, the costliest first."""
+def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: Any = None) -> dict[str, Any]:
+    """Risk, error, regret and every confusion that cost something, the costliest first; rows may be weighed."""
     from minrisk.costs.labels import match_labels
     from minrisk.metrics import best_constant_cost, expected_cost, regret
 
     assert cost.classes is not None
     assert cost.decisions is not None
-    counts = np.zeros(cost.shape, dtype=np.int64)
+    counts = np.zeros(cost.shape, dtype=np.int64 if weight is None else np.float64)
     truth = np.array(match_labels(y.tolist(), cost.classes))
     column = np.array(match_labels(decided.tolist(), cost.decisions))
-    np.add.at(counts, (truth, column), 1)
+    np.add.at(counts, (truth, column), 1 if weight is None else weight)
     totals = counts * cost.values
     constant = int((counts.sum(axis=1) @ cost.values).argmin())
-    risk, best = expected_cost(y, decided, cost), best_constant_cost(y, cost)
+    weighed = {"sample_weight": weight}
+    risk, best = expected_cost(y, decided, cost, **weighed), best_constant_cost(y, cost, **weighed)
     total = float(totals.sum())
     right = np.array([cost.classes[i] == cost.decisions[j] for i, j in zip(truth, column, strict=True)])
     order = sorted(np.argwhere(totals > 0).tolist(), key=lambda cell: (-totals[tuple(cell)], cell))
     return {
         "rows": len(y),
         "risk": risk,
-        "error": float(1 - right.mean()),
+        "error": float(1 - np.average(right, weights=weight)),
         "best_constant": {"decision": cost.decisions[constant], "cost": best},
-        "regret": regret(y, decided, cost),
+        "regret": regret(y, decided, cost, **weighed),
         "total_cost": total,
         "confusions": [
             {
-                "true": cost.classes[i], "decided": cost.decisions[j], "count": int(counts[i, j]),
+                "true": cost.classes[i], "decided": cost.decisions[j], "count": counts[i, j].item(),
                 "cost_each": float(cost.values[i, j]), "cost": float(totals[i, j]),
                 "share": float(totals[i, j] / total),
             }
@@ -193,13 +194,13 @@ def print_evaluation(facts: dict[str, Any]) -> None:
                    ("cost", "right"), ("share", "right"), ("", "left"))
     for row in confusions[:CONFUSIONS]:
         table.add_row(
-            as_text(row["true"]), as_text(row["decided"]), str(row["count"]), number(row["cost_each"]),
+            as_text(row["true"]), as_text(row["decided"]), f"{row['count']:.10g}", number(row["cost_each"]),
             number(row["cost"]), f"{100 * row['share']:.1f} %", bar(row["share"], confusions[0]["share"]),
         )  # fmt: skip
     rest = confusions[CONFUSIONS:]
     if rest:
         cost, share = sum(row["cost"] for row in rest), sum(row["share"] for row in rest)
-        table.add_row(Text(f"{len(rest)} more", style="dim"), "", str(sum(row["count"] for row in rest)), "",
+        table.add_row(Text(f"{len(rest)} more", style="dim"), "", f"{sum(row['count'] for row in rest):.10g}", "",
                       number(cost), f"{100 * share:.1f} %", "")
     print_section(console, "Costliest confusions", table)
 

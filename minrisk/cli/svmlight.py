@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +25,17 @@ def training_rows(data: Path, **options: Any) -> tuple[Any, Labels, int]:
     return rows.X, rows.classes(data), rows.first_feature
 
 
-def rows_for(model: Any, data: Path, **options: Any) -> SvmlightRows:
-    """Rows that a model can predict: with as many features, from the same number on.
+def rows_for(model: Any, paths: Sequence[Path], **options: Any) -> SvmlightRows:
+    """Rows of one file that a model can predict: with as many features, from the same number on.
 
     Raises
     ------
     click.ClickException
-        If the model knows its features by name; TableError if the file has more of them.
+        If there are several files, or the model knows its features by name; TableError if the file has more of them.
     """
+    if len(paths) > 1:
+        raise click.ClickException(f"files of svmlight's format are read one at a time, got {len(paths)} files.")
+    data = paths[0]
     _refuse_columns(data, **options)
     if feature_names(model) is not None or model._categories.columns:
         raise click.ClickException(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minrisk.io.lines import lines
 
+if TYPE_CHECKING:
+    from minrisk.io.content import Content
+
 __all__ = [
-    "COMMA_GROUPS", "COMMA_NUMBER", "DELIMITERS", "POINTED", "POINT_GROUPS", "Dialect", "DialectError", "Text",
-    "read_text",
+    "DELIMITERS", "Dialect", "DialectError", "Text", "read_text",
 ]  # fmt: skip
 
+USUAL = ("utf-8", "utf-8-sig")  # encodings that nobody is told of
 DELIMITERS = (",", ";", "\t", "|")
 DELIMITER_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 2**18, 200  # looked at to find out
@@ -26,10 +29,6 @@ OTHER_KINDS = (
     (b"PK\x03\x04", "a spreadsheet or an archive"), (b"\xd0\xcf\x11\xe0", "a spreadsheet"), (b"PAR1", "a Parquet file"),
     *((mark, "an archive") for mark in (b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!", b"\x1f\x8b")),
 )  # fmt: skip
-COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")  # 1,5
-COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+\s*")  # 1.000,5: no other mark can be meant
-POINTED = re.compile(r"\s*[+-]?(?:\d+(?:\.\d{3})*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")  # a number written with points
-POINT_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+\s*")  # 1.000, which is one or a thousand
 
 
 class DialectError(ValueError):
@@ -44,22 +43,70 @@ class Dialect(NamedTuple):
     encoding: str | None = None
 
 
-class Text(NamedTuple):
-    """A table as text, how its cells are separated, and its first rows."""
+class Text:
+    """A table as text, how its cells are separated, and its first rows.
 
-    content: str  # from the header on
-    delimiter: str
-    encoding: str
-    head: list[list[str]]  # the header and up to SAMPLE_ROWS more, without blank lines
-    found: list[str]  # what was found out and is not usual
-    first: int  # number of the header's line
+    Attributes
+    ----------
+    delimiter, encoding : str
+    head : list of list of str
+        The header and up to SAMPLE_ROWS rows more, without blank lines.
+    found : list of str
+        What was found out and is not usual.
+    first : int
+        The number of the header's line.
+    """
+
+    def __init__(self, letters: _Letters, stated: Dialect) -> None:
+        self._letters, self.encoding = letters, letters.encoding
+        self.found = letters.found
+        ahead = _start(letters.blocks())
+        self._skipped = len(ahead) - len(ahead.lstrip("\r\n"))
+        self.delimiter = stated.delimiter or ""
+        said = re.match(r'"?sep=([\x00-\x7f])"?[ \t]*\r?\n', ahead[self._skipped :], re.IGNORECASE)
+        if said is not None:
+            self._skipped += said.end()
+            self.delimiter = self.delimiter or said.group(1)
+        if not self.delimiter:
+            self.delimiter = _delimiter(self)
+            if self.delimiter != ",":
+                self.found.insert(0, f"separated by {DELIMITER_WORDS[self.delimiter]}")
+        self.first = sum(1 for _ in lines(ahead[: self._skipped])) + 1
+        self.head = _rows(self.blocks(), self.delimiter)
+
+    def blocks(self) -> Iterator[str]:
+        """The text from the header on, in parts; an end of line is not cut in two."""
+        skipped = self._skipped
+        for block in self._letters.blocks():
+            if skipped < len(block):
+                yield block[skipped:] if skipped else block
+            skipped = max(skipped - len(block), 0)
+
+    @property
+    def content(self) -> str:
+        """The text from the header on."""
+        return "".join(self.blocks())
 
 
-def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (a tuple cannot change)
-    r"""Decode a table and find out what separates its cells.
+def read_text(
+    source: bytes | Content, stated: Dialect = Dialect(), look: Callable[[Text], Any] | None = None  # noqa: B008
+) -> Text:
+    r"""Find out in which encoding a table is, and what separates its cells.
 
     Commas and UTF-8 are usual. Others are taken where commas make no table and they do, and where the bytes are
     no UTF-8. A first line ``sep=;``, as Excel writes and reads it, is taken at its word.
+
+    Parameters
+    ----------
+    source : bytes or Content
+    stated : Dialect
+    look : callable, optional
+        Is given the text and goes through all of it, so that one pass serves both. Its own errors pass through.
+
+    Raises
+    ------
+    DialectError
+        If it is no text.
 
     Examples
     --------
@@ -67,56 +114,116 @@ def read_text(data: bytes, stated: Dialect = Dialect()) -> Text:  # noqa: B008 (
     >>> text.delimiter, text.head[0], text.found
     (';', ['Größe', 'Preis'], ['separated by semicolons', 'in the encoding cp1252'])
     """
-    whole, encoding, found = _decoded(data, stated.encoding)
-    if "\n" not in whole:
-        whole = whole.replace("\r", "\n")  # as old Macs end lines; pandas misreads some of these
-    content = whole.lstrip("\r\n")
-    delimiter = stated.delimiter
-    said = re.match(r'"?sep=([\x00-\x7f])"?[ \t]*\r?\n', content, re.IGNORECASE)
-    if said is not None:
-        content = content[said.end() :]
-        delimiter = delimiter or said.group(1)
-    if delimiter is None:
-        delimiter = _delimiter(content)
-        if delimiter != ",":
-            found.insert(0, f"separated by {DELIMITER_WORDS[delimiter]}")
-    first = sum(1 for _ in lines(whole[: len(whole) - len(content)])) + 1
-    return Text(content, delimiter, encoding, _rows(content, delimiter), found, first)
-
-
-def _decoded(data: bytes, stated: str | None) -> tuple[str, str, list[str]]:
-    """Text, encoding, and what is unusual about it."""
-    kind = next((kind for mark, kind in OTHER_KINDS if data.startswith(mark)), None)
+    content = _BytesInMemory(source) if isinstance(source, bytes) else source
+    kind = next((kind for mark, kind in OTHER_KINDS if content.head.startswith(mark)), None)
     if kind is not None:
         raise DialectError(f"holds {kind} and not text: save the table as CSV (UTF-8)")
-    if stated is not None:
+    names = [stated.encoding] if stated.encoding is not None else _encodings(content.head)
+    for name in names:
         try:
-            text = data.decode(stated).removeprefix("\ufeff")
-        except (UnicodeError, ValueError):
-            raise DialectError(f"is not text in {stated}, as --encoding says: give the one it was saved in") from None
-        return _without_nul(text), stated, []
-    encoding = next((name for mark, name in BOMS if data.startswith(mark)), None) or _wide(data) or "utf-8"
-    try:
-        text = data.decode(encoding)
-        unusual = encoding not in ("utf-8", "utf-8-sig")
-    except UnicodeError:
-        if encoding not in ("utf-8", "utf-8-sig"):
-            raise DialectError(f"is not whole text in {encoding}: save the table as CSV (UTF-8)") from None
-        try:
-            text, encoding = data.decode("cp1252"), "cp1252"
+            text = Text(_Letters(content, name, stated.encoding is not None), stated)
+            if look is None:
+                for _ in text.blocks():
+                    pass
+            else:
+                look(text)
         except UnicodeError:
-            text, encoding = data.decode("latin-1"), "latin-1"
-        unusual = True
-    return _without_nul(text), encoding, [f"in the encoding {encoding}"] if unusual else []
+            continue
+        return text
+    if stated.encoding is not None:
+        raise DialectError(f"is not text in {stated.encoding}, as --encoding says: give the one it was saved in")
+    raise DialectError(f"is not whole text in {names[0]}: save the table as CSV (UTF-8)")
 
 
-def _without_nul(text: str) -> str:
-    """A text, refused where it holds what no text does."""
-    at = text.find("\0")
-    if at >= 0:
-        line = sum(1 for _ in lines(text[: at + 1]))
-        raise DialectError(f"holds bytes that are no text in line {line}: save the table as CSV (UTF-8)")
-    return text
+def _encodings(head: bytes) -> list[str]:
+    """Those that are tried, one after another; the last one of several takes any bytes."""
+    told = next((name for mark, name in BOMS if head.startswith(mark)), None) or _wide(head) or "utf-8"
+    return [told, "cp1252", "latin-1"] if told in USUAL else [told]
+
+
+class _BytesInMemory:
+    """Bytes in memory, as `minrisk.io.content.Content` has those of files."""
+
+    def __init__(self, data: bytes) -> None:
+        self.head = data
+
+    def blocks(self) -> Iterator[bytes]:
+        """All of them."""
+        yield self.head
+
+
+class _Letters:
+    """Bytes as text.
+
+    Raises
+    ------
+    UnicodeError
+        In passes, where bytes are none in this encoding.
+    """
+
+    def __init__(self, content: Content | _BytesInMemory, encoding: str, is_stated: bool) -> None:
+        self._content, self.encoding, self._is_stated = content, encoding, is_stated
+        self.found = [] if is_stated or encoding in USUAL else [f"in the encoding {encoding}"]
+        self._old_ends = False
+        self._old_ends = not any("\n" in block for block in self.blocks())
+
+    def blocks(self) -> Iterator[str]:
+        """The text in parts, none of them empty; where no line ends as usual, with such ends."""
+        done, held = 1, ""  # the number of the line, and an end of line that may go on
+        for number, part in enumerate(self._decoded()):
+            text = held + (part.removeprefix("\ufeff") if self._is_stated and number == 0 else part)
+            held = "\r" if text.endswith("\r") else ""
+            text = text[: len(text) - len(held)]
+            at = text.find("\0")
+            if at >= 0:
+                line = done + _line_ends(text[:at])
+                raise DialectError(f"holds bytes that are no text in line {line}: save the table as CSV (UTF-8)")
+            if self._old_ends:  # as old Macs end lines; pandas misreads some of these
+                text = text.replace("\r", "\n")
+            else:
+                done += _line_ends(text)
+            if text:
+                yield text
+        if held:
+            yield "\n" if self._old_ends else held
+
+    def _decoded(self) -> Iterator[str]:
+        try:
+            decoder: Any = codecs.getincrementaldecoder(self.encoding)()
+        except LookupError:  # it has none
+            yield _decode(lambda data, last: data.decode(self.encoding), b"".join(self._content.blocks()))
+            return
+        for block in self._content.blocks():
+            if text := _decode(decoder.decode, block, False):
+                yield text
+        if text := _decode(decoder.decode, b""):
+            yield text
+
+
+def _decode(decode: Callable[[bytes, bool], str], data: bytes, last: bool = True) -> str:
+    """What a codec makes of bytes; some codecs have errors of other kinds."""
+    try:
+        return decode(data, last)
+    except UnicodeError:
+        raise
+    except ValueError as error:
+        raise UnicodeError(str(error)) from None
+
+
+def _line_ends(text: str) -> int:
+    """How many lines end there."""
+    returns = text.count("\r")
+    return text.count("\n") + (returns - text.count("\r\n") if returns else 0)
+
+
+def _start(blocks: Iterable[str]) -> str:
+    """A text up to the end of the first line that is not empty, at least."""
+    found = ""
+    for block in blocks:
+        found += block
+        if "\n" in found.lstrip("\r\n"):
+            break
+    return found
 
 
 def _wide(data: bytes) -> str | None:
@@ -128,8 +235,8 @@ def _wide(data: bytes) -> str | None:
     return "utf-16-be" if even > 0.4 * len(head) / 2 and odd == 0 else None
 
 
-def _rows(content: str, delimiter: str) -> list[list[str]]:
-    """The first rows that are not blank."""
+def _rows(content: Iterable[str], delimiter: str) -> list[list[str]]:
+    """The first rows that are not blank, of a text in parts."""
     rows: list[list[str]] = []
     characters = 0
     try:
@@ -144,7 +251,7 @@ def _rows(content: str, delimiter: str) -> list[list[str]]:
     return rows
 
 
-def _delimiter(content: str) -> str:
+def _delimiter(text: Text) -> str:
     """The one that divides most rows as it divides the header, commas where none does.
 
     Of several that do so alike commas are the last: decimal commas may divide every row alike ("Size, cm;Weight, kg"
@@ -152,7 +259,7 @@ def _delimiter(content: str) -> str:
     """
     best, most = ",", 0.5
     for delimiter in (*DELIMITERS[1:], ","):
-        share = _agreement(_rows(content, delimiter))
+        share = _agreement(_rows(text.blocks(), delimiter))
         if share > most:
             best, most = delimiter, share
     return best

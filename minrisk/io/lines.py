@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
+
+import numpy as np
 
 __all__ = ["LineError", "check_lines", "lines"]
 
@@ -32,32 +34,70 @@ class _Record(NamedTuple):
         return f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
 
 
-def lines(content: str) -> Iterator[str]:
-    r"""Lines, each with what ends it: \n, \r\n, or \r alone.
+def lines(text: str | Iterable[str]) -> _Lines:
+    r"""Lines, each with what ends it: \n, \r\n, or \r alone; of a text, or of one in parts that cut no end of line.
 
     Examples
     --------
-    >>> list(lines("a\r\nb\n\nc")), list(lines("a\rb\r"))
-    (['a\r\n', 'b\n', '\n', 'c'], ['a\r', 'b\r'])
+    >>> list(lines("a\r\nb\n\nc")), list(lines("a\rb\r")), list(lines(["a", "b\nc", "d"]))
+    (['a\r\n', 'b\n', '\n', 'c'], ['a\r', 'b\r'], ['ab\n', 'cd'])
     """
-    if content.count("\r") != content.count("\r\n"):
-        yield from (match.group() for match in LINE.finditer(content))
-        return
-    start = 0
-    while end := content.find("\n", start) + 1:
-        yield content[start:end]
-        start = end
-    if start < len(content):
-        yield content[start:]
+    return _Lines([text] if isinstance(text, str) else text)
 
 
-def check_lines(content: str, delimiter: str, header: Sequence[str], first: int = 1) -> list[str]:
+class _Lines:
+    """A text in parts, of which lines are taken one by one or many together.
+
+    Parameters
+    ----------
+    blocks : iterable of str
+        No end of line is cut in two.
+    """
+
+    def __init__(self, blocks: Iterable[str]) -> None:
+        self._blocks = iter(blocks)
+        self._text, self._at = "", 0  # what was read, and what is taken of it
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        found = LINE.match(self._text, self._at)
+        if found is None or not found.group().endswith(ENDS):
+            self._read_on()
+            found = LINE.match(self._text, self._at)
+        if found is None:
+            raise StopIteration
+        self._at = found.end()
+        return found.group()
+
+    def _read_on(self) -> None:
+        """Make sure that a whole line is there, if there is one more."""
+        parts = [self._text[self._at :]]
+        for block in self._blocks:
+            parts.append(block)
+            if "\n" in block or "\r" in block:
+                break
+        self._text, self._at = "".join(parts), 0
+
+    def take_many(self) -> tuple[str, bool]:
+        """What is there, which may end within a line, and whether it is the last part."""
+        parts = [self._text[self._at :], next(self._blocks, "")]
+        self._text, self._at = "", 0
+        return "".join(parts), parts[1] == ""
+
+    def give_back(self, text: str) -> None:
+        """Have a text again before all that follows."""
+        self._text, self._at = text + self._text[self._at :], 0
+
+
+def check_lines(text: str | Iterable[str], delimiter: str, header: Sequence[str], first: int = 1) -> list[str]:
     r"""Look for lines that are no whole rows of a table.
 
     Parameters
     ----------
-    content : str
-        From the header on.
+    text : str or iterable of str
+        From the header on; in parts that cut no end of line.
     delimiter : str
     header : sequence of str
         The names of the columns. Rows need no cells for those without a name at the end.
@@ -84,8 +124,8 @@ def check_lines(content: str, delimiter: str, header: Sequence[str], first: int 
     minrisk.io.lines.LineError: has more cells in line 2 than its header (3, not 2): correct the line, or put a cell ...
     """
     names, width = _named(header), len(header)
-    short, notes = list[_Record](), list[str]()
-    for record in _unusual(content, delimiter, header, first):
+    first_short, n_short, notes = None, 0, list[str]()
+    for record in _unusual(lines(text), delimiter, header, first):
         cells, where = record.cells, record.where
         if _named(cells) == names:
             raise LineError(f"repeats its header in {where}: remove it there, or give the table a header of its own")
@@ -100,16 +140,16 @@ def check_lines(content: str, delimiter: str, header: Sequence[str], first: int 
                     f"ends in the middle of {where} ({len(cells)} of {width} cells, and no end of line): it may have "
                     "been cut short; take a fresh copy, or complete or remove the line"
                 )
-            short.append(record)
+            first_short, n_short = first_short or record, n_short + 1
         if not notes and any(_holds_rows(cell, delimiter, width) for cell in cells):
             notes.append(
                 f"a cell in quotation marks that holds whole rows ({where}): if it should not, one of the marks is too "
                 "many, or one is missing"
             )
-    if short:
-        cells, where = short[0].cells, short[0].where
+    if first_short is not None:
+        cells, where = first_short.cells, first_short.where
         notes.append(
-            f"rows with fewer cells than its header, {len(short)} in all ({len(cells)} of {width} in {where}): what "
+            f"rows with fewer cells than its header, {n_short} in all ({len(cells)} of {width} in {where}): what "
             "they lack is taken as missing"
         )
     return notes
@@ -121,22 +161,122 @@ def _named(cells: Sequence[str]) -> list[str]:
     return [cells[0].removeprefix(BYTE_ORDER_MARK), *cells[1:n]] if n else []
 
 
-def _unusual(content: str, delimiter: str, header: Sequence[str], first: int) -> Iterator[_Record]:
-    """Rows below the header that have not just as many cells, hold a quotation mark, or are the header once more."""
-    rest, number, begun = lines(content), first, False
+def _unusual(rest: _Lines, delimiter: str, header: Sequence[str], first: int) -> Iterator[_Record]:
+    """Rows below the header that have not just as many cells, hold an end of line, or are the header once more."""
+    number = first
+    for line in rest:  # up to the header
+        taken = [line]
+        if '"' in line:
+            _quoted(taken, rest, delimiter, number)
+        number += len(taken)
+        if _is_row("".join(taken), delimiter):
+            break
+    look = _Look(delimiter, header)
+    while True:
+        text, is_last = rest.take_many()
+        found = look.at(text, is_last)
+        if found is None:  # quotation marks where they begin and end no cell: one line after the other
+            rest.give_back(text)
+            break
+        for before, record in found.records:
+            taken = list(lines(record))
+            cells = _cells(taken, delimiter, number + before)
+            if _is_row(record, delimiter):
+                first_line = number + before
+                yield _Record(first_line, first_line + len(taken) - 1, cells, not record.endswith(ENDS))
+        number += found.n_lines
+        rest.give_back(text[len(text) - found.n_left :])
+        if is_last:
+            break
     again, usual = delimiter.join(header), len(header) - 1
     for line in rest:
         taken, text = [line], line.rstrip("\r\n")
-        cells = None
+        unusual = None
         if '"' in text:
-            cells = _quoted(taken, rest, delimiter, number)
+            unusual = _quoted(taken, rest, delimiter, number)
         elif text.count(delimiter) != usual or text.removeprefix(BYTE_ORDER_MARK) == again:
-            cells = text.split(delimiter)
-        is_row = delimiter in text or '"' in text or text.strip(" \t") != ""
-        if begun and is_row and cells is not None:
-            yield _Record(number, number + len(taken) - 1, cells, not taken[-1].endswith(ENDS))
-        begun |= is_row
+            unusual = text.split(delimiter)
+        if unusual is not None and _is_row(line, delimiter):
+            yield _Record(number, number + len(taken) - 1, unusual, not taken[-1].endswith(ENDS))
         number += len(taken)
+
+
+def _is_row(line: str, delimiter: str) -> bool:
+    """Whether a line is more than blank."""
+    text = line.rstrip("\r\n")
+    return delimiter in text or '"' in text or text.strip(" \t") != ""
+
+
+def _cells(taken: Sequence[str], delimiter: str, number: int) -> list[str]:
+    """Cells of a row of some lines."""
+    if any('"' in line for line in taken):
+        return _quoted([taken[0]], iter(taken[1:]), delimiter, number)
+    return taken[0].rstrip("\r\n").split(delimiter)
+
+
+class _RowsToSee(NamedTuple):
+    """What was found in a part of a text."""
+
+    records: list[tuple[int, str]]  # rows to look at, and how many lines there are before each
+    n_lines: int  # of whole rows
+    n_left: int  # letters behind these
+
+
+class _Look:
+    """Many lines together: which of them have to be looked at."""
+
+    def __init__(self, delimiter: str, header: Sequence[str]) -> None:
+        self._mark, self._usual = ord(delimiter), len(header) - 1
+        self._again = len((delimiter.join(header)).replace('"', "").encode())  # bytes of the header, its quotes aside
+        self._name = max(header, key=len).replace('"', '""').encode()
+
+    def at(self, text: str, is_last: bool) -> _RowsToSee | None:
+        """The rows of a text that begins with a row; None where quotation marks do not just enclose cells.
+
+        Bytes of UTF-8 are counted: those of ends of lines, delimiters and quotation marks are part of no letter.
+        """
+        data = text.encode()
+        codes = np.frombuffer(data, dtype=np.uint8)
+        if data.count(b"\r") != data.count(b"\r\n"):
+            return None
+        ends, marks = np.flatnonzero(codes == ord("\n")), np.flatnonzero(codes == self._mark)
+        quotes = np.flatnonzero(codes == ord('"')) if b'"' in data else np.zeros(0, dtype=np.int64)
+        closed = ends  # ends of lines that are ends of rows
+        if len(quotes):
+            if not self._enclose(codes, quotes):
+                return None
+            inside = np.cumsum(codes == ord('"'), dtype=np.uint8) & 1  # a count that wraps is odd or even all the same
+            closed, marks = ends[inside[ends] == 0], marks[inside[marks] == 0]
+            if is_last and inside[-1]:
+                return None
+        if is_last and len(codes) and not (len(closed) and closed[-1] == len(codes) - 1):
+            closed = np.append(closed, len(codes))
+        if not len(closed):
+            return None if len(codes) > csv.field_size_limit() else _RowsToSee([], 0, len(text))
+        starts = np.concatenate([[0], closed[:-1] + 1])
+        number_of_lines = np.searchsorted(ends, closed)  # before the end of each row
+        before = np.searchsorted(ends, starts)
+        length = closed - starts
+        quoted = np.diff(np.searchsorted(quotes, closed), prepend=0)
+        n_marks = np.diff(np.searchsorted(marks, closed), prepend=0)
+        odd = (n_marks != self._usual) | (number_of_lines > before)
+        odd |= (quoted > 0) & (length > csv.field_size_limit())
+        if self._name in data:
+            bare = length - quoted - (codes[np.maximum(closed - 1, 0)] == ord("\r"))
+            odd |= (bare == self._again) | (bare == self._again + len(BYTE_ORDER_MARK.encode()))
+        records = [
+            (int(before[row]), data[starts[row] : closed[row] + 1].decode()) for row in np.flatnonzero(odd).tolist()
+        ]
+        left = data[closed[-1] + 1 :].decode()
+        return _RowsToSee(records, int(number_of_lines[-1]) + 1, len(left))
+
+    def _enclose(self, codes: np.ndarray, quotes: np.ndarray) -> bool:
+        """Whether each quotation mark begins or ends a cell, or is one of two that stand for one."""
+        opening, closing = quotes[::2], quotes[1::2]
+        before = codes[opening[opening > 0] - 1]
+        after = codes[closing[closing < len(codes) - 1] + 1]
+        edge = (self._mark, ord("\n"), ord('"'))
+        return bool(np.isin(before, edge).all() and np.isin(after, (*edge, ord("\r"))).all())
 
 
 def _quoted(taken: list[str], rest: Iterator[str], delimiter: str, number: int) -> list[str]:

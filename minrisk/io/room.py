@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from minrisk.io.values import TableError, shown
 
-TEXT_TIMES = 4  # bytes that a table takes while it is read for each byte of its text, about
+TEXT_TIMES = 3  # bytes that a table takes while it is read for each byte of its text, at most
 CELL = 8  # bytes of a cell of a table in memory: a float64
 READ_BYTES = 1 << 24  # bytes that are read between two looks at the free memory; shorter files are read without one
 CONTAINER_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current")  # its bytes, and those taken

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minrisk.costs.labels import listed
+from minrisk.io.columns import concatenated
 from minrisk.io.dialect import Dialect
 from minrisk.io.tables import ParquetFrames, Table, open_table
-from minrisk.io.values import TableError, shown, texts_in
+from minrisk.io.values import TableError, as_frame, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,19 +42,17 @@ class SeveralTables(Table):
             check_same(first.path, first.names, table.path, table.names)
         super().__init__(Path(together([table.path for table in tables])), first.names)
 
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
-        import pandas as pd
-
-        frames = [table.frame(labels, texts)[self.names] for table in self.tables]
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
+        frames = [table.frame(labels, texts) for table in self.tables]
         for name in self.names:
             words = [frame[name].dtype.kind not in "biufmM" and bool(texts_in(frame[name]).any()) for frame in frames]
             empty = [bool(frame[name].isna().all()) for frame in frames]
-            if name != labels and name not in texts and any(words):
+            if name != labels and name not in texts and name not in mixed and any(words):
                 numbers = [k for k, (word, none) in enumerate(zip(words, empty, strict=True)) if not word and not none]
                 if numbers:
                     raise TableError(
                         f"column {name!r} holds text in {shown(self.tables[words.index(True)].path)} and numbers in "
-                        f"{shown(self.tables[numbers[0]].path)}: correct one of them, or say by --category that it "
+                        f"{shown(self.tables[numbers[0]].path)}: correct one of them, or say by --categorical that it "
                         "holds categories."
                     )
             dates = [frame[name].dtype.kind in "mM" for frame in frames]
@@ -63,12 +62,15 @@ class SeveralTables(Table):
                     f"column {name!r} holds dates in {shown(self.tables[dates.index(True)].path)} and none in "
                     f"{shown(self.tables[others[0]].path)}: correct one of them."
                 )
-        return pd.concat(frames, ignore_index=True)
+        return _below(frames, self.names)
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
-        import pandas as pd
+        return _below([table.cells(names) for table in self.tables], names)
 
-        return pd.concat([table.cells(names) for table in self.tables], ignore_index=True)
+
+def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
+    """Frames one below another, column by column."""
+    return as_frame({name: concatenated([frame.pop(name) for frame in frames]) for name in names})
 
 
 def open_tables(paths: Sequence[Path], stated: Dialect = Dialect()) -> Table:  # noqa: B008 (a tuple cannot change)

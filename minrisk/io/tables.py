@@ -6,7 +6,6 @@ among them. pandas is imported when a table is read or written, not before.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import os
@@ -15,26 +14,28 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import listed
 from minrisk.io import room
-from minrisk.io.atomic import STREAM, is_through, write_beside
-from minrisk.io.dialect import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED, Dialect, DialectError, Text, read_text
+from minrisk.io.atomic import STREAM, is_through
+from minrisk.io.columns import ColumnParts
+from minrisk.io.content import Content
+from minrisk.io.dialect import Dialect, DialectError, Text, read_text
 from minrisk.io.lines import LineError, check_lines
-from minrisk.io.values import TableError, as_floats, shown, texts_in
+from minrisk.io.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
+from minrisk.io.values import TableError, as_floats, as_frame, distinct, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Table", "as_csv", "kind_of", "missing_columns", "open_table", "read_bytes", "safe_texts", "write_table"]
+__all__ = ["Table", "kind_of", "missing_columns", "open_table", "read_bytes"]
 
 CSV, PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), (".parquet", ".pq")
 WRITTEN = (".csv", ".csv.gz", *PARQUET)
@@ -42,8 +43,7 @@ WRITTEN = (".csv", ".csv.gz", *PARQUET)
 MISSING_CELLS = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones of full width
-SIGNED_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
+CHUNK_CELLS = 1 << 19  # cells that are read together: with what pandas takes beside them some 20 MB
 Result = TypeVar("Result")
 
 
@@ -95,7 +95,9 @@ class Table(ABC):
             what = f"named {twice[0]!r}: rename or remove" if twice[0] else "without a name: name them, or remove"
             raise TableError(f"{shown(path)} has more than one column {what} all but one.")
 
-    def frame(self, labels: str | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
+    def frame(
+        self, labels: str | None = None, texts: Collection[str] = (), mixed: Collection[str] = ()
+    ) -> pd.DataFrame:
         """All columns of a table with one row or more.
 
         Parameters
@@ -104,19 +106,21 @@ class Table(ABC):
             The column that holds labels: text as it stands there, and "NA" or "None" is a label like any other.
         texts : collection of str, optional
             Columns whose cells are text, though they may look like numbers.
+        mixed : collection of str, optional
+            Columns that may hold numbers in one file and texts in another.
 
         Raises
         ------
         TableError
             If the table is damaged or has no rows.
         """
-        frame = self._frame(labels, texts)
+        frame = self._frame(labels, texts, mixed)
         if len(frame) == 0:
             raise TableError(f"{shown(self.path)} holds column names but no rows: give a table with data.")
         return frame
 
     @abstractmethod
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame: ...
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame: ...
 
     @abstractmethod
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
@@ -124,27 +128,40 @@ class Table(ABC):
 
 
 class _CsvTable(Table):
+    """A text table, which is read some rows at a time, in one pass for its lines and one or more for its cells."""
+
     written = True
 
-    def __init__(self, path: Path, text: Text, decimal: str | None) -> None:
-        self._text, self._decimal = text, decimal
-        header = list(text.head[0]) if text.head else []
-        if not any(header):
-            raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
-        notes = check_lines(text.content, text.delimiter, header, text.first)
-        self._bytes = text.content.encode()
-        self._path, self._header = path, header
-        nameless = [str(j) for j, name in enumerate(header) if name == ""]
-        empty = set[str]()
-        if nameless:
-            cells = self._read(nameless, dtype=str, na_filter=False)
-            empty = {j for j in nameless if not cells[j].str.strip().any()}
-        self._positions = [str(j) for j in range(len(header)) if str(j) not in empty]
-        super().__init__(path, [header[int(j)] for j in self._positions])
+    def __init__(self, path: Path, content: Content, stated: Dialect) -> None:
+        notes: list[str] = []
+        self._most = 1  # rows, at most
+
+        def counted(blocks: Iterable[str]) -> Iterator[str]:
+            self._most = 1
+            for block in blocks:
+                self._most += block.count("\n") + block.count("\r")
+                yield block
+
+        def look(text: Text) -> None:
+            header = text.head[0] if text.head else []
+            if not any(header):
+                raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
+            notes[:] = check_lines(counted(text.blocks()), text.delimiter, header, text.first)
+
+        text = self._text = _guarded(path, lambda: read_text(content, stated, look))
+        self._decimal, self._path, self._header = stated.decimal, path, text.head[0]
+        nameless = [str(j) for j, name in enumerate(self._header) if name == ""]
+        empty = set(nameless)
+        for cells in self._chunks(nameless, dtype=str, na_filter=False) if nameless else ():
+            empty -= {j for j in nameless if cells[j].str.strip().any()}
+            if not empty:
+                break
+        self._positions = [str(j) for j in range(len(self._header)) if str(j) not in empty]
+        super().__init__(path, [self._header[int(j)] for j in self._positions])
         self.found, self.notes = list(text.found), notes
 
-    def _read(self, positions: Sequence[str], **how: Any) -> pd.DataFrame:
-        """Columns by their positions, in the order of the file; cells beyond the header are empty.
+    def _chunks(self, positions: Sequence[str], **how: Any) -> Iterator[pd.DataFrame]:
+        """Columns by their positions, some rows at a time, one or none at least; cells beyond the header are empty.
 
         Positions are texts here. Whole numbers that name columns pandas mistakes for places among those that are used
         where a table has no rows.
@@ -153,25 +170,83 @@ class _CsvTable(Table):
 
         # the same bits as in Parquet: pandas 3 reads so by itself, and warns when asked to
         exact: Any = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
-        return _guarded(
+        width = len(self._header)
+        reader: Any = _guarded(
             self._path,
             lambda: pd.read_csv(
-                io.BytesIO(self._bytes), sep=self._text.delimiter, header=0,
-                names=list(map(str, range(len(self._header)))), index_col=False, usecols=positions,
-                keep_default_na=False, low_memory=False, **exact, **how,
+                _TextStream(self._text), sep=self._text.delimiter, header=0, names=list(map(str, range(width))),
+                index_col=False, usecols=positions, keep_default_na=False, low_memory=False,
+                chunksize=max(1, CHUNK_CELLS // width), **exact, **how,
             ),
         )  # fmt: skip
+        with reader:
+            while (chunk := _guarded(self._path, lambda: next(reader, None))) is not None:
+                yield chunk
 
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
+    def _read(self, positions: Sequence[str], texts: Collection[str], **how: Any) -> dict[str, pd.Series[Any]]:
+        """Whole columns by their positions; some are texts whatever they look like."""
+        parts = {j: ColumnParts(j in texts, self._most) for j in positions}
+        for chunk in self._chunks(positions, dtype=dict.fromkeys(texts, str), **how):
+            for j, cells in chunk.items():
+                parts[str(j)].add(cells)
+        columns = {j: part.joined() for j, part in parts.items()}
+        for j, cells in columns.items():
+            if cells is not None and j not in texts:
+                columns[j] = _without_missing(cells)
+        mixed = [j for j, cells in columns.items() if cells is None]
+        if mixed:  # texts, of which some rows could be read as numbers
+            columns |= self._read(mixed, mixed, **how)
+        return columns  # type: ignore[return-value]
+
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
         as_text = {at[name] for name in (*texts, *([] if labels is None else [labels])) if name in at}
         missing = {j: [""] if name == labels else list(MISSING_CELLS) for name, j in at.items()}
-        frame = self._read(self._positions, na_values=missing, dtype=dict.fromkeys(as_text, str))
-        frame = frame.set_axis(self.names, axis=1)
-        if self._decimal == "," or (self._decimal is None and self._text.delimiter != ","):
-            kept = {name for name, j in at.items() if j in as_text}
-            frame = self._with_points(frame, [name for name in self.names if name not in kept])
-        return frame
+        plain = [name for name, j in at.items() if j not in as_text]
+        may_have_commas = self._decimal == "," or (self._decimal is None and self._text.delimiter != ",")
+        if may_have_commas and (hints := self._comma_hints(plain)):
+            frame = self._named(self._read(self._positions, as_text, na_values=missing, decimal=","))
+            if self._are_commas(frame, plain, hints):
+                if self._decimal is None:
+                    self.found.append("with decimal commas")
+                return frame
+            del frame
+        frame = self._named(self._read(self._positions, as_text, na_values=missing))
+        return self._with_points(frame, plain) if may_have_commas else frame
+
+    def _named(self, columns: dict[str, pd.Series[Any]]) -> pd.DataFrame:
+        """All columns, which then belong to the frame."""
+        return as_frame({name: columns.pop(j) for name, j in zip(self.names, self._positions, strict=True)})
+
+    def _comma_hints(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Numbers with decimal commas in the first rows, by columns, where no number there is written with a point."""
+        at = dict(zip(self.names, map(int, self._positions), strict=True))
+        found = {}
+        for name in names:
+            cells = [row[at[name]] for row in self._text.head[1:] if at[name] < len(row)]
+            if any(map(POINTED.fullmatch, cells)):
+                return {}
+            if commas := [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]:
+                found[name] = commas
+        return found
+
+    def _are_commas(self, frame: pd.DataFrame, names: Sequence[str], hints: dict[str, list[str]]) -> bool:
+        """Whether a table that was read with decimal commas is what `_with_points` would make of it.
+
+        It is where no other cell could be a number with a comma or a point.
+        """
+        if not any(frame[name].dtype.kind == "f" for name in hints):
+            return False
+        clear = any(GROUPED.fullmatch(cell) is None for cells in hints.values() for cell in cells)
+        if self._decimal is None and not clear and self._text.delimiter != ";":
+            return False
+        kinds = (COMMA_NUMBER, COMMA_GROUPS, POINTED)
+        for name in names:
+            if frame[name].dtype.kind not in "biuf":
+                values = distinct(frame[name])[1]
+                if _which(values, *kinds).any():
+                    return False
+        return True
 
     def _with_points(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         """Numbers with decimal commas as numbers, where that was stated or nothing else can be meant."""
@@ -184,9 +259,8 @@ class _CsvTable(Table):
         points = self._pointed([name for name in names if name in commas or _may_be_numbers(frame[name])])
         groups = {name for name, texts in points.items() if texts.str.fullmatch(POINT_GROUPS).all()}
         if self._decimal is None:
-            grouped = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
-            distinct = [cell for name, cells in commas.items() for cell in frame[name][cells].unique()]
-            clear = any(grouped.fullmatch(cell) is None for cell in distinct)
+            written = [cell for name, cells in commas.items() for cell in distinct(frame[name][cells])[1]]
+            clear = any(GROUPED.fullmatch(cell) is None for cell in written)
             sure = clear or (self._text.delimiter == ";" and not groups)
             if groups != set(points) or not sure:
                 return frame
@@ -202,7 +276,7 @@ class _CsvTable(Table):
                 at = commas[name]
                 column[at] = column[at].map(lambda cell: float(cell.replace(".", "").replace(",", ".")))
             columns[name] = column if texts_in(column).any() else pd.Series(as_floats(column))
-        return pd.DataFrame(columns, columns=frame.columns)
+        return as_frame(columns)
 
     def _tell_points(self, frame: pd.DataFrame, names: Sequence[str]) -> None:
         """Say what 1.000 was read as, where every number with a point could as well be one of thousands."""
@@ -216,29 +290,45 @@ class _CsvTable(Table):
 
     def _pointed(self, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
         """Of columns with numbers that are written with points, these."""
-        found = {}
-        for name, cells in self.cells(names).items() if names else ():
-            texts = cells.str.strip()
-            texts = texts[texts.str.fullmatch(POINTED)]
-            if len(texts):
-                found[str(name)] = texts
-        return found
+        import pandas as pd
+
+        at = dict(zip(self.names, self._positions, strict=True))
+        parts: dict[str, list[pd.Series[Any]]] = {name: [] for name in names}
+        for chunk in self._chunks([at[name] for name in names], dtype=str, na_filter=False) if names else ():
+            for name in names:
+                texts = chunk[at[name]].str.strip()
+                parts[name].append(texts[texts.str.fullmatch(POINTED)])
+        return {name: texts for name, found in parts.items() if len(texts := pd.concat(found))}
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
         at = dict(zip(self.names, self._positions, strict=True))
-        frame = self._read([at[name] for name in names], dtype=str, na_filter=False)
-        return frame[[at[name] for name in names]].set_axis(list(names), axis=1)
+        positions = list(dict.fromkeys(at[name] for name in names))
+        columns = self._read(positions, positions, na_filter=False)
+        return as_frame({name: columns[at[name]] for name in names})
+
+
+class _TextStream:
+    """A text as pandas reads it: the next part, however long."""
+
+    def __init__(self, text: Text) -> None:
+        self._blocks = text.blocks()
+
+    def read(self, size: int = -1) -> str:
+        return next(self._blocks, "")
+
+    def __iter__(self) -> Iterator[str]:  # which pandas asks for, and does not use
+        return self._blocks
 
 
 class _ParquetTable(Table):
     def __init__(self, path: Path, source: Any) -> None:
-        read = _guarded(path, lambda: _parquet().ParquetFile(source))
+        read = _guarded(path, lambda: parquet_module().ParquetFile(source))
         room.check_parquet(path, read.metadata)
         self._arrow = _guarded(path, read.read)
         _guarded(path, lambda: self._arrow.validate(full=True))  # texts may be no texts, which pandas trips over later
         super().__init__(path, [str(name) for name in self._arrow.column_names])
 
-    def _frame(self, labels: str | None, texts: Collection[str]) -> pd.DataFrame:
+    def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
         return _guarded(
             self.path,  # whole numbers stay so beside missing cells
             lambda: self._arrow.to_pandas(ignore_metadata=True, types_mapper=_nullable).set_axis(self.names, axis=1),
@@ -263,7 +353,7 @@ class ParquetFrames:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with _guarded(path, lambda: _parquet().ParquetFile(path)) as file:
+        with _guarded(path, lambda: parquet_module().ParquetFile(path)) as file:
             self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
             self.types = list(map(str, file.schema_arrow.types))
             groups = range(file.metadata.num_row_groups)
@@ -275,7 +365,7 @@ class ParquetFrames:
         """These columns of so many rows at a time, at most; of some row groups only, if they are stated."""
         import pyarrow as pa
 
-        with _guarded(self._path, lambda: _parquet().ParquetFile(self._path, pre_buffer=False)) as file:
+        with _guarded(self._path, lambda: parquet_module().ParquetFile(self._path, pre_buffer=False)) as file:
             groups = None if row_groups is None else list(row_groups)
             batches = file.iter_batches(height, groups, list(names), use_threads=False)
             while (batch := _guarded(self._path, lambda: next(batches, None))) is not None:
@@ -322,13 +412,13 @@ def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa:
             if path.stat().st_size == 0:
                 raise TableError(f"{path} is empty: give a table with column names and rows.")
             return _ParquetTable(path, path)
-    data = _guarded(path, lambda: read_bytes(path))
-    if stream and data.startswith(b"PAR1"):
-        return _ParquetTable(path, io.BytesIO(data))
-    if not data.strip():
+    content = _guarded(path, lambda: Content(path))
+    if stream and content.head.startswith(b"PAR1"):
+        return _ParquetTable(path, content.raw())
+    if not _guarded(path, lambda: any(block.strip() for block in content.blocks())):
         raise TableError(f"{shown(path)} is empty: give a table with column names and rows.")
     try:
-        return _CsvTable(path, read_text(data, stated), stated.decimal)
+        return _CsvTable(path, content, stated)
     except (DialectError, LineError) as error:
         raise TableError(f"{shown(path)} {error}.") from None
 
@@ -356,96 +446,32 @@ def _nullable(kind: Any) -> Any:
     return pd.api.types.pandas_dtype(str(kind).replace("int", "Int") if signed else str(kind).replace("uint", "UInt"))
 
 
-# -- writing -------------------------------------------------------------------------------------------------------
-def safe_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose texts, names of columns included, no spreadsheet takes for formulas, by an apostrophe in front.
-
-    Texts that are numbers stay as they are.
-
-    References
-    ----------
-    OWASP, CSV injection, https://owasp.org/www-community/attacks/CSV_Injection
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> safe_texts(pd.DataFrame({"=x": ["=1+1", "-1.5", "-red"], "n": [1, -2, 3]}))
-         '=x  n
-    0  '=1+1  1
-    1   -1.5 -2
-    2  '-red  3
-    """
-    import pandas as pd
-
-    def safe(cell: Any) -> Any:
-        risky = isinstance(cell, str) and cell.startswith(FORMULAS) and SIGNED_NUMBER.fullmatch(cell) is None
-        return f"'{cell}" if risky else cell
-
-    columns = [
-        column if column.dtype.kind in "biufmM" else column.astype(object).map(safe) for _, column in frame.items()
-    ]
-    return pd.DataFrame(dict(enumerate(columns))).set_axis([safe(name) for name in frame.columns], axis=1)
-
-
-def as_csv(frame: pd.DataFrame, quoted: bool = False) -> dict[str, Any]:
-    """How a frame is to be written by `DataFrame.to_csv`: all texts in quotation marks, or where they need them."""
-    texts = (name for name, column in frame.items() if column.dtype.kind not in "biufmM")
-    cells = (cell for name in texts for cell in (name, *frame[name].astype(object)))
-    quoted = quoted or any(isinstance(cell, str) and "\r" in cell for cell in cells)  # which pandas forgets
-    return {"index": False, "lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL}
-
-
-def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> None:
-    """Write a frame as CSV (UTF-8), gzipped CSV or Parquet, as a whole; "-" is standard output.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    path : str or Path
-    quoted : bool, default=False
-        Whether all texts of a CSV are put in quotation marks.
-
-    Raises
-    ------
-    TableError
-        If the name says none of them.
-    OSError
-        If the file cannot be written.
-    """
-    path = Path(path)
-    kind = kind_of(path, to_write=True)
-    if str(path) == STREAM:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(frame.to_csv(**as_csv(frame, quoted)).encode())
-        sys.stdout.buffer.flush()
-        return
-    with write_beside(path) as beside:
-        if kind == "parquet":
-            _parquet()
-            mixed = {name: str for name, column in frame.items() if column.dtype == object and _is_mixed(column)}
-            frame.astype(mixed).to_parquet(beside, index=False)
-        else:
-            zipped = path.name.lower().endswith(".gz")
-            with open(beside, "wb") as file, _packing(file) if zipped else nullcontext(file) as into:
-                frame.to_csv(into, mode="wb", **as_csv(frame, quoted))
-
-
-def _packing(file: IO[bytes]) -> gzip.GzipFile:
-    """To write a file through: neither the time nor its temporary name is kept, so equal tables are equal files."""
-    return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-
-
 # -- parts ---------------------------------------------------------------------------------------------------------
 def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Which cells of a column of text are numbers with a decimal comma; None where most cells are no numbers."""
+    import pandas as pd
+
     if column.dtype.kind in "biufcmM":
         return None
-    texts = column[texts_in(column)].astype(str)
-    written = {cell: any(kind.fullmatch(cell) for kind in (COMMA_NUMBER, COMMA_GROUPS)) for cell in texts.unique()}
-    commas = texts.map(written).astype(bool)
-    if not commas.any() or (~commas).sum() > 0.5 * column.notna().sum():
+    codes, values = distinct(column)
+    is_text = texts_in(values)
+    is_comma = is_text & _which(values, COMMA_NUMBER, COMMA_GROUPS)
+    rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    if not is_comma.any() or rows[is_text & ~is_comma].sum() > 0.5 * rows.sum():
         return None
-    return commas.reindex(column.index, fill_value=False)
+    return pd.Series(np.append(is_comma, False)[codes])
+
+
+def _without_missing(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Texts of which those that mean a missing cell are one; pandas forgets it beside whole numbers of 64 bits."""
+    if cells.dtype.kind in "biufO" and not hasattr(cells, "cat"):
+        return cells
+    return cells.cat.remove_categories([value for value in MISSING_CELLS if value in cells.cat.categories])
+
+
+def _which(values: Iterable[Any], *kinds: re.Pattern[str]) -> np.ndarray:
+    """Which values are written in one of these ways."""
+    return np.array([any(kind.fullmatch(str(value)) is not None for kind in kinds) for value in values], dtype=bool)
 
 
 def _of_thousandths(column: pd.Series[Any]) -> bool:
@@ -460,22 +486,13 @@ def _may_be_numbers(column: pd.Series[Any]) -> bool:
     """Whether cells are numbers with a fraction or missing ones, or texts of which half are numbers in some writing."""
     if column.dtype.kind in "biucmMf":
         return bool(column.dtype.kind == "f")
-    texts = column[texts_in(column)].astype(str).str.strip()
-    return bool((~texts.str.fullmatch(POINT_GROUPS)).sum() <= 0.5 * column.notna().sum())
+    codes, values = distinct(column)
+    others = texts_in(values) & ~_which(values, POINT_GROUPS)
+    rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    return bool(rows[others].sum() <= 0.5 * rows.sum())
 
 
-def _is_mixed(column: pd.Series[Any]) -> bool:
-    """Whether cells are of several types, which a column of a Parquet file cannot be."""
-    import pyarrow
-
-    try:
-        pyarrow.array(column, from_pandas=True)
-    except (pyarrow.ArrowException, OverflowError, ValueError, TypeError):
-        return True
-    return False
-
-
-def _parquet() -> Any:
+def parquet_module() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -490,7 +507,7 @@ def _guarded(path: Path, read: Callable[[], Result]) -> Result:
     name = shown(path)
     try:
         return read()
-    except TableError:
+    except (TableError, DialectError, LineError):
         raise
     except pd.errors.EmptyDataError:
         raise TableError(f"{name} is empty: give a table with column names and rows.") from None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ import numpy as np
 from minrisk._printable import short
 from minrisk.costs.labels import match_truth, written_truths
 from minrisk.io.atomic import STREAM
-from minrisk.io.dialect import COMMA_NUMBER
+from minrisk.io.marks import COMMA_NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,14 +27,18 @@ if TYPE_CHECKING:
     from minrisk._typing import Labels
 
 __all__ = [
-    "MANY", "NAMELESS", "TableError", "as_known", "columns_of_words", "matched", "nearly_numbers", "row_numbers",
-    "shown", "take_features", "take_labels", "written",
+    "MANY", "NAMELESS", "TableError", "as_dates", "as_frame", "as_known", "as_numbers", "columns_of_words", "distinct",
+    "matched", "nearly_numbers", "row_numbers", "shown", "take_features", "take_groups", "take_labels", "take_weights",
+    "written",
 ]  # fmt: skip
 
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
 INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
 FLOATED = re.compile(r"(-?[1-9]\d{0,308}|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
 EXACT_BELOW = 2**53  # whole floats below are one whole number each; above, several whole numbers are one float
+ISO_DATE = re.compile(
+    r"\s*\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?)?\s*"
+)  # 2024-03-01, 2024-03-01 12:30, 2024-03-01T12:30:45.123+01:00
 NESTED = "lists, structures or bytes"
 MANY = 20  # so many different labels or words, if they are also more than half of the rows, are names or measurements
 TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do about it
@@ -41,7 +46,7 @@ TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do a
     ("amounts of money", re.compile(r"[+-]?\s?[€$£¥]\s?[+-]?[\d.,' ]*\d|[+-]?\d[\d.,' ]*\s?(?:[€$£¥]|EUR|USD|CHF|GBP)"),
      "remove the currency"),
     ("dates", re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{4}/\d\d?/\d\d?(?: .*)?|\d\d?[./-]\d\d?[./-]\d{2,4}(?: .*)?"),
-     "make numbers of them, such as days since the first"),
+     "write them as 2024-03-01 or 2024-03-01 12:30"),
     ("numbers with thousands separators", re.compile(r"[+-]?\d{1,3}(?:[,.'\u2019\u00a0\u202f ]\d{3})+(?:[.,]\d+)?"),
      "remove the separators (if the mark is a decimal comma, say --decimal ,)"),
     ("numbers with decimal commas", COMMA_NUMBER, "say --decimal ,"),
@@ -138,8 +143,43 @@ def _float(number: int | str) -> float:
     return found if math.isfinite(found) else float("nan")
 
 
-def columns_of_words(frame: pd.DataFrame) -> list[str]:
+def as_frame(columns: Mapping[Any, Any]) -> pd.DataFrame:
+    """Columns as a frame that holds these very arrays; pandas would copy them all into one."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(enumerate(columns.values())), copy=False).set_axis(list(columns), axis=1)
+
+
+def distinct(column: pd.Series[Any]) -> tuple[np.ndarray, pd.Series[Any]]:
+    """The number of each cell's value, -1 where it is missing, (n,), and the values in the order of appearance.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> codes, values = distinct(pd.Series(["red", None, "blue", "red"], dtype="category"))
+    >>> codes.tolist(), values.tolist()
+    ([1, -1, 0, 1], ['blue', 'red'])
+    """
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = np.asarray(column.cat.codes), column.cat.categories
+        there = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
+        if not there.all():
+            codes, values = np.append(np.cumsum(there) - 1, -1)[codes], values[there]
+        return codes, pd.Series(values, dtype=object)
+    codes, values = pd.factorize(column.astype(object))
+    return codes, pd.Series(values, dtype=object)
+
+
+def columns_of_words(frame: pd.DataFrame, typed: bool = True) -> list[str]:
     """Names of columns that hold categories: by their dtype, or since more than half of the cells are no numbers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    typed : bool, default=True
+        Whether a dtype of categories says so. In tables of text it does not: all texts there have one.
 
     Examples
     --------
@@ -153,8 +193,8 @@ def columns_of_words(frame: pd.DataFrame) -> list[str]:
     for name, column in frame.items():
         if _is_nested(column):
             continue
-        words = column[texts_in(column)]
-        if isinstance(column.dtype, pd.CategoricalDtype) or len(words) > 0.5 * column.notna().sum():
+        is_category = isinstance(column.dtype, pd.CategoricalDtype)
+        if (typed and is_category) or texts_in(column).sum() > 0.5 * column.notna().sum():
             found.append(str(name))
     return found
 
@@ -171,7 +211,8 @@ def row_numbers(frame: pd.DataFrame) -> str | None:
 
 def nearly_numbers(column: pd.Series[Any]) -> tuple[str, str, str] | None:
     """What the texts of a column are that are nearly numbers, an example, and what to do; None for words."""
-    words = column[texts_in(column)].astype(str).str.strip().drop_duplicates()
+    words = distinct(column)[1]
+    words = words[texts_in(words)].astype(str).str.strip().drop_duplicates()
     for what, pattern, advice in TEXTS_OF_NUMBERS:
         fits = words.map(lambda word, pattern=pattern: pattern.fullmatch(word) is not None)
         if len(words) and fits.mean() > 0.5:
@@ -181,6 +222,8 @@ def nearly_numbers(column: pd.Series[Any]) -> tuple[str, str, str] | None:
 
 def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[str] = ()) -> pd.DataFrame:
     """Check that every other column holds numbers, and give them as float64; missing cells become NaN.
+
+    Columns of dates, durations and times of day are handed on as they are.
 
     Parameters
     ----------
@@ -197,7 +240,7 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     Raises
     ------
     TableError
-        If there is no column, or one holds text, dates or infinite numbers; the message names it.
+        If there is no column, or one holds text or infinite numbers; the message names it.
 
     Examples
     --------
@@ -206,15 +249,13 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     array([[2., 1.],
            [4., 0.]])
     """
-    import pandas as pd
-
     if frame.shape[1] == 0:
         raise TableError(f"{shown(path)} has no column left to learn from: keep at least one feature.")
     columns = {
-        name: _named(column).astype("category").array if str(name) in categories and not _is_nested(column)
+        name: _named(column) if str(name) in categories and not _is_nested(column)
         else _numbers(column, str(name), path) for name, column in frame.items()
     }
-    return pd.DataFrame(columns, columns=frame.columns)
+    return as_frame(columns)
 
 
 def as_known(column: pd.Series[Any], known: Sequence[Any], path: str | Path) -> tuple[pd.Series[Any], list[str]]:
@@ -228,27 +269,156 @@ def as_known(column: pd.Series[Any], known: Sequence[Any], path: str | Path) -> 
     if _is_nested(column):
         where = f"column {str(column.name)!r} of {shown(path)}"
         raise TableError(f"{where} must hold categories, but holds {NESTED}: give it as in the training.")
-    cells = column.astype(object)
-    distinct = list(cells.dropna().unique())
-    at = matched(distinct, known)
-    names = {cell: known[i] for cell, i in zip(distinct, at, strict=True) if i >= 0}
-    unknown = [written(cell) for cell, i in zip(distinct, at, strict=True) if i < 0]
-    return cells.map(names.get).astype(object), unknown
+    import pandas as pd
+
+    codes, values = distinct(column)
+    at = np.array(matched(values, known), dtype=np.int64)
+    used = np.unique(at[at >= 0])
+    numbers = np.append(np.where(at < 0, -1, np.searchsorted(used, at)), -1)
+    cells = pd.Categorical.from_codes(numbers[codes], categories=pd.Index([known[i] for i in used], dtype=object))
+    return pd.Series(cells, name=column.name), [written(value) for value, i in zip(values, at, strict=True) if i < 0]
 
 
-def _named(column: pd.Series[Any]) -> pd.Series[Any]:
+def _named(column: pd.Series[Any]) -> Any:
     """Categories by their text; a number that went through floats in some rows by that of the others."""
-    cells = column.astype(object)
-    distinct = list(cells.dropna().unique())
+    import pandas as pd
+
+    codes, values = distinct(column)
     if column.dtype == np.float32:
-        names = {cell: written(np.float32(cell)) for cell in distinct}
+        texts = [written(np.float32(value)) for value in values]
     else:
-        names = {cell: written(cell) for cell in distinct}
-    plain = [text for text in dict.fromkeys(names.values()) if FLOATED.fullmatch(with_point(text)) is None]
-    if len(plain) < len(names):
-        at = matched(names.values(), plain)
-        names = {cell: text if i < 0 else plain[i] for (cell, text), i in zip(names.items(), at, strict=True)}
-    return cells.map(names.get)
+        texts = [written(value) for value in values]
+    plain = [text for text in dict.fromkeys(texts) if FLOATED.fullmatch(with_point(text)) is None]
+    if len(plain) < len(texts):
+        texts = [text if i < 0 else plain[i] for text, i in zip(texts, matched(texts, plain), strict=True)]
+    names = sorted(set(texts))
+    place = {name: i for i, name in enumerate(names)}
+    return pd.Categorical.from_codes(np.array([*(place[text] for text in texts), -1])[codes], categories=names)
+
+
+def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
+    """Weights of the rows, (n,).
+
+    Raises
+    ------
+    TableError
+        If a cell is missing, no number, infinite or below zero, or no weight is above zero.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> take_weights(pd.Series([1, 2, 0], name="n"), "cars.csv")
+    array([1., 2., 0.])
+    """
+    import pandas as pd
+
+    where = f"column {str(column.name)!r} of {shown(path)} must hold the weight of each row"
+    kinds = pd.api.types
+    if _is_nested(column) or kinds.is_datetime64_any_dtype(column) or kinds.is_timedelta64_dtype(column):
+        raise TableError(f"{where}, but holds no numbers: name another by --weight.")
+    texts = np.flatnonzero(texts_in(column))
+    if len(texts):
+        raise TableError(
+            f"{where}, but holds text ({short(str(column.iloc[texts[0]]))!r} in row {texts[0] + 1}): correct it, or "
+            "name another column by --weight."
+        )
+    absent = np.flatnonzero(column.isna())
+    if len(absent):
+        raise TableError(
+            f"{where}, but {len(absent)} of {len(column)} are missing (the first in row {absent[0] + 1}): fill in or "
+            "remove these rows."
+        )
+    weight = as_floats(column)
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(bad):
+        raise TableError(
+            f"{where}, but row {bad[0] + 1} holds {weight[bad[0]]:g}: weights are numbers from zero on; correct it."
+        )
+    if not (weight > 0).any():
+        raise TableError(f"{where}, but none is above zero: there is nothing to learn from.")
+    return weight
+
+
+def take_groups(column: pd.Series[Any], path: str | Path) -> np.ndarray:
+    """The number of each row's group, (n,), in the order of appearance.
+
+    Raises
+    ------
+    TableError
+        If a cell is missing, or holds lists and the like.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> take_groups(pd.Series(["p1", "p2", "p1"], name="patient"), "cars.csv").tolist()
+    [0, 1, 0]
+    """
+    where = f"column {str(column.name)!r} of {shown(path)} must hold the group of each row"
+    if _is_nested(column):
+        raise TableError(f"{where}, but holds {NESTED}: name another by --groups.")
+    codes, values = distinct(column)
+    codes = np.asarray(codes, dtype=np.int64)
+    blank = np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), True)
+    absent = np.flatnonzero(blank[codes])
+    if len(absent):
+        raise TableError(
+            f"{where}, but {len(absent)} of {len(column)} are missing (the first in row {absent[0] + 1}): fill in or "
+            "remove these rows."
+        )
+    return codes
+
+
+def as_numbers(column: pd.Series[Any]) -> tuple[pd.Series[Any], int, str]:
+    """A column whose cells that are no numbers are missing, how many these are, and the first of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_numbers(pd.Series(["1", "?", "2.5", None]))[0].tolist(), *as_numbers(pd.Series(["1", "?"]))[1:]
+    ([1.0, nan, 2.5, nan], 1, '?')
+    """
+    import pandas as pd
+
+    texts = texts_in(column)
+    if not texts.any():
+        return column, 0, ""
+    codes, values = distinct(column)
+    numbers = np.append(np.asarray(pd.to_numeric(values, errors="coerce"), dtype=np.float64), np.nan)
+    first = str(column.iloc[int(np.flatnonzero(texts)[0])])
+    return pd.Series(numbers[codes], name=column.name), int(texts.sum()), first
+
+
+def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
+    """A column of text as dates, if all cells are dates or times of ISO 8601; those with a zone in UTC.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_dates(pd.Series(["2024-03-01", None, "2024-03-01 12:30"])).tolist()
+    [Timestamp('2024-03-01 00:00:00'), NaT, Timestamp('2024-03-01 12:30:00')]
+    >>> as_dates(pd.Series(["2024-03-01T12:30+01:00"])).tolist()
+    [Timestamp('2024-03-01 11:30:00+0000', tz='UTC')]
+    >>> as_dates(pd.Series(["2024-03-01", "01.03.2024"])) is None
+    True
+    """
+    import pandas as pd
+
+    if column.dtype.kind in "biufcmM" or _is_nested(column):
+        return None
+    codes, values = distinct(column)
+    found = list[str | None]()
+    for value in values:
+        match = ISO_DATE.fullmatch(value) if isinstance(value, str) else None
+        if match is None or (bool(match["zone"]) != bool(found and found[0]) and found):
+            return None
+        found.append(match["zone"])
+    if not found:
+        return None
+    try:
+        dates = pd.Series(pd.to_datetime([value.strip() for value in values], format="ISO8601", utc=bool(found[0])))
+    except ValueError:  # the 30th of February
+        return None
+    return dates.reindex(np.where(codes < 0, len(values), codes)).reset_index(drop=True).rename(column.name)
 
 
 def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = False) -> Labels:
@@ -279,13 +449,14 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     import pandas as pd
 
     where = f"column {str(column.name)!r} of {shown(path)}"
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    if isinstance(column.dtype, pd.CategoricalDtype) and not as_written:
         column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
     if _is_nested(column):
         raise TableError(f"{where} must hold class labels, but holds {NESTED}: name another target.")
-    gone = column.isna()
+    gone = np.array(column.isna())
     if as_written or not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
-        gone |= column.astype(str).str.strip() == ""
+        codes, values = distinct(column)
+        gone |= np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), False)[codes]
     absent = np.flatnonzero(gone)
     if len(absent):
         raise TableError(
@@ -308,16 +479,16 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
 
 def _written_labels(column: pd.Series[Any], where: str) -> Labels:
     """Labels from cells of text."""
-    distinct = column.unique()
-    if all(INTEGER.fullmatch(label) and len(label) < 19 for label in distinct):
-        return np.asarray(column.astype(np.int64))
-    if len(distinct) > MANY:
+    codes, values = distinct(column)
+    if all(INTEGER.fullmatch(label) and len(label) < 19 for label in values):
+        return np.asarray(np.array(values, dtype=np.int64)[codes])
+    if len(values) > MANY:
         import pandas as pd
 
-        values = np.asarray(pd.to_numeric(column.str.replace(",", "."), errors="coerce"), dtype=np.float64)
-        if np.isfinite(values).all():
-            _refuse_fractions(values != np.round(values), values, where)
-    return np.array(column.tolist(), dtype=str)
+        numbers = np.asarray(pd.to_numeric(values.str.replace(",", "."), errors="coerce"), dtype=np.float64)
+        if np.isfinite(numbers).all():
+            _refuse_fractions((numbers != np.round(numbers))[codes], numbers[codes], where)
+    return np.asarray(np.array(values.tolist(), dtype=str)[codes])
 
 
 def _decimal_labels(column: pd.Series[Any], where: str) -> Labels | None:
@@ -340,23 +511,24 @@ def _refuse_fractions(broken: np.ndarray, values: np.ndarray, where: str) -> Non
         )
 
 
-def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
-    """One feature as float64, (n,)."""
+def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> Any:
+    """One feature as float64, (n,); dates, durations and times of day as they are."""
     import pandas as pd
 
     advice = "leave it out with --drop, or encode it as numbers"
     where = f"column {name!r} of {shown(path)}"
-    if pd.api.types.is_datetime64_any_dtype(column):
-        raise TableError(f"{where} holds dates: {advice}.")
-    if pd.api.types.is_timedelta64_dtype(column):
-        raise TableError(f"{where} holds durations: {advice}.")
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column) or _is_moment(column):
+        return column  # for the estimator to make numbers of
     if _is_nested(column):
         raise TableError(f"{where} holds {NESTED}: {advice}.")
     if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         texts = np.flatnonzero(texts_in(column))
         if len(texts):
             example, row = str(column.iloc[texts[0]]), texts[0] + 1
-            advice = "leave missing values empty; 'minrisk fit' has --drop to leave columns out, --category for words"
+            advice = (
+                "leave missing values empty, or say by --numeric that such cells are missing; 'minrisk fit' has --drop "
+                "to leave columns out, --categorical for words"
+            )
             nearly = nearly_numbers(column)
             if nearly is not None:
                 advice = f"these are {nearly[0]}, {nearly[2]}; 'minrisk fit' has --drop to leave columns out"
@@ -364,7 +536,15 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> np.ndarray:
         return _finite(as_floats(column), where)
     if pd.api.types.is_complex_dtype(column):
         raise TableError(f"{where} holds complex numbers: {advice}.")
+    if column.dtype == np.float64:  # as it is, without a copy
+        return _finite(column.to_numpy(), where)
     return _finite(np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan)), where)
+
+
+def _is_moment(column: pd.Series[Any]) -> bool:
+    """Whether cells are dates or times of day as Python has them, which Parquet files give."""
+    first = column.first_valid_index() if column.dtype == object else None
+    return first is not None and isinstance(column[first], (date, time, timedelta))
 
 
 def _is_nested(column: pd.Series[Any]) -> bool:
@@ -384,6 +564,9 @@ def as_floats(column: pd.Series[Any]) -> np.ndarray:
     """Cells that are numbers, or texts of numbers, (n,)."""
     import pandas as pd
 
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = distinct(column)
+        return np.asarray(np.append(as_floats(values), np.nan)[codes])
     return np.asarray(pd.to_numeric(column.astype(object)).to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -395,6 +578,11 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     if any(of(column) for of in (kinds.is_numeric_dtype, kinds.is_bool_dtype, kinds.is_datetime64_any_dtype,
                                  kinds.is_timedelta64_dtype)):  # fmt: skip
         return np.zeros(len(column), dtype=bool)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = distinct(column)
+        return np.asarray(np.append(texts_in(values), False)[codes])
+    if _is_moment(column):
+        return np.array([isinstance(cell, str) for cell in column], dtype=bool)
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
