@@ -137,7 +137,7 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
             if as_json:
                 print_json(facts)
             else:
-                print_fit(facts)
+                print_fit(facts, with_columns=not sys.stderr.isatty())  # else the fit has said it
             flush()
     except BrokenPipeError:
         drop_output()

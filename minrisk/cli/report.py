@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
     from minrisk.demo import Study
 
-CONFUSIONS, FEATURES, MATRIX = 10, 10, 12  # lines shown to people, and the largest matrix
+CONFUSIONS, FEATURES, COLUMNS, MATRIX = 10, 10, 40, 12  # lines shown to people, and the largest matrix
 COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model was trained on"}
 
 
@@ -46,6 +46,7 @@ def describe_fit(
         "rows": int(given.counts.sum()),
         "features": given.n_features,
         "categories": _categories(model),
+        "columns": [column._asdict() for column in getattr(model, "columns_", ())],
         "classes": model.classes_.tolist(),
         "costs": costs or "uniform",
         "algorithm": type(model).__name__,
@@ -147,8 +148,8 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
 
 
 # -- for people ----------------------------------------------------------------------------------------------------
-def print_fit(facts: dict[str, Any]) -> None:
-    """The summary of a training."""
+def print_fit(facts: dict[str, Any], with_columns: bool = True) -> None:
+    """The summary of a training, and what became of each column unless that was said before it."""
     classes = facts["classes"]
     lines = [
         ("data", f"{_source(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
@@ -169,7 +170,24 @@ def print_fit(facts: dict[str, Any]) -> None:
         ("time", f"{facts['seconds']:.1f} s"),
         ("model", _file(facts)),
     ]
-    print_facts(new_console(), "Trained", lines)
+    console = new_console()
+    print_facts(console, "Trained", lines)
+    if with_columns and facts["columns"]:
+        _print_columns(console, facts["columns"])
+
+
+def _print_columns(console: Console, columns: list[dict[str, Any]]) -> None:
+    """What became of each column of a table."""
+    table = new_table(("column", "left"), ("kind", "left"), ("values", "right"), ("missing", "right"),
+                      ("became", "left"))
+    for column in columns[:COLUMNS]:
+        n_values = "" if column["n_values"] is None else str(column["n_values"])
+        remark = Text(f"; {column['remark']}", style="yellow") if column["remark"] else Text()
+        became = Text(column["became"]) + remark
+        table.add_row(as_text(column["name"]), column["kind"], n_values, str(column["n_missing"]), became)
+    if len(columns) > COLUMNS:
+        table.add_row(Text(f"{len(columns) - COLUMNS} more; --json shows them", style="dim"), "", "", "", "")
+    print_section(console, "Columns", table)
 
 
 def print_evaluation(facts: dict[str, Any]) -> None:
