@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,6 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from minrisk._callbacks import CallbackSupport, has_callbacks, with_callbacks
+from minrisk._interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost, is_per_row
@@ -24,11 +27,12 @@ from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
+from minrisk.eval_sets import check_eval_set, checked_pair, eval_pairs
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
-    from minrisk.boosting.monitors import ProgressBar
+    from minrisk.boosting.watching import Tasks, Watch
     from minrisk.costs import CostMatrix
     from minrisk.elsewhere import Elsewhere
     from minrisk.model.additive import AdditiveModel
@@ -39,6 +43,7 @@ NO_LINK = (
     "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
     "sklearn.calibration.CalibratedClassifierCV."
 )
+INTERRUPTED_FIT = "fit was interrupted. The estimator is fitted with what was learnt until then: {n_rounds} round{s}."
 NO_PROBABILITIES = (
     "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
     "the estimator in sklearn.calibration.CalibratedClassifierCV."
@@ -57,7 +62,7 @@ class StatedCosts(NamedTuple):
         return row_costs_of_counted(cost, codes, *self)[0]
 
 
-class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Checks, labels, costs, prediction and judging; a subclass has the parameters and trains `model_`."""
 
     n_estimators: Any  # a whole number, or None where it follows the data
@@ -73,10 +78,15 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     model_: AdditiveModel
     n_iter_: int
     train_loss_: FloatArray
+    evals_result_: dict[str, dict[str, list[float]]]  # of fits with an `eval_set`
     _seed: int
+    _has_phases: ClassVar[bool] = False  # whether its training has several, each with rounds; see `Tasks`
 
     # -- training ------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None) -> Self:
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, eval_set: Any = None
+    ) -> Self:
         """Train on features, labels and costs.
 
         Parameters
@@ -98,6 +108,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             (n, K, D), of which the row of the true class counts. A constant in all costs of a row changes no decision.
             Without names, as a DataFrame has, columns are the classes, sorted, and then other decisions: the classes
             of `y`, or those that the constructor's `cost` names if `y` lacks some of them, which are then no decisions.
+        eval_set : tuple (X, y) or list of such, optional
+            Other rows, here. Their mean stated cost after every round of this fit is kept as `evals_result_`,
+            ``{"valid_0": {"cost": [...]}}``. Where `early_stopping` is set, the first pair takes the place of the rows
+            that would be set apart; it has no other part in the training. `MinRiskClassifier`, whose rounds left-out
+            rows choose, judges the stages of its final model.
 
         Returns
         -------
@@ -106,22 +121,64 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         Raises
         ------
         ValueError
-            If a parameter, X, y or a cost is not usable; the message says what was expected.
+            If a parameter, X, y, a cost or an eval_set is not usable; the message says what was expected.
+        KeyboardInterrupt
+            After Ctrl-C in the main thread. The first one ends the training and leaves this estimator fitted with what
+            was learnt so far, if there was anything; after a second one the estimator is as it was.
         """
         given = self.get_params(deep=False)
-        trained = copy(self)  # what fails, or is interrupted, leaves this estimator as it was
-        trained.__dict__.update(check_parameters(type(self).__name__, given, self._rules))
-        trained._fit(X, y, sample_weight if is_partitioned(X) else check_weights(sample_weight), cost)
+        checked = check_parameters(type(self).__name__, given, self._rules)
+        with keeping_what_is_learnt() as stop:
+            tasks = self._begin_tasks(X, y, sample_weight, checked, stop) if has_callbacks(self) else None
+            trained = copy(self)  # what fails, or is interrupted twice, leaves this estimator as it was
+            trained.__dict__.update(checked)
+            weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
+            trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
         self.__dict__ = {**trained.__dict__, **given}
+        if tasks is not None:
+            tasks.end()
+        if stop.interrupted:
+            raise KeyboardInterrupt(INTERRUPTED_FIT.format(n_rounds=self.n_iter_, s="s" * (self.n_iter_ != 1)))
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, cost: Any) -> None:
-        """Train; the parameters are checked."""
-        from minrisk.boosting.monitors import ProgressBar
+    def _begin_tasks(
+        self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], stop: StopRequest
+    ) -> Tasks:
+        """Tell callbacks that a fit begins."""
+        from minrisk.boosting.watching import Tasks
 
+        stop.listens = True
+        goes_on = parameters.get("warm_start", False) and hasattr(self, "model_")
+        data = {"X": X, "y": y, "metadata": {} if sample_weight is None else {"sample_weight": sample_weight}}
+        n_rounds = None if self._has_phases else max(0, parameters["n_estimators"] - (self.n_iter_ if goes_on else 0))
+        tasks = Tasks(self, self._init_callback_context(max_subtasks=n_rounds), stop, data, self._has_phases)
+        tasks.begin()
+        return tasks
+
+    def _as_fitted(self, given: dict[str, Any], found: Any) -> dict[str, Any]:
+        """Attributes of an estimator that has found this much, without a change of this one."""
+        fitted = copy(self)
+        fitted._keep(found)
+        fitted._began_with = self._lasting_parameters()
+        return {**vars(fitted), **given}
+
+    def _keep(self, found: Any) -> None:
+        """Make attributes of what training has found: what a subclass writes."""
+        raise TypeError(f"{type(self).__name__} does not say how it is trained: use one such as REBELClassifier.")
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, cost: Any, eval_set: Any = None, stop: StopRequest | None = None,
+        tasks: Tasks | None = None, given: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Train; the parameters are checked, `given` are those that users see."""
+        from minrisk.boosting.monitors import ProgressBar
+        from minrisk.boosting.watching import Watch
+
+        self.__dict__.pop("evals_result_", None)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
+        check_eval_set(X, eval_set)
         if is_partitioned(X):
-            self._fit_elsewhere(X, y, sample_weight, cost, goes_on)
+            self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
             return
         if isinstance(X, Chunks):
             if y is not None:
@@ -129,17 +186,25 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             X, y, sample_weight = self._check_chunks(X, sample_weight, goes_on)
         else:
             X, y = self._check_training(X, y, sample_weight, goes_on)
+        evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
         n_jobs = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
-            self._train(X, y, sample_weight, cost, goes_on, workers, bar)
+            watch = Watch(bar, stop, tasks, evals)
+            watch.fitted = partial(self._as_fitted, given or {})
+            self._train(X, y, sample_weight, cost, goes_on, workers, watch)
+            watch.close()
         self._began_with = self._lasting_parameters()
         for name in ("target_name_", "first_feature_"):  # that the command line gave another fit
             self.__dict__.pop(name, None)
 
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool) -> None:
+    def _fit_elsewhere(
+        self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool, stop: StopRequest | None,
+        tasks: Tasks | None, given: dict[str, Any] | None,
+    ) -> None:  # fmt: skip
         """Train on the partitions of collections, where they are; few rows in one task."""
         from minrisk import elsewhere
         from minrisk.boosting.monitors import ProgressBar
+        from minrisk.boosting.watching import Watch
 
         if goes_on:
             raise ValueError("warm_start goes on with rows that are here: set warm_start=False for Dask collections.")
@@ -153,9 +218,12 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self._categories = Categories((), rows.n_features)
         self._began_with = self._lasting_parameters()
         with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
-            self._train_elsewhere(rows, cost, bar)
+            watch = Watch(bar, stop, tasks)
+            watch.fitted = partial(self._as_fitted, given or {})
+            self._train_elsewhere(rows, cost, watch)
+            watch.close()
 
-    def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
+    def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
         raise ValueError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
@@ -185,7 +253,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         return driver, counted, None if stated is not None else costs.table
 
     def _train(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
         """Fit to checked data: what a subclass writes, beginning with `_counted`."""
         raise TypeError(f"{type(self).__name__} does not say how it is trained: use one such as REBELClassifier.")

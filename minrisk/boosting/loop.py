@@ -13,7 +13,7 @@ import numpy as np
 
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.boosting.compiled import round_rule
-from minrisk.boosting.monitors import Monitor, RoundInfo
+from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.learners.base import FittedLearners, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
@@ -180,10 +180,13 @@ def boost(
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe, n_rounds - len(progress.trees) // recipe.learners_per_round)
     watched = not all(getattr(monitor, "counts_only", False) for monitor in monitors)
+    beginnings = [monitor.before_round for monitor in monitors if isinstance(monitor, RoundMonitor)]
     unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[RoundResult]()
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         if progress.losses[-1] < recipe.target_loss:
             break
+        for begin in beginnings:
+            begin()
         if not ahead and whole:
             last = min(n_rounds, t + MOST_AHEAD) if unwatched else t + 1
             made = whole(totals, [_mixed(seed, later) for later in range(t, last)])
@@ -203,7 +206,7 @@ def boost(
         progress.log_scales.append(progress.log_scale)
         if monitors:
             info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
-            if any([monitor.after_round(info) for monitor in monitors]):
+            if any([monitor.after_round(info) for monitor in monitors]) and not ahead:  # what is made is kept
                 break
     progress.totals, progress.whole = totals, whole
     return progress

@@ -208,10 +208,14 @@ class Plain(Kind):
             return fit
         n_rounds = fit.n_rounds + more
         members = self.workers.map(lambda f: self._finished(f, fit.members[f], n_rounds), range(len(fit.members)))
+        if self.task.budget.stop.over:  # perhaps before all were made
+            n_rounds = max(len(made.trees) for made in members)
         return fit._replace(members=members, n_rounds=n_rounds, seconds=fit.seconds + time.perf_counter() - begun)
 
     def _finished(self, fold: int, made: Progress, n_rounds: int) -> Progress:
         """The member of this fold, gone on to so many rounds on all rows."""
+        if self.task.budget.stop.over:
+            return made
         member = self._member(fold, None)
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
@@ -246,6 +250,7 @@ class Plain(Kind):
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
         member, pace = self._member(0, None), Pace(self.task.budget)
         stops = checkpoints(n_rounds) if pace.budget.limited else [n_rounds]
+        pace.budget.stop.worth = True
         for stop in pace.within(stops):
             member.train([stop])
         made = member.result(member.reached)
