@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from minrisk._callbacks import CallbackSupport, has_callbacks, with_callbacks
+from minrisk._callbacks import CallbackSupport, callbacks_of, has_callbacks
 from minrisk._interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
@@ -83,7 +83,6 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     _has_phases: ClassVar[bool] = False  # whether its training has several, each with rounds; see `Tasks`
 
     # -- training ------------------------------------------------------------------------------------------------
-    @with_callbacks
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, eval_set: Any = None
     ) -> Self:
@@ -128,15 +127,16 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         """
         given = self.get_params(deep=False)
         checked = check_parameters(type(self).__name__, given, self._rules)
-        with keeping_what_is_learnt() as stop:
-            tasks = self._begin_tasks(X, y, sample_weight, checked, stop) if has_callbacks(self) else None
-            trained = copy(self)  # what fails, or is interrupted twice, leaves this estimator as it was
-            trained.__dict__.update(checked)
-            weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
-            trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
-        self.__dict__ = {**trained.__dict__, **given}
-        if tasks is not None:
-            tasks.end()
+        with callbacks_of(self):
+            with keeping_what_is_learnt() as stop:
+                tasks = self._begin_tasks(X, y, sample_weight, checked, stop) if has_callbacks(self) else None
+                trained = copy(self)  # what fails, or is interrupted twice, leaves this estimator as it was
+                trained.__dict__.update(checked)
+                weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
+                trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
+            self.__dict__ = {**trained.__dict__, **given}
+            if tasks is not None:
+                tasks.end()
         if stop.interrupted:
             raise KeyboardInterrupt(INTERRUPTED_FIT.format(n_rounds=self.n_iter_, s="s" * (self.n_iter_ != 1)))
         return self

@@ -341,7 +341,7 @@ class RecipeClassifier(BoostedClassifier):
                 "decision for all. Try more rounds, deeper trees or another weak learner"
             )
         warnings.warn(
-            f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=6
+            f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=7
         )
 
     def _constant(self, link: Link | None, costs: CostFacts) -> FloatArray:

@@ -343,7 +343,8 @@ def finished(pool: Pool, most: int, watch: Watch) -> Pool:
     """With the last rounds of its members."""
     n_rows = pool.fits[0].kind.task.costs.n_rows
     more = [last_rounds(n_rows, fit.n_rounds, most) * len(fit.members) for fit in pool.fits if fit.n_folds]
-    watch.phase("last rounds", sum(more))
+    if not watch.stop.over:
+        watch.phase("last rounds", sum(more))
     pool = pool._replace(fits=[fit.kind.finish(fit, most) if fit.n_folds else fit for fit in pool.fits])
     watch.stands(pool)
     return pool
