@@ -29,10 +29,12 @@ class StopRequest:
         Whether it was a signal.
     worth : bool
         Whether there is, or will be before long, something that is worth keeping.
+    cuts : bool
+        Whether the main thread is where a signal may raise `KeyboardInterrupt` at once, and what was learnt is kept.
     """
 
     def __init__(self) -> None:
-        self.listens = self.asked = self.interrupted = self.worth = False
+        self.listens = self.asked = self.interrupted = self.worth = self.cuts = False
 
     @property
     def over(self) -> bool:
@@ -52,6 +54,8 @@ def keeping_what_is_learnt() -> Iterator[StopRequest]:
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.worth and not stop.interrupted:
             stop.asked = stop.interrupted = True
+            if stop.cuts:
+                raise KeyboardInterrupt
             return
         signal.signal(signal.SIGINT, before)
         before(number, frame)  # raises what it always does

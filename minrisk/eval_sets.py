@@ -18,7 +18,7 @@ from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
-    from minrisk.estimator import BoostedClassifier
+    from minrisk.inputs import Inputs
 
 SET_NAME = "valid_{number}"  # of each pair, as in LightGBM
 WANTED_PAIR = "eval_set must be a pair (X, y) of rows and their classes, or a list of such pairs"
@@ -93,7 +93,7 @@ def check_eval_set(X: Any, eval_set: Any) -> None:
             raise ValueError("eval_set must be rows that are here, got Chunks: give an array or a table.")
 
 
-def checked_pair(estimator: BoostedClassifier, number: int, pair: tuple[Any, Any]) -> EvalSet:
+def checked_pair(estimator: Inputs, number: int, pair: tuple[Any, Any]) -> EvalSet:
     """Numbers and labels of a pair; X as it would be predicted.
 
     Raises
@@ -131,7 +131,7 @@ def beneath(X: Any, sets: Sequence[EvalSet]) -> Any:
     return SparseRows(vstack([X.matrix, *parts], format="csr"))
 
 
-def codes_of(estimator: BoostedClassifier, sets: Sequence[EvalSet]) -> list[IntArray]:
+def codes_of(estimator: Any, sets: Sequence[EvalSet]) -> list[IntArray]:
     """Class numbers of the rows of each set, of an estimator that has seen the classes and costs of its training.
 
     Raises
@@ -144,7 +144,7 @@ def codes_of(estimator: BoostedClassifier, sets: Sequence[EvalSet]) -> list[IntA
     return [one.codes(estimator.classes_) for one in sets]
 
 
-def record_stages(estimator: BoostedClassifier, sets: Sequence[EvalSet]) -> None:
+def record_stages(estimator: Any, sets: Sequence[EvalSet]) -> None:
     """Keep the mean stated costs of the decisions after each round of the model, and log-losses of probabilities."""
     if not sets:
         return

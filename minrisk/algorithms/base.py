@@ -54,8 +54,26 @@ class BoostedRounds(NamedTuple):
     stopping: EarlyStopping | None
     stages: Stages | None
     judged: dict[str, RiskOfOthers]
-    known: FloatArray  # stated risks of rounds before this fit,
+    before: int  # rounds before this fit,
+    known: FloatArray  # their stated risks,
     validated: FloatArray  # also of validation rows
+
+    def cut(self) -> bool:
+        """Forget what an interrupted round has left; whether there are whole ones of this fit."""
+        progress, per_round = self.progress, self.data.recipe.learners_per_round
+        curves: list[tuple[list[Any], int]] = [(progress.losses, 0), (progress.log_scales, 0), (self.history.risks, 0)]
+        curves += [(one.risks, 0 if one is self.stopping else self.before) for one in self.judged.values()]
+        if self.stopping is not None:
+            curves.append((self.stopping.risks, 0))
+        n = min(len(progress.trees) // per_round, *(first + len(curve) - 1 for curve, first in curves))
+        if self.stages is not None:
+            n = min(n, len(self.stages.vectors))
+        if n <= self.before:
+            return False
+        progress.cut(n, per_round)
+        for curve, first in curves:
+            del curve[n + 1 - first :]
+        return True
 
 
 def _as_stated(costs: CostFacts, earlier: FloatArray, risks: list[float]) -> FloatArray:
@@ -67,12 +85,6 @@ def _of_classes(costs: RowCosts, codes: IntArray) -> RowCosts:
     """Of other rows, of these classes, which share the table and weigh 1."""
     row = codes.astype(np.int32)
     return costs._replace(row=row, weight=np.ones(len(row)), label=row)
-
-
-def _of_rounds(judged: RiskOfOthers) -> list[float]:
-    """Mean stated costs after every round."""
-    means: list[float] = judged.rows.cost_facts.stated(np.array(judged.risks[1:], dtype=np.float64)).tolist()
-    return means
 
 
 def _rests(made: BoostedRounds, intercept: FloatArray) -> Progress:
@@ -187,7 +199,7 @@ class RecipeClassifier(BoostedClassifier):
         made = counted.rows(recipe.requires, counted.columns(binner, Workers()), Workers())
         if self.target_loss == ZERO_RISK:
             recipe = recipe._replace(target_loss=made.zero_risk_loss(recipe.loss))
-        self._boost(TrainingData(binner, recipe, made, None, facts, {}), False, watch)
+        self._boost(TrainingData(binner, recipe, made, None, facts, {}), False, watch, here=False)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""
@@ -220,8 +232,11 @@ class RecipeClassifier(BoostedClassifier):
             "max_features": n_drawn(self.max_features, len(thresholds)),
         }
 
-    def _boost(self, data: TrainingData, goes_on: bool, watch: Watch) -> None:
-        """Run the rounds and keep what they made, or a constant where they made nothing better."""
+    def _boost(self, data: TrainingData, goes_on: bool, watch: Watch, here: bool = True) -> None:
+        """Run the rounds and keep what they made, or a constant where they made nothing better.
+
+        Where all rows are `here`, Ctrl-C gives up the round that goes on; others wait for its end.
+        """
         from minrisk.boosting.loop import Progress, boost
         from minrisk.boosting.monitors import EarlyStopping, RiskHistory, RiskOfOthers, Stages
         from minrisk.rows.base import are_corrective
@@ -246,18 +261,26 @@ class RecipeClassifier(BoostedClassifier):
                 data.validation, self.n_iter_no_change, data.validation.cost_facts.avoidable(validated).tolist()
             )
         judged = {
-            name: stopping if stopping is not None and of_set is data.validation else RiskOfOthers(of_set)
+            name: stopping if stopping is not None and of_set is data.validation
+            else RiskOfOthers(of_set, [of_set.risk()] if goes_on else ())
             for name, of_set in data.judged.items()
-        }
+        }  # fmt: skip
         if are_corrective(rows) and (self.keep_stages or stopping is not None):
             stages = Stages(start.vectors, self.model_.corrected if goes_on else None)
         others = [one for one in judged.values() if one is not stopping]
         monitors: list[Any] = [one for one in (history, stopping, *others, stages) if one is not None]
-        made = BoostedRounds(data, start, history, stopping, stages, judged, known, validated)
-        watch.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
+        before = self.n_iter_ if goes_on else 0
+        made = BoostedRounds(data, start, history, stopping, stages, judged, before, known, validated)
+        watch.phase("boosting", self.n_estimators - before, most=self.n_estimators)
         watch.stands(made)
-        watch.stop.worth = True
-        boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *watch.watching], start)
+        stop = watch.stop
+        stop.worth, stop.cuts = True, here
+        try:
+            boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *watch.watching], start)
+            stop.cuts = False
+        except KeyboardInterrupt:  # in the midst of a round, which may be long
+            if not (stop.interrupted and made.cut()):
+                raise
         self._keep(made, at_end=True)
 
     def _keep(self, made: BoostedRounds, at_end: bool = False) -> None:
@@ -303,7 +326,11 @@ class RecipeClassifier(BoostedClassifier):
             self.validation_risk_ = _as_stated(facts, made.validated, made.stopping.risks)
         self._log_scale = progress.log_scales[n]
         if made.judged:
-            self.evals_result_ = {name: {"cost": _of_rounds(one)} for name, one in made.judged.items()}
+            first = {name: 1 + made.before * (one is made.stopping) for name, one in made.judged.items()}
+            self.evals_result_ = {
+                name: {"cost": one.rows.cost_facts.stated(np.array(one.risks[first[name] :])).tolist()}
+                for name, one in made.judged.items()
+            }
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: CostFacts) -> bool:
         """Whether a constant is to answer: no round counts, or scores decide no better about the training rows."""

@@ -81,6 +81,29 @@ class Progress:
     whole: WholeRounds | None = None  # the compiled round on these rows
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
 
+    def add(self, terms: Sequence[Term], corrections: Sequence[Term]) -> None:
+        """What a round has made: changes of earlier vectors, one to each of them or more, and new learners.
+
+        An interrupt leaves all vectors changed or none, and perhaps one more than there are learners.
+        """
+        trees, vectors = [term.learner for term in terms], [term.vectors for term in terms]
+        if not corrections:
+            self.vectors += vectors
+            self.trees += trees
+            return
+        n, changed = len(self.trees), self.vectors
+        for first in range(0, len(corrections), n):
+            changes = corrections[first : first + n]
+            changed = [own + change.vectors for own, change in zip(changed, changes, strict=True)]
+        trees, vectors = [*self.trees, *trees], [*changed, *vectors]
+        self.trees, self.vectors = trees, vectors  # nothing is called in between
+
+    def cut(self, n_rounds: int, per_round: int) -> None:
+        """Forget all but the first rounds."""
+        del self.trees[n_rounds * per_round :], self.vectors[n_rounds * per_round :]
+        del self.losses[n_rounds + 1 :], self.log_scales[n_rounds + 1 :]
+        self.log_scale = self.log_scales[n_rounds]
+
     @classmethod
     def of(
         cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float],
@@ -199,8 +222,7 @@ def boost(
         if not is_finite(totals):
             progress.diverged = True
             break
-        progress.trees += [term.learner for term in terms]
-        progress.vectors += [term.vectors for term in terms]
+        progress.add(terms, corrections)
         progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
         progress.log_scales.append(progress.log_scale)
@@ -278,12 +300,11 @@ def _advance(rows: Rows, found: FittedLearners, learning_rate: float) -> tuple[T
 
 
 def _correct(rows: Rows, progress: Progress, changes: FloatArray | None) -> list[Term]:
-    """Change the vectors of earlier learners, one to each, in the model and in the scores; the changes as terms."""
+    """Change the vectors of earlier learners, one to each, in the scores; the changes as terms."""
     if changes is None or not len(changes):
         return []
     assert are_corrective(rows)  # as steps with changes require
     rows.correct(changes)
-    progress.vectors = [vectors + change for vectors, change in zip(progress.vectors, changes, strict=True)]
     return [Term(tree, change[None]) for tree, change in zip(progress.trees, changes, strict=True)]
 
 
