@@ -16,9 +16,10 @@ import pytest
 from helpers import make_data
 
 import minrisk
-from minrisk import LocalizedSimilaritiesClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier, load, save
+from minrisk import MinRiskClassifier, MultiBoostClassifier, REBELClassifier, load, save
 from minrisk._interrupts import keeping_what_is_learnt
 from minrisk.algorithms import ALGORITHMS
+from minrisk.boosting import loop
 from minrisk.boosting.monitors import RiskHistory
 from minrisk.boosting.watching import StopMonitor
 from minrisk.ensemble import training
@@ -72,10 +73,10 @@ def check_works(model, X, tmp_path):
 # -- fits that are one run of the loop -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("cls", OTHERS, ids=lambda cls: cls.__name__)
 def test_the_rounds_so_far_are_kept(cls, monkeypatch, tmp_path):
-    """Whatever a round is interrupted by: here after two whole ones, in the midst of the third."""
+    """Here nobody has looked at the third, and vectors that it has corrected are no longer those of the second."""
     X, y = some()
-    stopped, whole = cls(n_estimators=50, random_state=0), cls(n_estimators=2, random_state=0).fit(X, y)
-    assert whole.n_iter_ in (0, 2)
+    stopped, whole = cls(n_estimators=50, random_state=0), cls(n_estimators=3, random_state=0).fit(X, y)
+    assert whole.n_iter_ in (0, 3)
     pressed_at(monkeypatch, RiskHistory, "after_round", 3)
     with pytest.raises(KeyboardInterrupt, match=f"what was learnt until then: {whole.n_iter_} rounds"):
         stopped.fit(X, y)
@@ -87,20 +88,33 @@ def test_the_rounds_so_far_are_kept(cls, monkeypatch, tmp_path):
     check_works(stopped, X, tmp_path)
 
 
-@pytest.mark.parametrize("where", ["before_rounds", "after_round"])
-def test_without_a_whole_round_the_estimator_is_as_it_was(where, monkeypatch):
+def pressed_in(monkeypatch, name, count):
+    """Ctrl-C at the end of a part of a round, in its call of this number."""
+    calls, real = [], getattr(loop, name)
+
+    def call(*args):
+        result = real(*args)
+        calls.append(1)
+        if len(calls) == count:
+            press()
+        return result
+
+    monkeypatch.setattr(loop, name, call)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("part", ["_compiled", "_problem", "_advance"])
+def test_without_a_whole_round_the_estimator_is_as_it_was(part, fitted, monkeypatch):
     X, y = some()
-    model = REBELClassifier(n_estimators=5).fit(X, y)
+    model = REBELClassifier(n_estimators=5)
+    if fitted:
+        model.fit(X, y)
     before = dict(vars(model))
-    pressed_at(monkeypatch, RiskHistory, where, 1)
-    for estimator in (model, REBELClassifier(n_estimators=5)):
-        with pytest.raises(KeyboardInterrupt) as caught:
-            estimator.fit(X, y)
-        assert not caught.value.args
-        monkeypatch.undo()
-        pressed_at(monkeypatch, RiskHistory, where, 1)
-    assert vars(model).keys() == before.keys() and all(vars(model)[name] is before[name] for name in before)
-    assert not hasattr(estimator, "model_")
+    pressed_in(monkeypatch, part, 1)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        model.fit(X, y)
+    assert not caught.value.args and vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
 
 
 def test_early_stopping_and_warm_starts(monkeypatch):
@@ -116,7 +130,7 @@ def test_early_stopping_and_warm_starts(monkeypatch):
     np.testing.assert_array_equal(stopped.validation_risk_, whole.validation_risk_)
     warm = REBELClassifier(n_estimators=4, warm_start=True).fit(X, y)
     pressed_at(monkeypatch, RiskHistory, "after_round", 3)
-    with pytest.raises(KeyboardInterrupt, match="6 rounds"):
+    with pytest.raises(KeyboardInterrupt, match="7 rounds"):
         warm.set_params(n_estimators=50).fit(X, y)
     monkeypatch.undo()
     np.testing.assert_array_equal(warm.set_params(n_estimators=20).fit(X, y).decision_function(X),
@@ -126,21 +140,10 @@ def test_early_stopping_and_warm_starts(monkeypatch):
 @pytest.mark.parametrize("keep_stages", [False, True])
 def test_vectors_that_a_round_corrects_are_those_of_a_whole_one(keep_stages, monkeypatch):
     """Interrupted in the midst of a round: before its step, and after it has moved the rows."""
-    from minrisk.boosting import loop
-
     X, y = some()
     whole = MultiBoostClassifier(n_estimators=4, keep_stages=keep_stages).fit(X, y)
-    for name in ("_problem", "_advance"):
-        calls, real = [], getattr(loop, name)
-
-        def call(*args):
-            result = real(*args)
-            calls.append(1)
-            if len(calls) == 5:
-                press()
-            return result
-
-        monkeypatch.setattr(loop, name, call)
+    for part in ("_problem", "_correct", "_advance"):
+        pressed_in(monkeypatch, part, 5)
         stopped = MultiBoostClassifier(n_estimators=50, keep_stages=keep_stages)
         with pytest.raises(KeyboardInterrupt, match="4 rounds"):
             stopped.fit(X, y)
@@ -332,9 +335,15 @@ rng = np.random.default_rng(0)
 y = rng.integers(0, 5, 20_000)
 X = rng.normal(size=(20_000, 10))
 X[:, :5] += 1.2 * np.eye(5)[y]
-{warm}
+from minrisk.boosting.watching import StopMonitor
+made, real = [], StopMonitor.after_round
+def after_round(self, info):
+    made.append(1)
+    if len(made) == 60:
+        print("on the way", flush=True)
+    return real(self, info)
+StopMonitor.after_round = after_round
 model = {model}
-print("ready", flush=True)
 try:
     model.fit(X[:{n}], y[:{n}])
 except KeyboardInterrupt as stopped:
@@ -355,10 +364,9 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_a_process_keeps_what_it_has_learnt_and_ends_soon(name, tmp_path):
     model, n = MODELS[name]
-    code = CHILD.format(model=model, n=n, warm=f"{model.replace('100_000', '6')}.fit(X[:{n}:20], y[:{n}:20])")
+    code = CHILD.format(model=model, n=n)
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "m")], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(5)
+    assert process.stdout.readline() == "on the way\n"
     process.send_signal(signal.SIGINT)
     begun = time.monotonic()
     assert process.stdout.readline() == "stopped\n"

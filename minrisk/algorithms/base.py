@@ -60,19 +60,20 @@ class BoostedRounds(NamedTuple):
 
     def cut(self) -> bool:
         """Forget what an interrupted round has left; whether there are whole ones of this fit."""
-        progress, per_round = self.progress, self.data.recipe.learners_per_round
-        curves: list[tuple[list[Any], int]] = [(progress.losses, 0), (progress.log_scales, 0), (self.history.risks, 0)]
-        curves += [(one.risks, 0 if one is self.stopping else self.before) for one in self.judged.values()]
-        if self.stopping is not None:
-            curves.append((self.stopping.risks, 0))
-        n = min(len(progress.trees) // per_round, *(first + len(curve) - 1 for curve, first in curves))
+        progress, per_round, risks = self.progress, self.data.recipe.learners_per_round, self.history.risks
+        n = len(progress.trees) // per_round
+        if len(risks) == n:  # the last one is whole, but nobody has looked at it
+            risks.append(self.data.rows.risk())
         if self.stages is not None:
             n = min(n, len(self.stages.vectors))
+        if self.stopping is not None:
+            n = min(n, len(self.stopping.risks) - 1)
         if n <= self.before:
             return False
         progress.cut(n, per_round)
-        for curve, first in curves:
-            del curve[n + 1 - first :]
+        del risks[n + 1 :]
+        for one in self.judged.values():
+            del one.risks[n + 1 - (0 if one is self.stopping else self.before) :]
         return True
 
 

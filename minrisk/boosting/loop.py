@@ -222,10 +222,10 @@ def boost(
         if not is_finite(totals):
             progress.diverged = True
             break
-        progress.add(terms, corrections)
-        progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        progress.log_scales.append(progress.log_scale)
+        progress.log_scales.append(totals.log_scale)
+        progress.log_scale = totals.log_scale
+        progress.add(terms, corrections)  # at last: an interrupt leaves what is of whole rounds
         if monitors:
             info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
             if any([monitor.after_round(info) for monitor in monitors]) and not ahead:  # what is made is kept
