@@ -162,7 +162,7 @@ def test_what_is_no_set_is_refused():
         ((X_new, y_new[:-1]), "valid_0 of eval_set: .*inconsistent numbers of samples"),
         ([(X_new, y_new), (X_new, np.where(y_new == 2, 7, y_new))], r"valid_1 of eval_set has rows of classes that no training row has: \[7\]. Leave"),
         ((X_new, names[y_new]), r"classes that no training row has: \['a', 'b', 'c'\]"),
-        ((np.full_like(X_new, np.inf), y_new), "valid_0 of eval_set: Input X contains infinity"),
+        ((np.full_like(X_new, np.inf), y_new), "valid_0 of eval_set: X must hold finite numbers, got inf"),
         ((X_new, y_new[:, None]), "valid_0 of eval_set: y must hold a class for each row"),
         ((Chunks(lambda: [(X_new, y_new)]), y_new), "got Chunks: give an array or a table"),
     ]
