@@ -25,6 +25,7 @@ from minrisk.boosting.watching import StopMonitor
 from minrisk.ensemble import training
 from minrisk.ensemble.cross_fitting import NothingJudged
 from tests.kills import ROOT, start, write_table
+from tests.partitions import Divided, divide
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 OTHERS = [cls for cls in ALGORITHMS if cls is not MinRiskClassifier]
@@ -283,6 +284,21 @@ def test_many_rows(monkeypatch):
         model.fit(X, y)
     assert len(calls) == 2 and model.model_.trees_per_round == 1 and np.mean(model.predict(X) == y) > 0.5
     assert NothingJudged.__doc__
+
+
+@pytest.mark.parametrize("cls", [REBELClassifier, MinRiskClassifier])
+def test_rows_elsewhere(cls, monkeypatch):
+    """Their round is made to its end, as who makes it cannot be interrupted."""
+    divide(monkeypatch)
+    (X, y), cuts = some(200), [0, 100, 200]
+    pressed_at(monkeypatch, StopMonitor, "after_round", 40)
+    stopped = cls(n_estimators=60, random_state=0)
+    with pytest.raises(KeyboardInterrupt, match="rounds"):
+        stopped.fit(Divided(X, cuts), Divided(y, cuts))
+    assert stopped.n_iter_ == 40 if cls is REBELClassifier else 5 <= stopped.n_iter_ < 40
+    if cls is REBELClassifier:
+        whole = cls(n_estimators=40).fit(X, y)
+        np.testing.assert_array_equal(stopped.decision_function(X), whole.decision_function(X))
 
 
 # -- who else has a say in signals -----------------------------------------------------------------------------------------
