@@ -21,8 +21,6 @@ class StopRequest:
 
     Attributes
     ----------
-    listens : bool
-        Whether anybody may ask.
     asked : bool
         Whether somebody did: a signal, or a callback.
     interrupted : bool
@@ -34,12 +32,15 @@ class StopRequest:
     """
 
     def __init__(self) -> None:
-        self.listens = self.asked = self.interrupted = self.worth = self.cuts = False
+        self.asked = self.interrupted = self.worth = self.cuts = False
 
     @property
     def over(self) -> bool:
         """Whether the training is to end here."""
         return self.asked and self.worth
+
+
+NOBODY = StopRequest()  # asks
 
 
 @contextmanager
@@ -60,11 +61,10 @@ def keeping_what_is_learnt() -> Iterator[StopRequest]:
         signal.signal(signal.SIGINT, before)
         before(number, frame)  # raises what it always does
 
-    with suppress(ValueError):  # of interpreters beside the main one
-        signal.signal(signal.SIGINT, handle)
-        stop.listens = True
     try:
+        with suppress(ValueError):  # of interpreters beside the main one
+            signal.signal(signal.SIGINT, handle)
         yield stop
     finally:
-        if stop.listens and signal.getsignal(signal.SIGINT) is handle:
+        if signal.getsignal(signal.SIGINT) is handle:
             signal.signal(signal.SIGINT, before)

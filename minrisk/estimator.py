@@ -147,7 +147,6 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         """Tell callbacks that a fit begins."""
         from minrisk.boosting.watching import Tasks
 
-        stop.listens = True
         goes_on = parameters.get("warm_start", False) and hasattr(self, "model_")
         data = {"X": X, "y": y, "metadata": {} if sample_weight is None else {"sample_weight": sample_weight}}
         n_rounds = None if self._has_phases else max(0, parameters["n_estimators"] - (self.n_iter_ if goes_on else 0))

@@ -21,7 +21,6 @@ from minrisk._interrupts import keeping_what_is_learnt
 from minrisk.algorithms import ALGORITHMS
 from minrisk.boosting import loop
 from minrisk.boosting.monitors import RiskHistory
-from minrisk.boosting.watching import StopMonitor
 from minrisk.ensemble import training
 from minrisk.ensemble.cross_fitting import NothingJudged
 from tests.kills import ROOT, start, write_table
@@ -158,7 +157,7 @@ def test_a_second_one_is_not_waited_for(monkeypatch):
     X, y = some()
     model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y)
     before = dict(vars(model))
-    pressed_at(monkeypatch, StopMonitor, "after_round", 60, times=2)
+    pressed_at(monkeypatch, loop.Progress, "add", 60, times=2)
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(X, y)
     assert not caught.value.args and all(vars(model)[name] is before[name] for name in before)
@@ -169,20 +168,20 @@ def interrupt_when(monkeypatch, what, after=8):
     """Ctrl-C in this phase, so many rounds after it began."""
     from minrisk.boosting.watching import Watch
 
-    phase, round_, now = Watch.phase, StopMonitor.after_round, []
+    phase, add, now = Watch.phase, loop.Progress.add, []
 
     def begin(self, name, *args, **more):
         now.append([name, 0])
         phase(self, name, *args, **more)
 
-    def made(self, info):
+    def made(self, *round_):
+        add(self, *round_)
         now[-1][1] += 1
         if now[-1] == [what, after] and threading.current_thread() is threading.main_thread():
             press()
-        return round_(self, info)
 
     monkeypatch.setattr(Watch, "phase", begin)
-    monkeypatch.setattr(StopMonitor, "after_round", made)
+    monkeypatch.setattr(loop.Progress, "add", made)
     return now
 
 
@@ -291,7 +290,7 @@ def test_rows_elsewhere(cls, monkeypatch):
     """Their round is made to its end, as who makes it cannot be interrupted."""
     divide(monkeypatch)
     (X, y), cuts = some(200), [0, 100, 200]
-    pressed_at(monkeypatch, StopMonitor, "after_round", 40)
+    pressed_at(monkeypatch, loop.Progress, "add", 40)
     stopped = cls(n_estimators=60, random_state=0)
     with pytest.raises(KeyboardInterrupt, match="rounds"):
         stopped.fit(Divided(X, cuts), Divided(y, cuts))
@@ -305,12 +304,11 @@ def test_rows_elsewhere(cls, monkeypatch):
 def test_handlers_of_others_are_left_alone():
     for handler in (signal.SIG_IGN, signal.SIG_DFL, lambda number, frame: None):
         signal.signal(signal.SIGINT, handler)
-        with keeping_what_is_learnt() as stop:
-            assert signal.getsignal(signal.SIGINT) is handler and not stop.listens
+        with keeping_what_is_learnt():
+            assert signal.getsignal(signal.SIGINT) is handler
         assert signal.getsignal(signal.SIGINT) is handler
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with keeping_what_is_learnt() as outer, keeping_what_is_learnt() as inner:  # a fit within a fit
-        assert outer.listens and not inner.listens
         outer.worth = True
         press()
         assert outer.over and not inner.asked
@@ -351,14 +349,14 @@ rng = np.random.default_rng(0)
 y = rng.integers(0, 5, 20_000)
 X = rng.normal(size=(20_000, 10))
 X[:, :5] += 1.2 * np.eye(5)[y]
-from minrisk.boosting.watching import StopMonitor
-made, real = [], StopMonitor.after_round
-def after_round(self, info):
+from minrisk.boosting.loop import Progress
+made, real = [], Progress.add
+def add(self, *round_):
     made.append(1)
     if len(made) == 60:
         print("on the way", flush=True)
-    return real(self, info)
-StopMonitor.after_round = after_round
+    real(self, *round_)
+Progress.add = add
 model = {model}
 try:
     model.fit(X[:{n}], y[:{n}])
@@ -394,14 +392,14 @@ def test_a_process_keeps_what_it_has_learnt_and_ends_soon(name, tmp_path):
 
 RUN = """
 import os, signal, sys
-import minrisk.boosting.monitors as monitors, minrisk.boosting.watching as watching
-made, real = [], watching.StopMonitor.after_round
-def after_round(self, info):
+from minrisk.boosting.loop import Progress
+made, real = [], Progress.add
+def add(self, *round_):
     made.append(1)
     for _ in range({rounds}.count(len(made))):
         os.kill(os.getpid(), signal.SIGINT)
-    return real(self, info)
-watching.StopMonitor.after_round = after_round
+    real(self, *round_)
+Progress.add = add
 {more}
 from minrisk.cli import main
 main()

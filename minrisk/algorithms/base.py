@@ -277,7 +277,7 @@ class RecipeClassifier(BoostedClassifier):
         stop = watch.stop
         stop.worth, stop.cuts = True, here
         try:
-            boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *watch.watching], start)
+            boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *watch.watching], start, stop)
             stop.cuts = False
         except KeyboardInterrupt:  # in the midst of a round, which may be long
             if not (stop.interrupted and made.cut()):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minrisk._interrupts import NOBODY, StopRequest
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.boosting.compiled import round_rule
 from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
@@ -144,8 +145,9 @@ def boost(
     seed: int,
     monitors: Sequence[Monitor] = (),
     start: Progress | None = None,
+    stop: StopRequest = NOBODY,
 ) -> Progress:
-    """Add rounds until `n_rounds` are there, no learner lowers the loss, it is low enough, or a monitor says stop.
+    """Add rounds until `n_rounds` are there, no learner lowers the loss, it is low enough, or somebody says stop.
 
     A round after which the loss is beyond float64, as learning rates far above 1 may do, is not kept and the last one.
 
@@ -162,6 +164,8 @@ def boost(
         Called after every round; all of them run, then any of them may stop the loop.
     start : Progress, optional
         Where to go on; it is changed.
+    stop : StopRequest
+        Where somebody may ask that the rounds end; those that are made already are kept.
 
     Returns
     -------
@@ -228,8 +232,10 @@ def boost(
         progress.add(terms, corrections)  # at last: an interrupt leaves what is of whole rounds
         if monitors:
             info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
-            if any([monitor.after_round(info) for monitor in monitors]) and not ahead:  # what is made is kept
+            if any([monitor.after_round(info) for monitor in monitors]):
                 break
+        if stop.over and not ahead:
+            break
     progress.totals, progress.whole = totals, whole
     return progress
 

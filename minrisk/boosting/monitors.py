@@ -32,8 +32,7 @@ class RoundInfo(NamedTuple):
 class Monitor(Protocol):
     """Something that looks at every round.
 
-    One whose attribute `counts_only` is true does not look at the rows: rounds may be made ahead, and those that are
-    made already when it asks to stop are kept.
+    One whose attribute `counts_only` is true neither looks at the rows nor stops the loop: rounds may be made ahead.
     """
 
     def before_rounds(self, info: RoundInfo) -> None:

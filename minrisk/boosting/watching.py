@@ -14,27 +14,6 @@ from minrisk._interrupts import StopRequest
 from minrisk.boosting.monitors import Monitor, ProgressBar, RoundInfo
 
 
-class StopMonitor:
-    """Ends the rounds where somebody asked for it.
-
-    Parameters
-    ----------
-    stop : StopRequest
-    """
-
-    counts_only = True
-
-    def __init__(self, stop: StopRequest) -> None:
-        self.stop = stop
-
-    def before_rounds(self, info: RoundInfo) -> None:
-        """Nothing to do."""
-
-    def after_round(self, info: RoundInfo) -> bool:
-        """Whether it was."""
-        return self.stop.over
-
-
 class Tasks:
     """The phases and rounds of a fit as tasks of scikit-learn's callbacks.
 
@@ -111,7 +90,7 @@ class Tasks:
         """It ends; only without phases does an estimator as of now make sense."""
         with self._lock:
             self._ended(self._round.pop(get_ident()), None if self._phases else self.attributes)
-        return self._stop.over
+        return False
 
     def _ended(self, task: Any, attributes: Callable[[], dict[str, Any]] | None) -> None:
         if task.call_on_fit_task_end(
@@ -148,8 +127,6 @@ class Watch:
         monitors: list[Monitor] = [*self.bar.watching]
         if self._tasks is not None:
             monitors.append(self._tasks)
-        if self.stop.listens:
-            monitors.append(StopMonitor(self.stop))
         return monitors
 
     def part(self, name: str, of: int) -> None:

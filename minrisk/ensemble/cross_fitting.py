@@ -96,8 +96,9 @@ def cross_fit(
             soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS
             most = 0 if pace.budget.limited else len(rounds) if few else defaults.CHECKPOINTS_AHEAD
             ahead = min(most, sum(at <= soon for at in rounds[c:]))
-            workers.map(partial(go_on, rounds=rounds[c : c + ahead + 1], rests=len(members) > 1), behind)
-            if stop.over:  # somewhere on the way
+            if not stop.over:
+                workers.map(partial(go_on, rounds=rounds[c : c + ahead + 1], rests=len(members) > 1), behind)
+            if stop.over:  # perhaps somewhere on the way
                 if c < 2:
                     raise NothingJudged
                 break

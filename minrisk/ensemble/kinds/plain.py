@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from minrisk._interrupts import NOBODY, StopRequest
 from minrisk._kernels import links
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray, LeftOut
@@ -93,10 +94,14 @@ class TreeMember:
     recipe : Recipe
     seed : int
     watching : sequence of Monitor
+    stop : StopRequest
+        Where somebody may ask that its rounds end.
     """
 
-    def __init__(self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor]) -> None:
-        self.rows, self.recipe, self.seed, self.watching = rows, recipe, seed, watching
+    def __init__(
+        self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor], stop: StopRequest = NOBODY
+    ) -> None:
+        self.rows, self.recipe, self.seed, self.watching, self.stop = rows, recipe, seed, watching, stop
         self.progress: Progress | None = None
         self.reached = -1
         self.seconds = 0.0
@@ -107,7 +112,7 @@ class TreeMember:
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
         begun, last = time.perf_counter(), self.progress
-        last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
+        last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last, self.stop)
         for n_rounds in rounds:
             assert last.intercept is not None
             self._scores[n_rounds] = self.rows.left_out_scores(
@@ -188,7 +193,7 @@ class Plain(Kind):
     def _member(self, fold: int, left_out: int | None) -> TreeMember:
         task = self.task
         rows = task.folded.without(left_out, self.columns, self.threads)
-        return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching)
+        return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching, task.budget.stop)
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
@@ -221,7 +226,9 @@ class Plain(Kind):
         member.rows.start_at(made.trees, made.vectors, made.intercept)
         member.progress = made  # what `result` gives of it does not hold the rows
         so_far = member.result(n_rounds)
-        member.progress = boost(member.rows, member.recipe, n_rounds, member.seed, self.task.watching, so_far)
+        member.progress = boost(
+            member.rows, member.recipe, n_rounds, member.seed, member.watching, so_far, member.stop
+        )
         return member.result(n_rounds)
 
     # -- where no row is left out ----------------------------------------------------------------------------------
