@@ -39,6 +39,18 @@ class StopRequest:
         """Whether the training is to end here."""
         return self.asked and self.worth
 
+    @contextmanager
+    def giving_up(self) -> Iterator[None]:
+        """A block of the main thread that Ctrl-C leaves at once; what it was about to make is not needed."""
+        self.cuts = True
+        try:
+            yield
+            self.cuts = False
+        except KeyboardInterrupt:
+            self.cuts = False
+            if not self.interrupted:
+                raise
+
 
 NOBODY = StopRequest()  # asks
 

@@ -265,6 +265,27 @@ def test_a_second_surrogate_that_has_nothing_yet_is_left_out(n_jobs, monkeypatch
     assert len(calls) == 2 and model.surrogate_ == "softmax" == {line["surrogate"] for line in model.selection_}.pop()
 
 
+def test_what_only_challengers_see_is_given_up(monkeypatch, tmp_path):
+    """Linear features take seconds on many rows; here while half of their bins are there."""
+    from minrisk.ensemble import columns
+
+    X, y = some(600)
+    calls, real = [], columns.fill_projected
+
+    def fill(bins, *args):
+        real(bins[: len(bins) // 2], *args)
+        calls.append(1)
+        press()
+        calls.append(2)
+
+    monkeypatch.setattr(columns, "fill_projected", fill)
+    model = MinRiskClassifier(n_estimators=40, random_state=0)
+    with pytest.raises(KeyboardInterrupt, match="rounds"):
+        model.fit(X, y)
+    assert calls == [1] and {line["variant"] for line in model.selection_} == {"plain"}
+    check_works(model, X, tmp_path)
+
+
 def test_many_rows(monkeypatch):
     """One member first, then others beside it: what these lack does not keep the first from being the model."""
     monkeypatch.setattr("minrisk.ensemble.defaults.MANY_ROWS", 500)

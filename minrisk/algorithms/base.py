@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -275,13 +276,11 @@ class RecipeClassifier(BoostedClassifier):
         watch.phase("boosting", self.n_estimators - before, most=self.n_estimators)
         watch.stands(made)
         stop = watch.stop
-        stop.worth, stop.cuts = True, here
-        try:
+        stop.worth = True
+        with stop.giving_up() if here else nullcontext():  # a round may be long
             boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *watch.watching], start, stop)
-            stop.cuts = False
-        except KeyboardInterrupt:  # in the midst of a round, which may be long
-            if not (stop.interrupted and made.cut()):
-                raise
+        if stop.interrupted and not made.cut():
+            raise KeyboardInterrupt
         self._keep(made, at_end=True)
 
     def _keep(self, made: BoostedRounds, at_end: bool = False) -> None:

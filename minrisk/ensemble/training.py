@@ -280,7 +280,10 @@ def with_challengers(
     if budget.left() < usual / workers.n:  # for no kind: what only these see is not prepared
         return pool
     stop = budget.stop
-    groups = [rivals for group in groups if (rivals := [kind for kind in group if not stop.over and kind.ready()])]
+    with stop.giving_up():
+        groups = [rivals for group in groups if (rivals := [kind for kind in group if not stop.over and kind.ready()])]
+    if stop.over:
+        return pool
     phases.expect(n, groups)
     kinds = list(itertools.chain.from_iterable(groups))
     if workers.n > 1:
