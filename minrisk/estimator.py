@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,6 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from minrisk._callbacks import CallbackSupport, callbacks_of, has_callbacks
+from minrisk._interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost, is_per_row
@@ -26,11 +29,12 @@ from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.groups import group_codes
 from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
+from minrisk.eval_sets import check_eval_set, checked_pair, eval_pairs
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
 from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
-    from minrisk.boosting.monitors import ProgressBar
+    from minrisk.boosting.watching import Tasks, Watch
     from minrisk.costs import CostMatrix
     from minrisk.elsewhere import Elsewhere
     from minrisk.model.additive import AdditiveModel
@@ -41,6 +45,7 @@ NO_LINK = (
     "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
     "sklearn.calibration.CalibratedClassifierCV."
 )
+INTERRUPTED_FIT = "fit was interrupted. The estimator is fitted with what was learnt until then: {n_rounds} round{s}."
 NO_PROBABILITIES = (
     "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
     "the estimator in sklearn.calibration.CalibratedClassifierCV."
@@ -59,7 +64,7 @@ class StatedCosts(NamedTuple):
         return row_costs_of_counted(cost, codes, *self)[0]
 
 
-class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Checks, labels, costs, prediction and judging; a subclass has the parameters and trains `model_`."""
 
     n_estimators: Any  # a whole number, or None where it follows the data
@@ -75,11 +80,14 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
     model_: AdditiveModel
     n_iter_: int
     train_loss_: FloatArray
+    evals_result_: dict[str, dict[str, list[float]]]  # of fits with an `eval_set`
     _seed: int
+    _has_phases: ClassVar[bool] = False  # whether its training has several, each with rounds; see `Tasks`
 
     # -- training ------------------------------------------------------------------------------------------------
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, groups: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, groups: Any = None,
+        eval_set: Any = None,
     ) -> Self:
         """Train on features, labels and costs.
 
@@ -110,6 +118,11 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             where shares of classes stand for categories of many values, so that left-out rows are as new as those of
             new groups. Where no rows are left out they change nothing. A warm start wants the same ones again. There
             are none of Dask collections.
+        eval_set : tuple (X, y) or list of such, optional
+            Other rows, here. Their mean stated cost after every round of this fit is kept as `evals_result_`,
+            ``{"valid_0": {"cost": [...]}}``. Where `early_stopping` is set, the first pair takes the place of the rows
+            that would be set apart; it has no other part in the training. `MinRiskClassifier`, whose rounds left-out
+            rows choose, judges the stages of its final model.
 
         Returns
         -------
@@ -118,26 +131,70 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         Raises
         ------
         ValueError
-            If a parameter, X, y or a cost is not usable; the message says what was expected.
+            If a parameter, X, y, a cost or an eval_set is not usable; the message says what was expected.
+        KeyboardInterrupt
+            After Ctrl-C in the main thread. The first one ends the training and leaves this estimator fitted with what
+            was learnt so far, if there was anything; after a second one the estimator is as it was.
         """
         given = self.get_params(deep=False)
-        trained = copy(self)  # what fails, or is interrupted, leaves this estimator as it was
-        trained.__dict__.update(check_parameters(type(self).__name__, given, self._rules))
+        checked = check_parameters(type(self).__name__, given, self._rules)
         if groups is not None and is_partitioned(X):
             raise ValueError("groups keep rows together that are here: leave groups out for Dask collections.")
-        trained._group = group_codes(groups)
-        trained._fit(X, y, sample_weight if is_partitioned(X) else check_weights(sample_weight), cost)
-        del trained._group  # of this fit only
-        self.__dict__ = {**trained.__dict__, **given}
+        group = group_codes(groups)
+        with callbacks_of(self):
+            with keeping_what_is_learnt() as stop:
+                tasks = self._begin_tasks(X, y, sample_weight, checked, stop) if has_callbacks(self) else None
+                trained = copy(self)  # what fails, or is interrupted twice, leaves this estimator as it was
+                trained.__dict__.update(checked)
+                trained._group = group
+                weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
+                trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
+            del trained._group  # of this fit only
+            self.__dict__ = {**trained.__dict__, **given}
+            if tasks is not None:
+                tasks.end()
+        if stop.interrupted:
+            raise KeyboardInterrupt(INTERRUPTED_FIT.format(n_rounds=self.n_iter_, s="s" * (self.n_iter_ != 1)))
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, cost: Any) -> None:
-        """Train; the parameters are checked."""
-        from minrisk.boosting.monitors import ProgressBar
+    def _begin_tasks(
+        self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], stop: StopRequest
+    ) -> Tasks:
+        """Tell callbacks that a fit begins."""
+        from minrisk.boosting.watching import Tasks
 
+        goes_on = parameters.get("warm_start", False) and hasattr(self, "model_")
+        data = {"X": X, "y": y, "metadata": {} if sample_weight is None else {"sample_weight": sample_weight}}
+        n_rounds = None if self._has_phases else max(0, parameters["n_estimators"] - (self.n_iter_ if goes_on else 0))
+        tasks = Tasks(self, self._init_callback_context(max_subtasks=n_rounds), stop, data, self._has_phases)
+        tasks.begin()
+        return tasks
+
+    def _as_fitted(self, given: dict[str, Any], found: Any) -> dict[str, Any]:
+        """Attributes of an estimator that has found this much, without a change of this one."""
+        fitted = copy(self)
+        fitted._keep(found)
+        fitted._began_with = self._lasting_parameters()
+        fitted.__dict__.pop("_group", None)  # of the fit only
+        return {**vars(fitted), **given}
+
+    def _keep(self, found: Any) -> None:
+        """Make attributes of what training has found: what a subclass writes."""
+        raise TypeError(f"{type(self).__name__} does not say how it is trained: use one such as REBELClassifier.")
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, cost: Any, eval_set: Any = None, stop: StopRequest | None = None,
+        tasks: Tasks | None = None, given: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Train; the parameters are checked, `given` are those that users see."""
+        from minrisk.boosting.monitors import ProgressBar
+        from minrisk.boosting.watching import Watch
+
+        self.__dict__.pop("evals_result_", None)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
+        check_eval_set(X, eval_set)
         if is_partitioned(X):
-            self._fit_elsewhere(X, y, sample_weight, cost, goes_on)
+            self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
             return
         if isinstance(X, Chunks):
             if y is not None:
@@ -145,17 +202,25 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             X, y, sample_weight = self._check_chunks(X, sample_weight, goes_on)
         else:
             X, y, sample_weight = self._check_training(X, y, sample_weight, goes_on)
+        evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
         n_jobs = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
-            self._train(X, y, sample_weight, cost, goes_on, workers, bar)
+            watch = Watch(bar, stop, tasks, evals)
+            watch.fitted = partial(self._as_fitted, given or {})
+            self._train(X, y, sample_weight, cost, goes_on, workers, watch)
+            watch.close()
         self._began_with = self._lasting_parameters()
         for name in ("target_name_", "first_feature_"):  # that the command line gave another fit
             self.__dict__.pop(name, None)
 
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool) -> None:
+    def _fit_elsewhere(
+        self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool, stop: StopRequest | None,
+        tasks: Tasks | None, given: dict[str, Any] | None,
+    ) -> None:  # fmt: skip
         """Train on the partitions of collections, where they are; few rows in one task."""
         from minrisk import elsewhere
         from minrisk.boosting.monitors import ProgressBar
+        from minrisk.boosting.watching import Watch
 
         if goes_on:
             raise ValueError("warm_start goes on with rows that are here: set warm_start=False for Dask collections.")
@@ -170,9 +235,12 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         self._categories = Categories((), rows.n_features, rows.moments)
         self._began_with = self._lasting_parameters()
         with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
-            self._train_elsewhere(rows, cost, bar)
+            watch = Watch(bar, stop, tasks)
+            watch.fitted = partial(self._as_fitted, given or {})
+            self._train_elsewhere(rows, cost, watch)
+            watch.close()
 
-    def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
+    def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
         raise ValueError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
@@ -205,7 +273,7 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
         return driver, counted, None if stated is not None else costs.table
 
     def _train(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
         """Fit to checked data: what a subclass writes, beginning with `_counted`."""
         raise TypeError(f"{type(self).__name__} does not say how it is trained: use one such as REBELClassifier.")

@@ -300,6 +300,10 @@ class Inputs:
         check_is_fitted(self, "model_")
         if isinstance(X, Chunks):
             raise TypeError("Chunks are predicted one by one: for X, *_ in chunks: model.predict(X).")
+        return self._numbers_as_fitted(X)
+
+    def _numbers_as_fitted(self, X: Any) -> Any:
+        """Checked numbers of rows that are no training rows, with the columns and categories of these."""
         checked = self._check_columns(self._arranged(X), self._categories, reset=False)
         return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,14 +14,19 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier
+from minrisk.eval_sets import beneath, codes_of, record_stages
 from minrisk.inputs import check_the_same
 from minrisk.validation import ZERO_RISK, n_drawn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from minrisk.boosting.loop import Progress, Recipe
-    from minrisk.boosting.monitors import ProgressBar
+    from minrisk.boosting.monitors import EarlyStopping, RiskHistory, RiskOfOthers, Stages
+    from minrisk.boosting.watching import Watch
     from minrisk.data.binning import Binner
     from minrisk.elsewhere import Elsewhere
+    from minrisk.eval_sets import EvalSet
     from minrisk.model.links import Link
     from minrisk.rows.base import Rows
     from minrisk.rows.costs import CostFacts, RowCosts
@@ -37,11 +43,62 @@ class TrainingData(NamedTuple):
     rows: Rows
     validation: Rows | None
     costs: CostFacts  # of both
+    judged: dict[str, Rows]  # of each `eval_set`, by its name
+
+
+class BoostedRounds(NamedTuple):
+    """What the rounds so far have built, and what was seen of them."""
+
+    data: TrainingData
+    progress: Progress
+    history: RiskHistory
+    stopping: EarlyStopping | None
+    stages: Stages | None
+    judged: dict[str, RiskOfOthers]
+    before: int  # rounds before this fit,
+    known: FloatArray  # their stated risks,
+    validated: FloatArray  # also of validation rows
+
+    def cut(self) -> bool:
+        """Forget what an interrupted round has left; whether there are whole ones of this fit."""
+        progress, per_round, risks = self.progress, self.data.recipe.learners_per_round, self.history.risks
+        n = len(progress.trees) // per_round
+        if len(risks) == n:  # the last one is whole, but nobody has looked at it
+            risks.append(self.data.rows.risk())
+        if self.stages is not None:
+            n = min(n, len(self.stages.vectors))
+        if self.stopping is not None:
+            n = min(n, len(self.stopping.risks) - 1)
+        if n <= self.before:
+            return False
+        progress.cut(n, per_round)
+        del risks[n + 1 :]
+        for one in self.judged.values():
+            del one.risks[n + 1 - (0 if one is self.stopping else self.before) :]
+        return True
 
 
 def _as_stated(costs: CostFacts, earlier: FloatArray, risks: list[float]) -> FloatArray:
     """Earlier means of stated costs, and mean avoidable costs after them as such."""
     return np.concatenate([earlier, costs.stated(np.array(risks[len(earlier) :], dtype=np.float64))])
+
+
+def _of_classes(costs: RowCosts, codes: IntArray) -> RowCosts:
+    """Of other rows, of these classes, which share the table and weigh 1."""
+    row = codes.astype(np.int32)
+    return costs._replace(row=row, weight=np.ones(len(row)), label=row)
+
+
+def _rests(made: BoostedRounds, intercept: FloatArray) -> Progress:
+    """No rounds, and these scores for all rows, also in what was seen."""
+    from minrisk.boosting.loop import constant
+
+    progress = constant(made.data.rows, made.data.recipe, intercept)
+    made.history.risks = [made.data.rows.risk()]
+    if made.stopping is not None:
+        made.stopping.rows.start_at((), (), intercept)
+        made.stopping.risks = [made.stopping.rows.risk()]
+    return progress
 
 
 class RecipeClassifier(BoostedClassifier):
@@ -57,6 +114,7 @@ class RecipeClassifier(BoostedClassifier):
     n_iter_no_change: int
     warm_start: bool
     target_loss: Any = None  # of algorithms that stop at one
+    decision = "argmax"  # of algorithms that know other ones than that of the largest score
     keep_stages = False  # of recipes that correct the vectors of earlier rounds
 
     train_risk_: FloatArray
@@ -68,14 +126,19 @@ class RecipeClassifier(BoostedClassifier):
         raise TypeError(f"{type(self).__name__} has no recipe: use an algorithm such as REBELClassifier.")
 
     def _train(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
         """Fit to checked data."""
-        self._boost(self._prepare(X, y, sample_weight, cost, goes_on, workers), goes_on, bar)
+        sets = watch.eval_sets
+        data = self._prepare(X, y, sample_weight, cost, goes_on, workers, sets)
+        self._boost(data, goes_on, watch)
+        if len(data.judged) < len(sets):
+            record_stages(self, sets)
 
     def _prepare(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers
-    ) -> TrainingData:
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers,
+        sets: Sequence[EvalSet],
+    ) -> TrainingData:  # fmt: skip
         """Labels, costs, bins, recipe and rows of both parts; sets the attributes that do not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
         from minrisk.rows.base import CORRECTIVE_ROWS
@@ -84,30 +147,44 @@ class RecipeClassifier(BoostedClassifier):
         counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
         if len(counted) < len(X):
             X = taken(X, counted)
-        training, validating = None, None
-        if self.early_stopping:
+        in_loss, codes = self._costs_in_loss(of_rows), codes_of(self, sets)
+        training, others = None, list[Any]()  # row numbers of others, and their costs
+        if sets:  # beneath the rows of the training, as those that are set apart lie among them
+            training, first = np.arange(len(X)), len(X)
+            X = beneath(X, sets)
+            for own in codes:
+                others.append((np.arange(first, first + len(own)), _of_classes(in_loss, own)))
+                first += len(own)
+        elif self.early_stopping:
             group = None if self._group is None else self._group[counted]
             label = of_rows.label.astype(np.int64)
-            training, validating = split_rows(label, self.validation_fraction, self._seed, group)
-        binner = self._fit_binner(X, training, None if sample_weight is None else of_rows.weight, workers)
-        in_loss = self._costs_in_loss(of_rows)
-        costs = (in_loss if training is None else in_loss.at(training)).read_only()
+            training, apart = split_rows(label, self.validation_fraction, self._seed, group)
+            others = [(apart, in_loss.at(apart))]
+        weight = None if sample_weight is None else of_rows.weight
+        if sets and weight is not None:
+            weight = np.concatenate([weight, np.zeros(len(X) - len(weight))])
+        binner = self._fit_binner(X, training, weight, workers)
+        costs = (in_loss if training is None or sets else in_loss.at(training)).read_only()
         recipe, options = self._recipe(costs.facts(), binner.thresholds), self._row_options(X, training, costs)
         for name, given in (("codebook", recipe.codebook), ("decoder", recipe.decoder)):
             if given is not None:
                 options = {**options, name: given}
-        rows, validation = make_rows(recipe.requires, X, training, binner, costs, workers, **options), None
-        if validating is not None:
-            others = in_loss.at(validating)
-            if CORRECTIVE_ROWS in recipe.requires:  # what is only scored keeps no responses
-                options = {}
-            requires = recipe.requires - {CORRECTIVE_ROWS}
-            validation = make_rows(requires, X, validating, binner, others, workers, False, **options)
+        rows = make_rows(recipe.requires, X, training, binner, costs, workers, **options)
+        if CORRECTIVE_ROWS in recipe.requires:  # what is only scored keeps no responses
+            options = {}
+        requires, live = recipe.requires - {CORRECTIVE_ROWS}, in_loss is of_rows and self.decision == "argmax"
+        scored = [
+            make_rows(requires, X, part, binner, own, workers, False, **options)
+            for part, own in (others if live else others[: int(self.early_stopping)])
+        ]
         if self.target_loss == ZERO_RISK:
             recipe = recipe._replace(target_loss=rows.zero_risk_loss(recipe.loss))  # type: ignore[arg-type]  # of coupled ones
-        return TrainingData(binner, recipe, rows, validation, of_rows.facts())
+        judged = {one.name: of_set for one, of_set in zip(sets, scored, strict=False)} if live else {}
+        return TrainingData(
+            binner, recipe, rows, scored[0] if self.early_stopping else None, of_rows.facts(), judged
+        )
 
-    def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
+    def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Fit to rows that lie elsewhere: their bins are all that the learners see."""
         from minrisk.rows.base import OF_VALUES
 
@@ -126,7 +203,7 @@ class RecipeClassifier(BoostedClassifier):
         made = counted.rows(recipe.requires, counted.columns(binner, Workers()), Workers())
         if self.target_loss == ZERO_RISK:
             recipe = recipe._replace(target_loss=made.zero_risk_loss(recipe.loss))
-        self._boost(TrainingData(binner, recipe, made, None, facts), False, bar)
+        self._boost(TrainingData(binner, recipe, made, None, facts, {}), False, watch, here=False)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         """Thresholds from some rows of X, their weights, with workers."""
@@ -159,72 +236,103 @@ class RecipeClassifier(BoostedClassifier):
             "max_features": n_drawn(self.max_features, len(thresholds)),
         }
 
-    def _boost(self, data: TrainingData, goes_on: bool, bar: ProgressBar) -> None:
-        """Run the rounds and keep what they made, or a constant where they made nothing better."""
-        from minrisk.boosting.loop import Progress, boost, constant
-        from minrisk.boosting.monitors import EarlyStopping, RiskHistory, Stages
-        from minrisk.model.additive import AdditiveModel
-        from minrisk.model.packed import pack
+    def _boost(self, data: TrainingData, goes_on: bool, watch: Watch, here: bool = True) -> None:
+        """Run the rounds and keep what they made, or a constant where they made nothing better.
+
+        Where all rows are `here`, Ctrl-C gives up the round that goes on; others wait for its end.
+        """
+        from minrisk.boosting.loop import Progress, boost
+        from minrisk.boosting.monitors import EarlyStopping, RiskHistory, RiskOfOthers, Stages
         from minrisk.rows.base import are_corrective
 
-        rows, recipe, thresholds, start = data.rows, data.recipe, data.binner.thresholds, None
+        rows, recipe = data.rows, data.recipe
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
+        start = Progress(log_scale=rows.facts(recipe.loss).log_scale)
         if goes_on:
             check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
             losses = self.train_loss_.tolist()
-            start = Progress.of(self.model_, thresholds, self._log_scale, losses, recipe.codebook)
-            for part in (rows, data.validation):
-                if part is not None:
-                    part.start_at(start.trees, start.vectors, self.model_.intercept)
+            start = Progress.of(self.model_, data.binner.thresholds, self._log_scale, losses, recipe.codebook)
+            parts = [rows, data.validation, *data.judged.values()]
+            for part in {id(part): part for part in parts if part is not None}.values():  # each once
+                part.start_at(start.trees, start.vectors, self.model_.intercept)
         known = self.train_risk_ if goes_on else np.empty(0)
         history = RiskHistory(rows.cost_facts.avoidable(known).tolist())
-        monitors: list[Any] = [history]
-        stopping, validated = None, np.empty(0)
+        stopping, stages, validated = None, None, np.empty(0)
         if data.validation is not None:
             if goes_on and self.validation_risk_ is not None:
                 validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
             stopping = EarlyStopping(
                 data.validation, self.n_iter_no_change, data.validation.cost_facts.avoidable(validated).tolist()
             )
-            monitors.append(stopping)
-        stages = None
+        judged = {
+            name: stopping if stopping is not None and of_set is data.validation
+            else RiskOfOthers(of_set, [of_set.risk()] if goes_on else ())
+            for name, of_set in data.judged.items()
+        }  # fmt: skip
         if are_corrective(rows) and (self.keep_stages or stopping is not None):
-            stages = Stages(start.vectors if start else (), self.model_.corrected if goes_on else None)
-            monitors.append(stages)
-        bar.phase("boosting", self.n_estimators - (self.n_iter_ if goes_on else 0), most=self.n_estimators)
-        progress = boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *bar.watching], start)
-        n = len(progress.trees) // per_round if stopping is None else stopping.best_round
-        unborn = n == 0 and (stopping is not None or not recipe.fit_intercept)
-        nothing = self._learnt_nothing(unborn, history.risks[n], rows.cost_facts)
-        if nothing or n == 0:
-            self._warn_of_a_constant(progress, recipe, stopping is not None and n == 0, rows.cost_facts)
+            stages = Stages(start.vectors, self.model_.corrected if goes_on else None)
+        others = [one for one in judged.values() if one is not stopping]
+        monitors: list[Any] = [one for one in (history, stopping, *others, stages) if one is not None]
+        before = self.n_iter_ if goes_on else 0
+        made = BoostedRounds(data, start, history, stopping, stages, judged, before, known, validated)
+        watch.phase("boosting", self.n_estimators - before, most=self.n_estimators)
+        watch.stands(made)
+        stop = watch.stop
+        stop.worth = True
+        with stop.giving_up() if here else nullcontext():  # a round may be long
+            boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *watch.watching], start, stop)
+        if stop.interrupted and not made.cut():
+            raise KeyboardInterrupt
+        self._keep(made, at_end=True)
+
+    def _keep(self, made: BoostedRounds, at_end: bool = False) -> None:
+        """Attributes of a fit that ends with these rounds, or with a constant where they made nothing better.
+
+        Only `at_end` are rows touched and warnings given: rounds may go on after an estimator for callbacks was made.
+        """
+        from minrisk.model.additive import AdditiveModel
+        from minrisk.model.packed import pack
+
+        (rows, recipe), progress, stages = (made.data.rows, made.data.recipe), made.progress, made.stages
+        per_round, n_features = recipe.learners_per_round, len(made.data.binner.thresholds)
+        n = len(progress.trees) // per_round if made.stopping is None else made.stopping.best_round
+        unborn = n == 0 and (made.stopping is not None or not recipe.fit_intercept)
+        nothing = self._learnt_nothing(unborn, made.history.risks[n], rows.cost_facts)
+        if at_end and (nothing or n == 0):
+            self._warn_of_a_constant(progress, recipe, made.stopping is not None and n == 0, rows.cost_facts)
+        intercept = progress.intercept
+        assert intercept is not None
+        link = recipe.loss.link(rows.cost_facts)
         if nothing:
-            n, known, validated = 0, np.empty(0), np.empty(0)
-            scores = self._constant(recipe.loss.link(rows.cost_facts), data.costs)
-            progress = constant(rows, recipe, scores)
-            history.risks = [rows.risk()]
-            if stopping is not None:
-                stopping.rows.start_at((), (), scores)
-                stopping.risks = [stopping.rows.risk()]
-        assert progress.intercept is not None
+            n, intercept = 0, self._constant(link, made.data.costs)
+            made = made._replace(known=np.empty(0), validated=np.empty(0))
+            if at_end:
+                progress = _rests(made, intercept)
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *progress.vectors[: n * per_round]])
         if recipe.codebook is not None:
             vectors = recipe.codebook.decoded(vectors)
         if stages is not None and n > 0:
             vectors = stages.vectors[n - 1]
-        packed, link = pack(progress.trees[: n * per_round]), recipe.loss.link(rows.cost_facts)
+        packed = pack(progress.trees[: n * per_round])
         self.model_ = AdditiveModel(
-            packed, vectors, progress.intercept, len(thresholds), link, per_round, decoder=recipe.decoder
+            packed, vectors, intercept, n_features, link, per_round, decoder=recipe.decoder
         )
         if stages is not None and self.keep_stages:
             self.model_ = replace(self.model_, corrected=np.concatenate([vectors[:0], *stages.vectors[:n]]))
         self.n_iter_ = n
         self.train_loss_ = np.array(progress.losses[: n + 1])
-        self.train_risk_ = _as_stated(rows.cost_facts, known, history.risks)[: n + 1]
+        self.train_risk_ = _as_stated(rows.cost_facts, made.known, made.history.risks)[: n + 1]
         self.validation_risk_ = None
-        if stopping is not None:
-            self.validation_risk_ = _as_stated(stopping.rows.cost_facts, validated, stopping.risks)
+        if made.stopping is not None:
+            facts = made.stopping.rows.cost_facts
+            self.validation_risk_ = _as_stated(facts, made.validated, made.stopping.risks)
         self._log_scale = progress.log_scales[n]
+        if made.judged:
+            first = {name: 1 + made.before * (one is made.stopping) for name, one in made.judged.items()}
+            self.evals_result_ = {
+                name: {"cost": one.rows.cost_facts.stated(np.array(one.risks[first[name] :])).tolist()}
+                for name, one in made.judged.items()
+            }
 
     def _learnt_nothing(self, unborn: bool, risk: float, costs: CostFacts) -> bool:
         """Whether a constant is to answer: no round counts, or scores decide no better about the training rows."""
@@ -262,7 +370,7 @@ class RecipeClassifier(BoostedClassifier):
                 "decision for all. Try more rounds, deeper trees or another weak learner"
             )
         warnings.warn(
-            f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=6
+            f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=7
         )
 
     def _constant(self, link: Link | None, costs: CostFacts) -> FloatArray:

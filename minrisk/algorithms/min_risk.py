@@ -21,12 +21,13 @@ from minrisk.costs.labels import as_labels, match_labels
 from minrisk.costs.reading import among, is_per_row_and_class, row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
+from minrisk.eval_sets import codes_of, record_stages
 from minrisk.inputs import of_one_fit
 from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule, label_array
 
 if TYPE_CHECKING:
-    from minrisk.boosting.monitors import ProgressBar
+    from minrisk.boosting.watching import Watch
     from minrisk.elsewhere import Elsewhere
     from minrisk.ensemble.kind import Settings
     from minrisk.ensemble.training import Plan, TrainedPool
@@ -236,16 +237,20 @@ class MinRiskClassifier(BoostedClassifier):
         self.verbose = verbose
 
     # -- training ------------------------------------------------------------------------------------------------
+    _has_phases: ClassVar[bool] = True
+
     def _train(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, bar: ProgressBar
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
         """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
         from minrisk.ensemble.training import train
 
         rows, costs = self._counted(X, y, sample_weight, cost, False)
+        codes_of(self, watch.eval_sets)  # which fails before the training and not after it
         plan, settings = self._plan(costs.n_rows, X.shape[1])
         matrix = None if self.cost_ is None else costs.table
-        self._keep(train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, bar))
+        self._keep(train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, watch))
+        record_stages(self, watch.eval_sets)
 
     def _plan(self, n_rows: int, n_features: int) -> tuple[Plan, Settings]:
         """What the parameters say to a fit of so many rows."""
@@ -261,7 +266,7 @@ class MinRiskClassifier(BoostedClassifier):
         )  # fmt: skip
         return plan, settings
 
-    def _train_elsewhere(self, rows: Elsewhere, cost: Any, bar: ProgressBar) -> None:
+    def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Likewise, of rows that lie elsewhere."""
         from minrisk.ensemble.budget import Budget
         from minrisk.ensemble.elsewhere import table_elsewhere
@@ -272,10 +277,10 @@ class MinRiskClassifier(BoostedClassifier):
         driver, counted, matrix = self._counted_elsewhere(rows, cost)
         costs = counted.cost_facts
         plan, settings = self._plan(costs.n_rows, rows.n_features)
-        budget = Budget(plan.time_budget, time.perf_counter())
+        budget = Budget(plan.time_budget, time.perf_counter(), watch.stop)
         table, folded = table_elsewhere(driver, counted, plan, costs.n_rows, rows.n_features)
         self._keep(train_on(
-            table, folded, costs.n_rows, len(self.classes_), matrix, plan, settings, Workers(), bar, budget
+            table, folded, costs.n_rows, len(self.classes_), matrix, plan, settings, Workers(), watch, budget
         ))
 
     def _keep(self, found: TrainedPool) -> None:

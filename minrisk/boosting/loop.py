@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minrisk._interrupts import NOBODY, StopRequest
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.boosting.compiled import round_rule
-from minrisk.boosting.monitors import Monitor, RoundInfo
+from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.learners.base import FittedLearners, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
@@ -81,6 +82,29 @@ class Progress:
     whole: WholeRounds | None = None  # the compiled round on these rows
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
 
+    def add(self, terms: Sequence[Term], corrections: Sequence[Term]) -> None:
+        """What a round has made: changes of earlier vectors, one to each of them or more, and new learners.
+
+        An interrupt leaves all vectors changed or none, and perhaps one more than there are learners.
+        """
+        trees, vectors = [term.learner for term in terms], [term.vectors for term in terms]
+        if not corrections:
+            self.vectors += vectors
+            self.trees += trees
+            return
+        n, changed = len(self.trees), self.vectors
+        for first in range(0, len(corrections), n):
+            changes = corrections[first : first + n]
+            changed = [own + change.vectors for own, change in zip(changed, changes, strict=True)]
+        trees, vectors = [*self.trees, *trees], [*changed, *vectors]
+        self.trees, self.vectors = trees, vectors  # nothing is called in between
+
+    def cut(self, n_rounds: int, per_round: int) -> None:
+        """Forget all but the first rounds."""
+        del self.trees[n_rounds * per_round :], self.vectors[n_rounds * per_round :]
+        del self.losses[n_rounds + 1 :], self.log_scales[n_rounds + 1 :]
+        self.log_scale = self.log_scales[n_rounds]
+
     @classmethod
     def of(
         cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float],
@@ -121,8 +145,9 @@ def boost(
     seed: int,
     monitors: Sequence[Monitor] = (),
     start: Progress | None = None,
+    stop: StopRequest = NOBODY,
 ) -> Progress:
-    """Add rounds until `n_rounds` are there, no learner lowers the loss, it is low enough, or a monitor says stop.
+    """Add rounds until `n_rounds` are there, no learner lowers the loss, it is low enough, or somebody says stop.
 
     A round after which the loss is beyond float64, as learning rates far above 1 may do, is not kept and the last one.
 
@@ -139,6 +164,8 @@ def boost(
         Called after every round; all of them run, then any of them may stop the loop.
     start : Progress, optional
         Where to go on; it is changed.
+    stop : StopRequest
+        Where somebody may ask that the rounds end; those that are made already are kept.
 
     Returns
     -------
@@ -180,10 +207,13 @@ def boost(
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe, n_rounds - len(progress.trees) // recipe.learners_per_round)
     watched = not all(getattr(monitor, "counts_only", False) for monitor in monitors)
+    beginnings = [monitor.before_round for monitor in monitors if isinstance(monitor, RoundMonitor)]
     unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[RoundResult]()
     for t in range(len(progress.trees) // recipe.learners_per_round, n_rounds):
         if progress.losses[-1] < recipe.target_loss:
             break
+        for begin in beginnings:
+            begin()
         if not ahead and whole:
             last = min(n_rounds, t + MOST_AHEAD) if unwatched else t + 1
             made = whole(totals, [_mixed(seed, later) for later in range(t, last)])
@@ -196,15 +226,16 @@ def boost(
         if not is_finite(totals):
             progress.diverged = True
             break
-        progress.trees += [term.learner for term in terms]
-        progress.vectors += [term.vectors for term in terms]
-        progress.log_scale = totals.log_scale
         progress.losses.append(mean_loss(totals))
-        progress.log_scales.append(progress.log_scale)
+        progress.log_scales.append(totals.log_scale)
+        progress.log_scale = totals.log_scale
+        progress.add(terms, corrections)  # at last: an interrupt leaves what is of whole rounds
         if monitors:
             info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
             if any([monitor.after_round(info) for monitor in monitors]):
                 break
+        if stop.over and not ahead:
+            break
     progress.totals, progress.whole = totals, whole
     return progress
 
@@ -275,12 +306,11 @@ def _advance(rows: Rows, found: FittedLearners, learning_rate: float) -> tuple[T
 
 
 def _correct(rows: Rows, progress: Progress, changes: FloatArray | None) -> list[Term]:
-    """Change the vectors of earlier learners, one to each, in the model and in the scores; the changes as terms."""
+    """Change the vectors of earlier learners, one to each, in the scores; the changes as terms."""
     if changes is None or not len(changes):
         return []
     assert are_corrective(rows)  # as steps with changes require
     rows.correct(changes)
-    progress.vectors = [vectors + change for vectors, change in zip(progress.vectors, changes, strict=True)]
     return [Term(tree, change[None]) for tree, change in zip(progress.trees, changes, strict=True)]
 
 

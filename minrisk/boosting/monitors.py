@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -42,6 +42,14 @@ class Monitor(Protocol):
 
     def after_round(self, info: RoundInfo) -> bool:
         """True asks the loop to stop."""
+
+
+@runtime_checkable
+class RoundMonitor(Monitor, Protocol):
+    """One that also wants to know when a round begins, which may then find no learner and end the loop."""
+
+    def before_round(self) -> None:
+        """Called before every round."""
 
 
 class RiskHistory:
@@ -110,8 +118,36 @@ def _split_groups(group: IntArray, codes: IntArray, share: float, seed: int) -> 
     return np.flatnonzero(part[group] == 0), np.flatnonzero(part[group] == 1)
 
 
-class EarlyStopping:
-    """Stop when the validated risk (the mean avoidable cost) has not reached a new minimum for `patience` rounds.
+class RiskOfOthers:
+    """Risk (the mean avoidable cost) of other rows than those of the training, after every round.
+
+    Parameters
+    ----------
+    rows : Rows
+        At the scores of the rounds already done.
+    earlier : sequence of float
+        Risks of rounds already done (warm start), the one before round 1 first.
+    """
+
+    def __init__(self, rows: Rows, earlier: Sequence[float] = ()) -> None:
+        self.rows, self.risks = rows, list(earlier)
+
+    def before_rounds(self, info: RoundInfo) -> None:
+        """Score the rows with the constant term."""
+        self.rows.shift(info.shift)
+        self.risks.append(self.rows.risk())
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """Score the rows."""
+        for term in info.terms:
+            self.rows.respond(term.learner)
+            self.rows.advance(term.vectors)
+        self.risks.append(self.rows.risk())
+        return False
+
+
+class EarlyStopping(RiskOfOthers):
+    """Stop when the validated risk has not reached a new minimum for `patience` rounds.
 
     Parameters
     ----------
@@ -124,24 +160,17 @@ class EarlyStopping:
     """
 
     def __init__(self, rows: Rows, patience: int, earlier: Sequence[float] = ()) -> None:
-        self.rows, self.patience, self.risks = rows, patience, list(earlier)
+        super().__init__(rows, earlier)
+        self.patience = patience
 
     @property
     def best_round(self) -> int:
         """First round with the least validated risk; 0 is before round 1."""
         return self.risks.index(min(self.risks))
 
-    def before_rounds(self, info: RoundInfo) -> None:
-        """Score the validation rows with the constant term."""
-        self.rows.shift(info.shift)
-        self.risks.append(self.rows.risk())
-
     def after_round(self, info: RoundInfo) -> bool:
         """Score the validation rows; True when the patience is spent."""
-        for term in info.terms:
-            self.rows.respond(term.learner)
-            self.rows.advance(term.vectors)
-        self.risks.append(self.rows.risk())
+        super().after_round(info)
         return len(self.risks) - 1 - self.best_round >= self.patience
 
 

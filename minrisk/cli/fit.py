@@ -30,7 +30,7 @@ from minrisk.cli.common import (
 )
 from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, tell_blanks, tell_numbers
 from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_options
-from minrisk.cli.signals import finishing
+from minrisk.cli.signals import finishing, waiting_once
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
 from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
@@ -118,14 +118,15 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         model = estimator(cost, n_jobs=threads, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
         start = time.perf_counter()
         try:
-            model.fit(given_rows.X, given_rows.y, sample_weight=given_rows.weight, groups=given_rows.groups)
+            with waiting_once():
+                model.fit(given_rows.X, given_rows.y, sample_weight=given_rows.weight, groups=given_rows.groups)
         except ValueError as error:
             raise click.ClickException(as_options(str(error), options)) from None
+        except KeyboardInterrupt:
+            _keep_partial(_named(model, target, given_rows.first_feature), out)
+            raise click.Abort from None
         seconds = time.perf_counter() - start
-    if target is not None:
-        model.target_name_ = target
-    if given_rows.first_feature is not None:
-        model.first_feature_ = given_rows.first_feature
+    _named(model, target, given_rows.first_feature)
     with finishing(f"the model was written ({out})"):
         written = _keep(model, out)
 
@@ -287,6 +288,38 @@ def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:
     import numpy as np
 
     return checked_classes(np.unique(y), len(y), target, data)
+
+
+def _named(model: Any, target: str | None, first_feature: int | None) -> Any:
+    """The model, which knows what its target was called and how features were numbered."""
+    if target is not None:
+        model.target_name_ = target
+    if first_feature is not None:
+        model.first_feature_ = first_feature
+    return model
+
+
+def _keep_partial(model: Any, out: Path) -> None:
+    """Write what a fit had learnt when it was stopped, beside the place of the model and never in it."""
+    from minrisk import save
+    from minrisk.io.atomic import is_through
+
+    n_rounds = getattr(model, "n_iter_", 0)
+    if not n_rounds:
+        return
+    partial = out.with_name(f"{out.name}.partial")
+    with finishing("what was learnt until then was written"):
+        try:
+            if str(out) == "-" or is_through(out):
+                raise OSError("it is no regular file")
+            save(model, partial)
+            kept: Path | None = partial
+        except OSError:
+            name = "model.minrisk" if str(out) == "-" or is_through(out) else out.name
+            kept = _rescue(model, f"{name}.partial", save)
+    rounds = f"{n_rounds} round" + "s" * (n_rounds > 1)
+    where = "could not be written anywhere" if kept is None else f"was written as {kept}"
+    note(f"the fit was stopped; what it had learnt until then, {rounds}, {where}")
 
 
 def _keep(model: Any, out: Path) -> int | None:

@@ -1,8 +1,9 @@
 """Signals that ask to stop: Ctrl-C, SIGTERM, the end of the terminal, Ctrl-Break.
 
 The command says in one line that it was stopped and ends with 128 and the signal's number, as shells report it. Until
-then everything is tidied up as after an error; a finished fit is written first. What does not end within
-`GRACE_SECONDS` is ended, and a second signal ends the process at once: files are written so that this harms none.
+then everything is tidied up as after an error; a finished fit is written first, and what Ctrl-C leaves of an unfinished
+one beside it. What does not end within `GRACE_SECONDS` is ended, and a second signal ends the process at once: files
+are written so that this harms none.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from minrisk._interrupts import MAY_WAIT
 from minrisk.cli.streams import flush, note, say
 
 SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where the system has them
@@ -68,6 +70,16 @@ def finishing(what: str) -> Iterator[None]:
     if _State.pending:
         note(what)
         _stop(_State.pending)
+
+
+@contextmanager
+def waiting_once() -> Iterator[None]:
+    """A fit, which may keep the first Ctrl-C waiting until it can raise `KeyboardInterrupt` with what it has learnt."""
+    MAY_WAIT.add(_stop)
+    try:
+        yield
+    finally:
+        MAY_WAIT.discard(_stop)
 
 
 @contextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 
+from minrisk._interrupts import StopRequest
 from minrisk.ensemble import defaults
 
 
@@ -17,16 +19,21 @@ class Budget:
         Default: no limit.
     begun : float
         When the fit began, by `time.perf_counter`.
+    stop : StopRequest, optional
+        Where somebody may ask that the fit end; from then on nothing is left.
     """
 
-    def __init__(self, seconds: float | None = None, begun: float = 0.0) -> None:
+    def __init__(self, seconds: float | None = None, begun: float = 0.0, stop: StopRequest | None = None) -> None:
         self.limited = seconds is not None
         self.seconds = float("inf") if seconds is None else seconds
         self._ends = begun + self.seconds
+        self.stop = stop or StopRequest()
         self.kept = 0.0  # seconds for what is to be done when the training that goes on has ended
 
     def left(self) -> float:
         """Seconds, without those that are kept."""
+        if self.stop.over:
+            return -math.inf
         return self._ends - time.perf_counter() - self.kept
 
     def until(self, share: float) -> Budget:
@@ -34,7 +41,7 @@ class Budget:
         if not self.limited:
             return self
         now = time.perf_counter()
-        return Budget(share * max(0.0, self._ends - self.kept - now), now)
+        return Budget(share * max(0.0, self._ends - self.kept - now), now, self.stop)
 
 
 UNLIMITED = Budget()
@@ -74,6 +81,8 @@ class Pace:
         finishing : float
             Seconds that will be needed afterwards, for each second spent until then.
         """
+        if self.budget.stop.over:
+            return reached
         if not self.budget.limited or not reached:
             return wanted
         now = time.perf_counter()

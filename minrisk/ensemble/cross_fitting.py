@@ -59,6 +59,10 @@ def checkpoints(n_rounds: int) -> list[int]:
     return [*rounds, n_rounds]
 
 
+class NothingJudged(Exception):
+    """The training was asked to end before left-out rows had been looked at after a round."""
+
+
 # -- members -----------------------------------------------------------------------------------------------------------
 def cross_fit(
     kind: Kind, members: Sequence[Member], n_rounds: int, workers: Workers, budget: Budget | None = None
@@ -68,12 +72,20 @@ def cross_fit(
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
     of the last one that lowered it enough (`LEAST_FALL`, the first: `FIRST_FALL`) are kept, about half of those of the
     least log-loss, for the same risk. Members may have been trained before. The default budget is the task's.
+
+    Where somebody asks that the fit end, the last checkpoint that all members have reached is the last.
+
+    Raises
+    ------
+    NothingJudged
+        If that is none, or the one before the first round.
     """
     link, folded = kind.task.link, kind.task.folded
     best, chosen, temperature, running, start = np.inf, 0, 1.0, 1.0, 0.0
     rounds, curve = [0, *checkpoints(n_rounds)], []
     few = folded.n_rows * kind.task.n_outputs <= defaults.TOGETHER_SCORES
     pace = Pace(budget or kind.task.budget)
+    stop = pace.budget.stop
     for c in range(len(rounds)):
         behind = [member for member in members if member.reached < rounds[c]]
         if behind and c > 1:
@@ -84,7 +96,12 @@ def cross_fit(
             soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS
             most = 0 if pace.budget.limited else len(rounds) if few else defaults.CHECKPOINTS_AHEAD
             ahead = min(most, sum(at <= soon for at in rounds[c:]))
-            workers.map(partial(go_on, rounds=rounds[c : c + ahead + 1], rests=len(members) > 1), behind)
+            if not stop.over:
+                workers.map(partial(go_on, rounds=rounds[c : c + ahead + 1], rests=len(members) > 1), behind)
+            if stop.over:  # perhaps somewhere on the way
+                if c < 2:
+                    raise NothingJudged
+                break
         held = pooled(folded, members, rounds[c])
         if link is None:
             judged = held.risk(None, 1.0, None)
@@ -95,6 +112,7 @@ def cross_fit(
             curve.append((rounds[c], judged))
         del held  # while members go on
         start = judged if c == 0 else start
+        stop.worth |= c > 0
         asked = defaults.LEAST_FALL * min(best, start - best) if chosen else defaults.FIRST_FALL * start
         if c == 0 or judged < best - asked:
             best, chosen, temperature = judged, c, running

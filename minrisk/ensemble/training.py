@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -24,7 +26,7 @@ import numpy as np
 from minrisk._memory import give_back
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
-from minrisk.boosting.monitors import ProgressBar
+from minrisk.boosting.watching import Watch
 from minrisk.data.chunks import CodedLabels
 from minrisk.ensemble import defaults
 from minrisk.ensemble.average import report
@@ -41,7 +43,7 @@ from minrisk.ensemble.blending import (
 from minrisk.ensemble.budget import Budget
 from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins, weight_of
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
-from minrisk.ensemble.cross_fitting import cross_fit, finishing, first_rounds, last_rounds
+from minrisk.ensemble.cross_fitting import NothingJudged, cross_fit, finishing, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
 from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task, is_wide
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
@@ -81,7 +83,7 @@ class TrainedPool(NamedTuple):
 
 def train(
     X: Any, y: Labels | CodedLabels, rows: IntArray, costs: RowCosts, n_classes: int, matrix: FloatArray | None,
-    plan: Plan, settings: Settings, workers: Workers, bar: ProgressBar,
+    plan: Plan, settings: Settings, workers: Workers, watch: Watch,
 ) -> TrainedPool:  # fmt: skip
     """Train a pool for each surrogate, and keep the one of least validated risk.
 
@@ -99,17 +101,17 @@ def train(
         The costs, where all rows share one matrix.
     plan, settings
     workers : Workers
-    bar : ProgressBar
-        Told what is being done.
+    watch : Watch
+        Told what is being done, and who may ask that it end: then the model is what there is.
     """
-    budget = Budget(plan.time_budget, time.perf_counter())
+    budget = Budget(plan.time_budget, time.perf_counter(), watch.stop)
     table, folded = bin_table(X, y, rows, costs, matrix is None, plan, workers)
-    return train_on(table, folded, costs.n_rows, n_classes, matrix, plan, settings, workers, bar, budget)
+    return train_on(table, folded, costs.n_rows, n_classes, matrix, plan, settings, workers, watch, budget)
 
 
 def train_on(
     table: Table, folded: FoldedRows, n_rows: int, n_classes: int, matrix: FloatArray | None, plan: Plan,
-    settings: Settings, workers: Workers, bar: ProgressBar, budget: Budget,
+    settings: Settings, workers: Workers, watch: Watch, budget: Budget,
 ) -> TrainedPool:  # fmt: skip
     """`train`, of rows that are in their folds; they count as `n_rows`."""
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
@@ -121,30 +123,46 @@ def train_on(
         regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)
     if budget.limited:
         most = plan.n_estimators or defaults.BUDGET_ROUNDS
-    pools, best, least = list[Pool](), 0, np.inf
+    pools, best = list[Pool](), 0
+
+    def found(pools: Sequence[Pool]) -> TrainedPool:
+        """The pool of the least validated risk, and what is told of all."""
+        risks = [validated_risk(pool, decides_by) for pool in pools]
+        best = int(np.argmin(risks))
+        tried = [report(pool, risks[k], folded.stated_facts, k == best) for k, pool in enumerate(pools)]
+        return TrainedPool(
+            with_smooth(pools[best], most), table.projection, list(itertools.chain.from_iterable(tried)), regression
+        )
+
     for surrogate in plan.surrogates:
         if pools and not (folded.n_folds > 1 and budget.limited and pools[best].seconds < budget.left()):
             break
-        bar.part(surrogate, len(plan.surrogates) if budget.limited else 1)
+        watch.part(surrogate, len(plan.surrogates) if budget.limited else 1)
+        watch.describe = partial(_with_others, found, tuple(pools))
         posterior = surrogate in POSTERIOR
         link = surrogate_loss(surrogate).link(blind.cost_facts) if posterior else None
         every_fold = plan.cv is not None or not many
         task = Task(
-            table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, bar.watching,
+            table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, watch.watching,
             every_fold, budget, plan.left_open,
         )  # fmt: skip
         challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
-        pools.append(train_pool(Plain(task), kinds, most, decides_by, plan.cv != 1, bar))
-        risk = validated_risk(pools[-1], decides_by)
-        if risk < least:
-            best, least = len(pools) - 1, risk
+        try:
+            pools.append(train_pool(Plain(task), kinds, most, decides_by, plan.cv != 1, watch))
+        except NothingJudged:  # what there is before the first pool nobody asks to keep
+            break
+        best = int(np.argmin([validated_risk(pool, decides_by) for pool in pools]))
         budget.kept = finishing(pools[best].fits, most)
-    pools[best] = vary(pools[best], most, decides_by, bar)
-    pools[best] = finished(pools[best], most, bar)
-    risks = [validated_risk(pool, decides_by) for pool in pools]
-    tried = [report(pool, risks[k], folded.stated_facts, k == best) for k, pool in enumerate(pools)]
-    return TrainedPool(pools[best], table.projection, list(itertools.chain.from_iterable(tried)), regression)
+    watch.describe = partial(_with_others, found, (*pools[:best], *pools[best + 1 :]))
+    pools[best] = vary(pools[best], most, decides_by, watch)
+    pools[best] = finished(pools[best], most, watch)
+    return found(pools)
+
+
+def _with_others(found: Callable[[Sequence[Pool]], TrainedPool], others: Sequence[Pool], pool: Pool) -> TrainedPool:
+    """What is found where training ends with this pool beside others."""
+    return found((*others, pool))
 
 
 def usual_rounds(n_rows: int) -> int:
@@ -201,7 +219,7 @@ class Trial(NamedTuple):
 
 def train_pool(
     plain: Plain, challengers: Sequence[Kind], most: int, matrix: FloatArray, unsure: bool = False,
-    bar: ProgressBar | None = None,
+    watch: Watch | None = None,
 ) -> Pool:  # fmt: skip
     """Train plain members, then those of the other kinds that left-out rows give a share.
 
@@ -219,22 +237,26 @@ def train_pool(
     matrix : ndarray of shape (K, D)
         Costs by which probabilities decide.
     """
-    bar, task, workers = bar or ProgressBar(False), plain.task, plain.workers
+    watch, task, workers = watch or Watch(), plain.task, plain.workers
     if task.folded.n_folds == 1:
-        bar.phase("one member", most, most=most)
-        return pool_of(plain.unsure(most) if unsure else plain.alone(most), matrix)
+        watch.phase("one member", most, most=most)
+        pool = pool_of(plain.unsure(most) if unsure else plain.alone(most), matrix)
+        watch.stands(pool)
+        return pool
     n_rounds = first_rounds(task.costs.n_rows, most)
     n, groups = task.folded.n_folds if task.every_fold else 1, grouped(challengers)
-    phases = Phases(bar, task.costs.n_rows, most)
+    phases = Phases(watch, task.costs.n_rows, most)
     phases.expect(n, groups)
     phases.begin("plain members", n, 1)
     members = [plain.member(fold) for fold in range(n)]
     fit = cross_fit(plain, members, n_rounds, workers)
-    if not (task.every_fold or task.budget.limited):
+    if not (task.every_fold or task.budget.limited or task.budget.stop.over):
         if more := members_beside(fit, n_rounds):
             n += more
             members += [plain.member(fold) for fold in range(1, n)]
-            fit = cross_fit(plain, members, n_rounds, workers)
+            with suppress(NothingJudged):
+                fit = cross_fit(plain, members, n_rounds, workers)
+            members = members[: len(fit.members)]
         else:  # its rounds take the time that other kinds would
             groups = []
     pool, constants = pool_of(fit, matrix), [member.constant() for member in members]
@@ -242,6 +264,7 @@ def train_pool(
         pool = or_constant(pool, constants, matrix)
     del members  # they hold memory
     phases.usual = fit.judged[-1][0]
+    watch.stands(pool)
     pool = with_challengers(pool, groups, n_rounds, workers, matrix, phases)
     if pool.link == STARTS_AT_ZERO:
         pool = or_frequencies(pool, fit, constants, matrix)
@@ -257,27 +280,38 @@ def with_challengers(
     budget.kept = finishing(pool.fits, phases.most)
     if budget.left() < usual / workers.n:  # for no kind: what only these see is not prepared
         return pool
-    groups = [rivals for group in groups if (rivals := [kind for kind in group if kind.ready()])]
+    stop = budget.stop
+    with stop.giving_up():
+        groups = [rivals for group in groups if (rivals := [kind for kind in group if not stop.over and kind.ready()])]
+    if stop.over:
+        return pool
     phases.expect(n, groups)
     kinds = list(itertools.chain.from_iterable(groups))
     if workers.n > 1:
         if budget.left() < usual * len(kinds) / workers.n:
             return pool
         phases.begin("challengers", len(groups), 1)
-    ahead = workers.map(lambda kind: trial(kind, n, n_rounds), kinds) if workers.n > 1 else []
+    try:
+        ahead = workers.map(lambda kind: trial(kind, n, n_rounds), kinds) if workers.n > 1 else []
+    except NothingJudged:
+        return pool
     for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
         if not ahead and budget.left() < usual * len(rivals):
             break
         phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
-        trials = [ahead.pop(0) if ahead else trial(kind, n, n_rounds) for kind in rivals]
-        found = challenge(pool, trials, n_rounds, workers, matrix)
+        try:
+            trials = [ahead.pop(0) if ahead else trial(kind, n, n_rounds) for kind in rivals]
+            found = challenge(pool, trials, n_rounds, workers, matrix)
+        except NothingJudged:  # the pool stands as it is
+            break
         if not budget.limited or validated_risk(found, matrix) <= validated_risk(pool, matrix):
             pool = found
+            phases.watch.stands(pool)
         budget.kept = finishing(pool.fits, phases.most)
     return pool
 
 
-def vary(pool: Pool, most: int, matrix: FloatArray, bar: ProgressBar) -> Pool:
+def vary(pool: Pool, most: int, matrix: FloatArray, watch: Watch) -> Pool:
     """The pool with members of its kinds that have other seeds and settings, until the budget of time is used up.
 
     Each joins by the share that left-out rows give it, if their decisions then cost no more than before.
@@ -290,27 +324,41 @@ def vary(pool: Pool, most: int, matrix: FloatArray, bar: ProgressBar) -> Pool:
     while risk > 0.0 and (left := budget.left()) > defaults.SHORT_SHARE * budget.seconds:
         usual, number = pool.boosted[0], number + 1
         expected = n * usual.judged[-1][0]
-        bar.phase(f"variation {number}", expected, max(0.0, left / usual.seconds - 1.0) * expected)
+        watch.phase(f"variation {number}", expected, max(0.0, left / usual.seconds - 1.0) * expected)
         bases = [fit.kind.base if isinstance(fit.kind, Variation) else fit.kind for fit in pool.boosted]
         base, factors = bases[0], Factors()
         if number > 1:
             base, factors = bases[random.randint(len(bases))], Factors.drawn(random, task.left_open)
         assert isinstance(base, Plain)
         kind = Variation(base, factors, int(random.randint(1 << 31)))
-        joined = challenge(pool, [trial(kind, n, n_rounds)], n_rounds, workers, matrix)
+        try:
+            joined = challenge(pool, [trial(kind, n, n_rounds)], n_rounds, workers, matrix)
+        except NothingJudged:
+            break
         cost = validated_risk(joined, matrix)
         if joined.fits[-1].kind is kind and cost <= risk:
             pool, risk = joined, cost
+            watch.stands(pool)
             budget.kept = finishing(pool.fits, most)
     return pool
 
 
-def finished(pool: Pool, most: int, bar: ProgressBar) -> Pool:
+def finished(pool: Pool, most: int, watch: Watch) -> Pool:
     """With the last rounds of its members."""
     n_rows = pool.fits[0].kind.task.costs.n_rows
     more = [last_rounds(n_rows, fit.n_rounds, most) * len(fit.members) for fit in pool.fits if fit.n_folds]
-    bar.phase("last rounds", sum(more))
-    return pool._replace(fits=[fit.kind.finish(fit, most) if fit.n_folds else fit for fit in pool.fits])
+    if not watch.stop.over:
+        watch.phase("last rounds", sum(more))
+    pool = pool._replace(fits=[fit.kind.finish(fit, most) if fit.n_folds else fit for fit in pool.fits])
+    watch.stands(pool)
+    return pool
+
+
+def with_smooth(pool: Pool, most: int) -> Pool:
+    """With the members of all rows that those without trees end as, where training has not come to its last rounds."""
+    waiting = [fit.n_folds and not fit.kind.makes_rounds and fit.smooth is None for fit in pool.fits]
+    fits = [fit.kind.finish(fit, most) if waits else fit for fit, waits in zip(pool.fits, waiting, strict=True)]
+    return pool._replace(fits=fits)
 
 
 def grouped(kinds: Sequence[Kind]) -> list[list[Kind]]:
@@ -355,13 +403,13 @@ def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, 
 
 
 class Phases:
-    """What a progress bar is told of a pool: a member is expected to take as many rounds as the plain ones have.
+    """What those who watch are told of a pool: a member is expected to take as many rounds as the plain ones have.
 
     `coming` says how many members that make rounds each kind may bring, the plain one first.
     """
 
-    def __init__(self, bar: ProgressBar, n_rows: int, most: int) -> None:
-        self.bar, self.n_rows, self.most, self.coming = bar, n_rows, most, list[int]()
+    def __init__(self, watch: Watch, n_rows: int, most: int) -> None:
+        self.watch, self.n_rows, self.most, self.coming = watch, n_rows, most, list[int]()
         self.usual = self.longest = first_rounds(n_rows, most)
 
     def expect(self, n_members: int, groups: Sequence[Sequence[Kind]]) -> None:
@@ -371,4 +419,4 @@ class Phases:
     def begin(self, what: str, members: int, number: int) -> None:
         """So many members, before the kinds from this number on; last rounds are for all kinds until they begin."""
         later, last = sum(self.coming[number:]) * self.usual, last_rounds(self.n_rows, self.usual, self.most)
-        self.bar.phase(what, members * self.usual, later + sum(self.coming) * last, self.longest)
+        self.watch.phase(what, members * self.usual, later + sum(self.coming) * last, self.longest)

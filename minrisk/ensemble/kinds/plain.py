@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from minrisk._interrupts import NOBODY, StopRequest
 from minrisk._kernels import links
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray, LeftOut
@@ -93,10 +94,14 @@ class TreeMember:
     recipe : Recipe
     seed : int
     watching : sequence of Monitor
+    stop : StopRequest
+        Where somebody may ask that its rounds end.
     """
 
-    def __init__(self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor]) -> None:
-        self.rows, self.recipe, self.seed, self.watching = rows, recipe, seed, watching
+    def __init__(
+        self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor], stop: StopRequest = NOBODY
+    ) -> None:
+        self.rows, self.recipe, self.seed, self.watching, self.stop = rows, recipe, seed, watching, stop
         self.progress: Progress | None = None
         self.reached = -1
         self.seconds = 0.0
@@ -107,7 +112,7 @@ class TreeMember:
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
         begun, last = time.perf_counter(), self.progress
-        last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last)
+        last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last, self.stop)
         for n_rounds in rounds:
             assert last.intercept is not None
             self._scores[n_rounds] = self.rows.left_out_scores(
@@ -188,7 +193,7 @@ class Plain(Kind):
     def _member(self, fold: int, left_out: int | None) -> TreeMember:
         task = self.task
         rows = task.folded.without(left_out, self.columns, self.threads)
-        return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching)
+        return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching, task.budget.stop)
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
@@ -208,16 +213,22 @@ class Plain(Kind):
             return fit
         n_rounds = fit.n_rounds + more
         members = self.workers.map(lambda f: self._finished(f, fit.members[f], n_rounds), range(len(fit.members)))
+        if self.task.budget.stop.over:  # perhaps before all were made
+            n_rounds = max(len(made.trees) for made in members)
         return fit._replace(members=members, n_rounds=n_rounds, seconds=fit.seconds + time.perf_counter() - begun)
 
     def _finished(self, fold: int, made: Progress, n_rounds: int) -> Progress:
         """The member of this fold, gone on to so many rounds on all rows."""
+        if self.task.budget.stop.over:
+            return made
         member = self._member(fold, None)
         assert made.intercept is not None
         member.rows.start_at(made.trees, made.vectors, made.intercept)
         member.progress = made  # what `result` gives of it does not hold the rows
         so_far = member.result(n_rounds)
-        member.progress = boost(member.rows, member.recipe, n_rounds, member.seed, self.task.watching, so_far)
+        member.progress = boost(
+            member.rows, member.recipe, n_rounds, member.seed, member.watching, so_far, member.stop
+        )
         return member.result(n_rounds)
 
     # -- where no row is left out ----------------------------------------------------------------------------------
@@ -246,6 +257,7 @@ class Plain(Kind):
         """One member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
         member, pace = self._member(0, None), Pace(self.task.budget)
         stops = checkpoints(n_rounds) if pace.budget.limited else [n_rounds]
+        pace.budget.stop.worth = True
         for stop in pace.within(stops):
             member.train([stop])
         made = member.result(member.reached)

@@ -1,0 +1,168 @@
+"""Rows that users hand to `fit` beside those of the training, to be judged after every round: `eval_set`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk.costs.labels import listed
+from minrisk.data.chunks import Chunks
+from minrisk.data.frames import NUMBERS
+from minrisk.data.label_cells import check_labels
+from minrisk.data.partitioned import is_partitioned
+from minrisk.data.row_blocks import RowBlocks
+from minrisk.data.sparse_rows import SparseRows
+
+if TYPE_CHECKING:
+    from minrisk.inputs import Inputs
+
+SET_NAME = "valid_{number}"  # of each pair, as in LightGBM
+WANTED_PAIR = "eval_set must be a pair (X, y) of rows and their classes, or a list of such pairs"
+
+NO_SHARED_COSTS = (
+    "eval_set is judged by costs that all rows share, and this fit has costs of each row: leave it out, and judge the "
+    "model afterwards by score(X, y, cost=...)."
+)
+
+
+class EvalSet(NamedTuple):
+    """Rows and their classes, checked as those that are predicted."""
+
+    name: str
+    X: Any  # ndarray or SparseRows of shape (m, d): numbers
+    labels: Labels
+
+    def codes(self, classes: Labels) -> IntArray:
+        """Numbers of the rows' classes.
+
+        Raises
+        ------
+        ValueError
+            If one is none of these.
+        """
+        known = np.zeros(len(self.labels), dtype=np.bool_)
+        if (self.labels.dtype.kind in NUMBERS) == (classes.dtype.kind in NUMBERS):
+            known = np.isin(self.labels, classes)
+        if not known.all():
+            unknown = np.unique(self.labels[~known]).tolist()
+            raise ValueError(
+                f"{self.name} of eval_set has rows of classes that no training row has: {listed(unknown)}. Leave these "
+                f"rows out, or judge the model afterwards by `score`; the classes are {listed(classes.tolist())}."
+            )
+        return np.searchsorted(classes, self.labels).astype(np.int32)
+
+
+def eval_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
+    """The pairs of rows and classes.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a pair nor a list of pairs.
+    """
+    if eval_set is None:
+        return []
+    pairs = [eval_set] if isinstance(eval_set, tuple) and not _is_pair(eval_set[0] if eval_set else None) else eval_set
+    if not isinstance(pairs, list | tuple):
+        raise ValueError(f"{WANTED_PAIR}, got {type(eval_set).__name__}.")
+    for pair in pairs:
+        if not _is_pair(pair):
+            what = f"{len(pair)} objects" if isinstance(pair, list | tuple) else f"a {type(pair).__name__}"
+            raise ValueError(f"{WANTED_PAIR}, got {what} in place of a pair.")
+    return [(X, y) for X, y in pairs]
+
+
+def _is_pair(given: Any) -> bool:
+    """Of rows and classes: two objects, the first of which has rows and columns."""
+    return isinstance(given, list | tuple) and len(given) == 2 and not np.isscalar(given[0])
+
+
+def check_eval_set(X: Any, eval_set: Any) -> None:
+    """Refuse rows that lie elsewhere, beside training rows that do and by themselves."""
+    for pair in eval_pairs(eval_set):
+        if is_partitioned(X) or any(map(is_partitioned, pair)):
+            raise ValueError(
+                "eval_set is judged here, after every round, and goes with neither Dask collections nor training rows "
+                "in such: leave it out, and judge the model afterwards."
+            )
+        if isinstance(pair[0], Chunks):
+            raise ValueError("eval_set must be rows that are here, got Chunks: give an array or a table.")
+
+
+def checked_pair(estimator: Inputs, number: int, pair: tuple[Any, Any]) -> EvalSet:
+    """Numbers and labels of a pair; X as it would be predicted.
+
+    Raises
+    ------
+    ValueError
+        As `predict` and `fit` do, naming the set.
+    """
+    name, (X, y) = SET_NAME.format(number=number), pair
+    try:
+        numbers = estimator._numbers_as_fitted(X)
+        labels = np.asarray(check_labels(y))
+        if labels.ndim != 1:
+            raise ValueError(f"y must hold a class for each row, got an array of shape {labels.shape}.")
+        check_consistent_length(numbers if isinstance(numbers, np.ndarray) else range(len(numbers)), labels)
+    except (TypeError, ValueError) as problem:
+        raise type(problem)(f"{name} of eval_set: {problem}") from None
+    return EvalSet(name, numbers, labels)
+
+
+def beneath(X: Any, sets: Sequence[EvalSet]) -> Any:
+    """The rows of these sets beneath those of X, in one array or matrix.
+
+    Raises
+    ------
+    ValueError
+        If X is read block after block.
+    """
+    if isinstance(X, RowBlocks):
+        raise ValueError("eval_set goes with training rows that are in memory, not with Chunks: judge them afterwards.")
+    if not isinstance(X, SparseRows):
+        return np.concatenate([np.asarray(X), *(np.asarray(one.X) for one in sets)])
+    from scipy.sparse import csr_matrix, vstack
+
+    parts = [one.X.matrix if isinstance(one.X, SparseRows) else csr_matrix(one.X) for one in sets]
+    return SparseRows(vstack([X.matrix, *parts], format="csr"))
+
+
+def codes_of(estimator: Any, sets: Sequence[EvalSet]) -> list[IntArray]:
+    """Class numbers of the rows of each set, of an estimator that has seen the classes and costs of its training.
+
+    Raises
+    ------
+    ValueError
+        If costs differ by row, or a row is of a class that is unknown.
+    """
+    if sets and estimator.cost_ is None:
+        raise ValueError(NO_SHARED_COSTS)
+    return [one.codes(estimator.classes_) for one in sets]
+
+
+def record_stages(estimator: Any, sets: Sequence[EvalSet]) -> None:
+    """Keep the mean stated costs of the decisions after each round of the model, and log-losses of probabilities."""
+    if not sets:
+        return
+    model, cost = estimator.model_, estimator.cost_
+    assert cost is not None
+    found: dict[str, dict[str, list[float]]] = {}
+    for one, codes in zip(sets, codes_of(estimator, sets), strict=True):
+        rows = np.arange(len(codes))
+        paid, told = list[float](), list[float]()
+        for scores in model.staged_scores(one.X):
+            decisions = estimator._decide(one.X, scores)
+            paid.append(float(cost.values[codes, decisions].mean()))
+            if model.link is not None:
+                told.append(_log_loss(model.probabilities(scores)[rows, codes]))
+        found[one.name] = {"cost": paid} | ({"log_loss": told} if model.link is not None else {})
+    estimator.evals_result_ = found
+
+
+def _log_loss(p: FloatArray) -> float:
+    """Mean of -log p of the true classes, where 0 counts as the least positive number, as in scikit-learn."""
+    return float(-np.log(np.maximum(p, np.finfo(p.dtype).eps)).mean())
