@@ -332,7 +332,7 @@ X_SMALL, Y_SMALL = made(n=60)
     (lambda: [(X_SMALL, np.zeros(60))], "at least two classes"),
     (lambda: [(__import__("scipy.sparse").sparse.csr_array(X_SMALL), Y_SMALL)], "sparse matrix"),
     (lambda: [(pd.DataFrame({"a": pd.Categorical(["u", "v"])}), [0, 1])], "got categories in column 'a'"),
-    (lambda: [(pd.DataFrame({"a": ["u", "v"]}), [0, 1])], "got text in column 'a'"),
+    (lambda: [(pd.DataFrame({"a": ["u", "v"]}), [0, 1])], "got categories in column 'a'"),
 ])  # fmt: skip
 def test_chunks_that_cannot_be_used(chunks, message):
     with pytest.raises((ValueError, TypeError), match=message):

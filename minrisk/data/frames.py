@@ -229,9 +229,10 @@ class Column:
         ValueError
             Naming the column and its first cell that is no number.
         """
-        if self.role in MOMENTS:
+        in_array = isinstance(self.cells, np.ndarray)
+        if self.role in MOMENTS and not in_array:
             return self._days()
-        if isinstance(self.cells, np.ndarray) or _dtype_kind(self.native) == "O":
+        if in_array or _dtype_kind(self.native) == "O":
             return self._cells_as_numbers()
         if self._is_sparse:
             return np.asarray(self.native, dtype=np.float64)
@@ -240,7 +241,7 @@ class Column:
         kind = self.cells.dtype
         if not (kind.is_numeric() or kind == nw.Boolean):
             return self._cells_as_numbers()
-        if _dtype_kind(self.native) in NUMBERS:
+        if isinstance(getattr(self.native, "dtype", None), np.dtype):
             return np.asarray(self.cells.to_numpy(), dtype=np.float64)
         return np.asarray(self.cells.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
@@ -258,7 +259,7 @@ class Column:
         """Dates, durations and times of day."""
         import narwhals.stable.v2 as nw
 
-        kind = None if isinstance(self.cells, np.ndarray) else self.cells.dtype
+        kind = self.cells.dtype
         if kind in (nw.Date, nw.Datetime):
             return np.asarray(self.cells.dt.timestamp("us").cast(nw.Float64).to_numpy()) / DAY
         if kind == nw.Duration:
