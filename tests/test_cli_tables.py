@@ -204,7 +204,7 @@ def test_categories_of_whole_numbers_stay_themselves(tmp_path, trained, codes):
     frame.loc[0, "code"] = pd.NA
     for kind in KINDS:
         text, said = run("evaluate", tmp_path / "m", put(frame, "code", kind, tmp_path), "--json")
-        assert json.loads(text)["error"] <= 1 / 60 and said == "", kind
+        assert json.loads(text)["error"] <= 1.001 / 60 and said == "", kind
 
 
 @pytest.mark.parametrize("trained", ["t.csv", "de.csv"])
@@ -229,7 +229,7 @@ def test_categories_with_a_comma_in_some_rows_only(tmp_path):
     frame.loc[::5, "code"] += ",0"
     frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
     run("fit", tmp_path / "t.csv", "--target", "t", "--categorical", "code", *FEW, "--out", tmp_path / "m")
-    assert minrisk.load(tmp_path / "m")._categories.columns[0].values == ("7", "8", "9")
+    assert sorted(minrisk.load(tmp_path / "m")._categories.columns[0].values) == ["7", "8", "9"]
 
 
 def test_categories_of_a_model_from_python(tmp_path):
