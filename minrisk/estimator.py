@@ -106,9 +106,10 @@ class BoostedClassifier(Inputs, ClassifierMixin, BaseEstimator):  # type: ignore
             of `y`, or those that the constructor's `cost` names if `y` lacks some of them, which are then no decisions.
         groups : array-like of shape (n,), optional
             Which rows belong together, such as all of one patient: a number or a text for each. Rows of a group are
-            left out together, in the folds of `MinRiskClassifier` and in the part that `early_stopping` sets apart, so
-            that left-out rows are as new as those of new groups. An estimator that leaves no rows out learns the same
-            without. There are none of Dask collections.
+            left out together, in the folds of `MinRiskClassifier`, in the part that `early_stopping` sets apart, and
+            where shares of classes stand for categories of many values, so that left-out rows are as new as those of
+            new groups. Where no rows are left out they change nothing. A warm start wants the same ones again. There
+            are none of Dask collections.
 
         Returns
         -------

@@ -43,7 +43,7 @@ def test_every_column_is_reported(capsys):
     lines = {column.name: column[1:] for column in model.columns_}
     assert lines == {
         "age": ("number", None, 35, "as it is", ""), "married": ("number", None, 0, "as it is", ""),
-        "zip": ("number", None, 0, "as it is", ""), "city": ("category", 3, 27, "codes and an indicator for each", ""),
+        "zip": ("number", None, 0, "as it is", ""), "city": ("category", 3, 27, "codes and indicators", ""),
         "street": ("category", 30, 0, "codes and 3 shares of classes", ""),
         "size": ("ordered category", 3, 0, "numbers in order", ""), "since": ("date", None, 0, "days since 1970-01-01", ""),
     }  # fmt: skip
@@ -65,16 +65,16 @@ def test_a_long_report_is_cut():
 
 
 WRONG = {
-    "a constant": (lambda X: 3.0, "columns 'new' hold one value and say nothing"),
-    "a constant text": (lambda X: "u", "columns 'new' hold one value"),
-    "nothing": (lambda X: None, "columns 'new' hold one value"),
-    "row numbers": (lambda X: np.arange(N) + 17, "columns 'new' hold another value in each row, as identifiers do"),
-    "row numbers backwards": (lambda X: -np.arange(N, dtype=float), "columns 'new' hold another value in each row"),
-    "names": (lambda X: [f"k{k}" for k in np.random.default_rng(0).permutation(N)], "columns 'new' hold another value"),
-    "the target": (lambda X: Y, "columns 'new' tell the class of every row: they may be the target"),
-    "the target as text": (lambda X: np.array(["u", "v", "w"])[Y], "columns 'new' tell the class of every row"),
-    "the target as dates": (lambda X: pd.Timestamp(0) + pd.to_timedelta(Y, "D"), "columns 'new' tell the class"),
-    "numbers as text": (lambda X: (np.random.default_rng(0).random(N) * 9).round(1).astype(str), "columns 'new' hold numbers written as text"),
+    "a constant": (lambda X: 3.0, "'new' (one value, which says nothing)"),
+    "a constant text": (lambda X: "u", "'new' (one value"),
+    "nothing": (lambda X: None, "'new' (one value"),
+    "row numbers": (lambda X: np.arange(N) + 17, "'new' (another value in each row, as identifiers have"),
+    "row numbers backwards": (lambda X: -np.arange(N, dtype=float), "'new' (another value in each row"),
+    "names": (lambda X: [f"k{k}" for k in np.random.default_rng(0).permutation(N)], "'new' (another value"),
+    "the target": (lambda X: Y, "'new' (a value for each class: it may be the target"),
+    "the target as text": (lambda X: np.array(["u", "v", "w"])[Y], "'new' (a value for each class"),
+    "the target as dates": (lambda X: pd.Timestamp(0) + pd.to_timedelta(Y, "D"), "'new' (a value for each class"),
+    "numbers as text": (lambda X: (np.random.default_rng(0).random(N) * 9).round(1).astype(str), "'new' (numbers written as text"),
 }
 RIGHT = {
     "a measurement": lambda X: np.random.default_rng(1).normal(size=N),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.metrics import log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -193,6 +194,21 @@ def test_left_out_groups_say_what_new_ones_will(patients):
     apart = small(MinRiskClassifier, n_estimators=30, pool=False).fit(X, y, groups=patient)
     mixed = small(MinRiskClassifier, n_estimators=30, pool=False).fit(X, y)
     assert mixed.selection_[0]["risk"] < 0.25 < apart.selection_[0]["risk"]
+
+
+def test_new_groups_are_judged_better():
+    """Without groups rows of the same patient choose the rounds and the temperature, and the model is far too sure."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(400), rng.integers(2, 20, 400))
+    about = rng.normal(size=(400, 6))
+    X = about[patient] + 0.15 * rng.normal(size=(len(patient), 6))
+    y = (about[:, 0] + 0.8 * rng.normal(size=400) > 0)[patient].astype(int)
+    known, new = patient < 200, patient >= 200
+    losses = [
+        log_loss(y[new], MinRiskClassifier(random_state=0).fit(X[known], y[known], groups=groups).predict_proba(X[new]))
+        for groups in (None, patient[known])
+    ]
+    assert losses[1] < 0.7 * losses[0]
 
 
 def test_the_order_of_rows_does_not_matter_to_a_fit(patients):
@@ -451,3 +467,17 @@ def test_every_estimator_can_be_asked_for_them(algorithm):
     with config_context(enable_metadata_routing=True):
         model = algorithm().set_fit_request(sample_weight=True, cost=True, groups=True)
         assert set(model.get_metadata_routing().fit.requests) >= {"sample_weight", "cost", "groups"}
+
+
+# -- sparse rows -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("n_features", [6, 2100])
+def test_sparse_rows_have_the_folds_of_others(n_features, patients, tmp_path):
+    """Up to 2000 features and beyond, where keys of rows are sums."""
+    from scipy.sparse import csr_array
+
+    _, y, patient = patients
+    rng = np.random.default_rng(4)
+    X = np.where(rng.random((len(y), n_features)) < 0.01, 1.0, 0.0)
+    X[:, 0] += y * rng.integers(0, 2, len(y))
+    model = small(MinRiskClassifier, pool=False, class_weight="balanced")
+    assert content(model.fit(csr_array(X), y, groups=patient), tmp_path) == content(model.fit(X, y, groups=patient), tmp_path)

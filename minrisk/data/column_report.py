@@ -23,13 +23,14 @@ SAID_FROM_ROWS = 100  # of fewer, values that all differ, or tell the class, may
 PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
 GLANCE = 1000  # rows that are looked at before all are
 SHOWN_COLUMNS = 60  # lines of a printed report
+WARNED_COLUMNS = 10  # that a warning names
 NAME_LETTERS = 30  # of a column's name there
 ONE_VALUE, IDENTIFIER, TARGET, AS_TEXT = "constant", "identifier?", "the target?", "numbers as text?"
 ADVICE = {
-    ONE_VALUE: "hold one value and say nothing",
-    IDENTIFIER: "hold another value in each row, as identifiers do, and say nothing of new rows",
-    TARGET: "tell the class of every row: they may be the target under another name, which new rows do not have",
-    AS_TEXT: "hold numbers written as text, and are taken for categories: make numbers of them if they are",
+    ONE_VALUE: "one value, which says nothing",
+    IDENTIFIER: "another value in each row, as identifiers have, which says nothing of new rows",
+    TARGET: "a value for each class: it may be the target under another name, which new rows lack",
+    AS_TEXT: "numbers written as text, taken for categories",
 }
 
 
@@ -99,7 +100,7 @@ def _became(category: Category | None, role: str) -> str:
     added = category.table.shape[1]
     if category.ordered or not added:
         return "numbers in order"
-    what = "an indicator for each" if len(category.values) <= FEW_VALUES else f"{added} shares of classes"
+    what = "indicators" if len(category.values) <= FEW_VALUES else f"{added} shares of classes"
     return f"codes and {what}"
 
 
@@ -142,13 +143,9 @@ def _is_target(cells: np.ndarray, classes: np.ndarray) -> bool:
 
 def warning_of(columns: Sequence[ColumnFacts]) -> str:
     """What to warn of, in one text; empty where nothing looks wrong."""
-    told = []
-    for remark, what in ADVICE.items():
-        names = [repr(column.name) for column in columns if column.remark == remark]
-        if names:
-            more = f" and {len(names) - FEW_VALUES} more" if len(names) > FEW_VALUES else ""
-            told.append(f"columns {', '.join(names[:FEW_VALUES])}{more} {what}")
-    return f"X may hold columns that should be looked at: {'; '.join(told)}." if told else ""
+    told = [f"{column.name!r} ({ADVICE[column.remark]})" for column in columns if column.remark]
+    more = [f"and {len(told) - WARNED_COLUMNS} more"] if len(told) > WARNED_COLUMNS else []
+    return f"Columns that should be looked at: {', '.join([*told[:WARNED_COLUMNS], *more])}." if told else ""
 
 
 def printed(columns: Sequence[ColumnFacts]) -> str:

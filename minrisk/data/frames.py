@@ -182,12 +182,12 @@ class Column:
             numbers = self.cells.replace_strict(values, list(range(len(values))), return_dtype=nw.Float64).to_numpy()
             return CodedCells(np.where(np.isnan(numbers), -1, numbers).astype(np.int64), values)
         arrow = getattr(getattr(native, "array", native), "__arrow_array__", lambda: native)()
-        if getattr(getattr(arrow, "type", None), "ordered", False):
-            return self._coded_cells(arrow.unify_dictionaries().combine_chunks().dictionary.to_pylist())
+        if str(getattr(arrow, "type", "")).startswith("dictionary"):
+            return _coded_dictionary(arrow)
         return self._coded_cells()
 
-    def _coded_cells(self, first: Sequence[Any] = ()) -> CodedCells:
-        """By comparing cells of any type; these values are the first ones, and ordered."""
+    def _coded_cells(self) -> CodedCells:
+        """By comparing cells of any type."""
         numbers: dict[Any, int] = {}
 
         def place(cell: Any) -> int:
@@ -199,10 +199,8 @@ class Column:
                     f"({_short(cell)!r}): {TAKEN_APART}."
                 ) from None
 
-        for value in first:
-            place(value)
         codes = [-1 if is_missing(cell) else place(cell) for cell in self.listed]
-        return CodedCells(np.array(codes, dtype=np.int64), list(numbers), len(first) > 0)
+        return CodedCells(np.array(codes, dtype=np.int64), list(numbers))
 
     def _coded_array(self) -> CodedCells:
         """Of numbers that are names, or texts in an array."""
@@ -295,6 +293,15 @@ class Column:
         return ValueError(
             f"column {name!r} of X was {was} at fit, now {what} ({_short(cell)!r}): give {PLURALS[role]}, as in fit."
         )
+
+
+def _coded_dictionary(cells: Any) -> CodedCells:
+    """Of a dictionary of Arrow's, in one piece or several."""
+    whole = cells.unify_dictionaries().combine_chunks() if hasattr(cells, "chunks") else cells
+    values = whole.dictionary.to_pylist()
+    codes = np.asarray(whole.indices.cast("int64").fill_null(-1))
+    gone = [k for k, value in enumerate(values) if is_missing(value)]
+    return CodedCells(np.where(np.isin(codes, gone), -1, codes), values, bool(whole.type.ordered))
 
 
 def _is_no_date(cell: Any) -> bool:
