@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.labels import listed
 from minrisk.data.chunks import Chunks
+from minrisk.data.coded_rows import CodedRows
 from minrisk.data.frames import NUMBERS
 from minrisk.data.label_cells import check_labels
 from minrisk.data.partitioned import is_partitioned
@@ -121,6 +122,8 @@ def beneath(X: Any, sets: Sequence[EvalSet]) -> Any:
     ValueError
         If X is read block after block.
     """
+    if isinstance(X, CodedRows):
+        X = X.dense()
     if isinstance(X, RowBlocks):
         raise ValueError("eval_set goes with training rows that are in memory, not with Chunks: judge them afterwards.")
     if not isinstance(X, SparseRows):

@@ -137,7 +137,7 @@ class Inputs:
         for name, value in self._lasting_parameters().items():
             check_the_same(name, self._began_with.get(name, value), value)
 
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[np.ndarray, Labels, Any]:
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[Any, Labels, Any]:
         """Numbers, labels and weights; sets `_categories` and `_column_names`."""
         if goes_on:
             self._check_lasting()
@@ -158,7 +158,7 @@ class Inputs:
             )
         sample_weight = self._class_weighted(X, y, sample_weight)
         learnt, numbers = (self._categories if goes_on else found).learn(
-            X, y, self._weights(sample_weight, X), self._column_names, self._group
+            X.copy() if goes_on and found.columns else X, y, self._weights(sample_weight, X), self._column_names, self._group
         )
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight

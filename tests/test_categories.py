@@ -181,6 +181,17 @@ def test_every_algorithm_learns_from_categories(name, tmp_path):
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_that_are_made_when_they_are_read_give_the_same_model(name, tmp_path, monkeypatch):
+    X, y = birds()
+    weight = np.arange(300) % 4
+    save(clone(MODELS[name]).fit(X, y, sample_weight=weight), tmp_path / "m")
+    monkeypatch.setattr("minrisk.data.categories.DENSE_VALUES", 0)
+    monkeypatch.setattr("minrisk.data.coded_rows.BLOCK_VALUES", 1000)
+    save(clone(MODELS[name]).fit(X, y, sample_weight=weight), tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
 def test_one_row_is_decided_as_among_others():
     X, y = birds()
     model = clone(MODELS["minrisk"]).fit(X, y)

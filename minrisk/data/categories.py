@@ -34,6 +34,7 @@ from scipy.sparse import issparse
 from minrisk._cached import cached_property
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
+from minrisk.data.coded_rows import AddedColumns, CodedRows
 from minrisk.data.frames import (
     CATEGORICAL,
     MOMENTS,
@@ -50,6 +51,7 @@ from minrisk.data.groups import placed_groups
 from minrisk.data.kept import KEPT_NUMBERS, is_kept, shown
 from minrisk.data.label_cells import is_label
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys
+from minrisk.data.sparse_rows import DENSE_VALUES
 
 FROM_DTYPE = "from_dtype"  # of `categorical_features`: none but those that types of columns tell
 FEW_VALUES = 10  # of which each has a column
@@ -220,18 +222,18 @@ class Categories:
             return X, []
         category = {column.position: column for column in self.columns}
         roles = dict(self.moments)
-        parts, unseen = list[FloatArray](), list[Unseen | None]()
-        for j, column in enumerate(frame.columns):
+        columns, unseen = frame.columns, list[Unseen | None]()
+        numbers = np.empty((len(columns[0].cells), len(columns)))
+        for j, column in enumerate(columns):
             if j in category:
-                codes, unknown = category[j].codes(column)
-                parts.append(codes)
+                numbers[:, j], unknown = category[j].codes(column)
                 unseen.append(unknown)
                 continue
             role = roles.get(j, NUMBER)
             if column.role != role and not column.is_empty:
                 raise column.changed(role, column.name)
-            parts.append(column.numbers() if column.role == role else np.full(len(column.listed), np.nan))
-        return np.stack(parts, axis=1), [unknown for unknown in unseen if unknown is not None]
+            numbers[:, j] = column.numbers() if column.role == role else np.nan
+        return numbers, [unknown for unknown in unseen if unknown is not None]
 
     def _coded_array(self, X: Any) -> tuple[Any, list[Unseen]]:
         """Likewise, of an array some of whose columns are named as categories."""
@@ -241,13 +243,12 @@ class Categories:
         if X.ndim != 2 or X.shape[1] != self.n_features:
             return X, []  # which is refused by who counts the features
         category, unseen = {column.position: column for column in self.columns}, list[Unseen | None]()
-        parts = list[FloatArray]()
+        numbers = np.empty(X.shape)
         for j, cells in enumerate(X.T):
             column = Column(j, cells)
-            codes, unknown = category[j].codes(column) if j in category else (column.numbers(), None)
-            parts.append(codes)
+            numbers[:, j], unknown = category[j].codes(column) if j in category else (column.numbers(), None)
             unseen.append(unknown)
-        return np.stack(parts, axis=1), [unknown for unknown in unseen if unknown is not None]
+        return numbers, [unknown for unknown in unseen if unknown is not None]
 
     def coded_cells(self, rows: Sequence[Sequence[Any]]) -> FloatArray | None:
         """`coded` of few rows of Python's cells, without looking at types of columns; None where that is needed."""
@@ -273,33 +274,36 @@ class Categories:
     def learn(
         self, X: np.ndarray, y: Labels, weight: FloatArray, names: Sequence[Any] | None = None,
         group: IntArray | None = None,
-    ) -> tuple[Categories, np.ndarray]:  # fmt: skip
+    ) -> tuple[Categories, np.ndarray | CodedRows]:  # fmt: skip
         """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'.
 
-        Shares of a row are those of other groups, where there are two of these or more.
+        Shares of a row are those of other groups, where there are two of these or more. X is changed, for the memory;
+        many rows are made when they are read.
         """
         if not self.columns:
             return Categories((), X.shape[1], self.moments), X
-        label, columns, added = np.zeros(len(y), dtype=np.int64), [], []
+        label, columns, added, groups = np.zeros(len(y), dtype=np.int64), list[Category](), list[AddedColumns](), None
         label[weight > 0] = np.unique(y[weight > 0], return_inverse=True)[1]
-        X, groups = X.copy(), None
-        of_rows = [listed.of_rows(X[:, listed.position], weight) for listed in self.columns]
-        for column, codes in of_rows:
-            X[:, column.position] = codes
-        of_rows = _arranged(of_rows, X, label, weight, names)
-        for column, codes in of_rows:
-            X[:, column.position] = codes
-        for column, codes in of_rows:
-            rows, n_values = column.rows(codes), len(column.values)
+        for column in _arranged(self._of_rows(X, weight), X, label, weight, names):
+            rows, n_values = column.rows(X[:, column.position]), len(column.values)
             if column.ordered or n_values <= FEW_VALUES:
-                table = _indicators(column, _counts(rows, n_values + 1, label, weight)[:-1])
-                added.append(table[rows])
+                table, own = _indicators(column, _counts(rows, n_values + 1, label, weight)[:-1]), None
             else:
                 groups = groups or _Groups.of(X, label, weight, names, group)
                 table, own = _shares(rows, n_values + 1, label, groups)
-                added.append(own)
             columns.append(replace(column, table=table))
-        return Categories(tuple(columns), X.shape[1], self.moments), np.hstack([X, *added])
+            added.append(AddedColumns(column.position, table, own))
+        numbers = CodedRows(X, added)
+        many = numbers.shape[0] * numbers.shape[1] > DENSE_VALUES
+        return Categories(tuple(columns), X.shape[1], self.moments), numbers if many else numbers.dense()
+
+    def _of_rows(self, X: np.ndarray, weight: FloatArray) -> list[Category]:
+        """With the values that rows of some weight hold, whose codes X then has."""
+        found = []
+        for listed in self.columns:
+            column, X[:, listed.position] = listed.of_rows(X[:, listed.position], weight)
+            found.append(column)
+        return found
 
 
 def _plain(value: Any) -> Any:
@@ -456,14 +460,13 @@ class _Groups(NamedTuple):
 
 
 def _arranged(
-    columns: list[tuple[Category, FloatArray]], X: np.ndarray, label: IntArray, weight: FloatArray,
-    names: Sequence[Any] | None,
-) -> list[tuple[Category, FloatArray]]:  # fmt: skip
-    """Columns whose unordered values stand as training rows say, and the codes of all rows.
+    columns: Sequence[Category], X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None
+) -> list[Category]:
+    """Columns whose unordered values stand as training rows say; X then has their codes.
 
     Parameters
     ----------
-    columns : list of (Category, codes)
+    columns : sequence of Category
     X : ndarray of shape (n, d)
         Codes of these columns among numbers.
     label : ndarray of int, (n,)
@@ -471,29 +474,32 @@ def _arranged(
     names : sequence, optional
         Of the columns of X.
     """
-    free = [k for k, (column, _) in enumerate(columns) if not (column.ordered or _are_truths(column.values))]
+    free = {c.position: c for c in columns if not (c.ordered or _are_truths(c.values))}
     if not free:
-        return columns
+        return list(columns)
     there = weight > 0
-    counts = [_counts(column.rows(codes), len(column.values) + 1, label, weight) for column, codes in columns]
-    nameless = X.copy()
-    for k in free:  # how often a value occurs says what it is without its name
-        column, codes = columns[k]
-        nameless[:, column.position] = _alike(counts[k].sum(axis=1))[column.rows(codes)]
+    counts = {j: _counts(column.rows(X[:, j]), len(column.values) + 1, label, weight) for j, column in free.items()}
+
+    def nameless(j: int) -> FloatArray:
+        """A column whose categories are how often they occur, which says what they are without a name."""
+        cells: FloatArray = X[:, j]
+        return _alike(counts[j].sum(axis=1))[free[j].rows(cells)] if j in free else cells
+
     by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
-    odds = odd_numbers(np.random.default_rng(0), X.shape[1])
-    key = row_keys((nameless[:, j] for j in by_name), odds)
+    key = row_keys(map(nameless, by_name), odd_numbers(np.random.default_rng(0), X.shape[1]))
     of_class = np.zeros(int(label.max()) + 1, dtype=np.uint64)  # its number says nothing
     np.add.at(of_class, label[there], _mixed_in(key[there], weight[there]))
-    key = numbered_keys(key + of_class[label], 0)
-    found = list(columns)
-    for k in free:
-        column, codes = columns[k]
-        content, rows = np.zeros(len(column.values) + 1, dtype=np.uint64), column.rows(codes)
-        np.add.at(content, rows[there], _mixed_in(key[there], weight[there]))
-        order = _order(counts[k][:-1], content[:-1])
-        place = np.append(np.argsort(order), np.nan)
-        found[k] = replace(column, values=tuple(column.values[v] for v in order)), place[rows]
+    key = _mixed_in(numbered_keys(key + of_class[label], 0)[there], weight[there])
+    found = []
+    for column in columns:
+        j = column.position
+        if j in free:
+            rows, content = column.rows(X[:, j]), np.zeros(len(column.values) + 1, dtype=np.uint64)
+            np.add.at(content, rows[there], key)
+            order = _order(counts[j][:-1], content[:-1])
+            X[:, j] = np.append(np.argsort(order), np.nan)[rows]
+            column = replace(column, values=tuple(column.values[v] for v in order))
+        found.append(column)
     return found
 
 
