@@ -692,7 +692,7 @@ def test_a_model_that_nothing_can_hold_is_told(folder, tmp_path, monkeypatch):
 
 
 def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch):
-    def broken(facts):
+    def broken(facts, **how):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(report, "print_fit", broken)
