@@ -157,9 +157,10 @@ class Inputs:
                 "some out."
             )
         sample_weight = self._class_weighted(X, y, sample_weight)
-        learnt, numbers = (self._categories if goes_on else found).learn(
-            X.copy() if goes_on and found.columns else X, y, self._weights(sample_weight, X), self._column_names, self._group
-        )
+        weight = self._weights(sample_weight, X)
+        learning = self._categories if goes_on else found
+        codes = X.copy() if goes_on and learning.columns else X  # which are changed
+        learnt, numbers = learning.learn(codes, y, weight, self._column_names, self._group)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
