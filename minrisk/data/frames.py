@@ -430,4 +430,8 @@ class Frame:
             return [list(row) for row in zip(*columns, strict=True)]
         if self.library == "polars":
             return list(self.table.rows())
+        if len(self.table) == 1:
+            row = self.table.iloc[0]
+            if row.dtype.kind != "f":  # in which large whole numbers beside fractions would be rounded
+                return [row.tolist()]
         return list(self.table.to_numpy(dtype=object))
