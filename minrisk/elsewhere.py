@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from minrisk._callers import warn_caller
 from minrisk._typing import Labels
 from minrisk.costs.tables import as_numbers, check_cells
 from minrisk.costs.units import check_weights
@@ -33,7 +34,7 @@ class PartFacts(NamedTuple):
     counted: np.ndarray  # of each label, whether rows of some weight have it
     dtype: np.dtype
     columns: dict[str, Any]  # by their names in `KEPT`
-    moments: tuple[Any, ...]  # which of them hold dates
+    day_columns: tuple[Any, ...]  # which of them hold dates
     cost_example: Any = None  # no rows of costs per row
 
 
@@ -66,8 +67,8 @@ def check_part(
     kept = {name: vars(checked)[name] for name in KEPT if name in vars(checked)}
     counted = np.bincount(codes, weights=weight) > 0.0
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
-    moments, example = checked._categories.moments, None if cost is None else cost[:0]
-    facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, moments, example)
+    day_columns, example = checked._categories.day_columns, None if cost is None else cost[:0]
+    facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, day_columns, example)
     return Part(X, np.asarray(y), weight, cost), facts
 
 
@@ -136,9 +137,9 @@ class Elsewhere:
         self._facts: list[PartFacts] = [own for own in facts if own is not None]
         if not self._facts:
             raise ValueError("X must have rows, got none in any of its partitions.")
-        first, self.moments = self._facts[0].columns, self._facts[0].moments
+        first, self.day_columns = self._facts[0].columns, self._facts[0].day_columns
         for own in self._facts[1:]:
-            if own.moments != self.moments:
+            if own.day_columns != self.day_columns:
                 raise ValueError("partitions must hold dates in the same columns: give a column one type in all.")
             if not all(_same(own.columns.get(name), first.get(name)) for name in KEPT):
                 one, other = (told.get("_column_names") or told["n_features_in_"] for told in (first, own.columns))
@@ -186,7 +187,7 @@ class Elsewhere:
         found: dict[str, Any]
         found, said = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
         for message in said:
-            warnings.warn(message, stacklevel=5)
+            warn_caller(message)
         return found
 
 

@@ -190,7 +190,8 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         from minrisk.boosting.monitors import ProgressBar
         from minrisk.boosting.watching import Watch
 
-        self.__dict__.pop("evals_result_", None)
+        for name in ("evals_result_", "columns_"):  # of another fit
+            self.__dict__.pop(name, None)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
         check_eval_set(X, eval_set)
         if is_partitioned(X):
@@ -230,9 +231,9 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
             self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
-            self._categories = Categories((), rows.n_features, rows.moments)
+            self._categories = Categories((), rows.n_features, rows.day_columns)
             return
-        self._categories = Categories((), rows.n_features, rows.moments)
+        self._categories = Categories((), rows.n_features, rows.day_columns)
         self._began_with = self._lasting_parameters()
         with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
             watch = Watch(bar, stop, tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,8 @@ def eval_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
     """
     if eval_set is None:
         return []
-    pairs = [eval_set] if isinstance(eval_set, tuple) and not _is_pair(eval_set[0] if eval_set else None) else eval_set
+    several = isinstance(eval_set, list) or (isinstance(eval_set, tuple) and all(map(_is_pair, eval_set)))
+    pairs = eval_set if several else [eval_set] if isinstance(eval_set, tuple) else eval_set
     if not isinstance(pairs, list | tuple):
         raise ValueError(f"{WANTED_PAIR}, got {type(eval_set).__name__}.")
     for pair in pairs:
@@ -147,8 +149,11 @@ def codes_of(estimator: Any, sets: Sequence[EvalSet]) -> list[IntArray]:
     return [one.codes(estimator.classes_) for one in sets]
 
 
-def record_stages(estimator: Any, sets: Sequence[EvalSet]) -> None:
-    """Keep the mean stated costs of the decisions after each round of the model, and log-losses of probabilities."""
+def record_stages(estimator: Any, sets: Sequence[EvalSet], before: int = 0) -> None:
+    """Keep the mean stated costs of the decisions after each round of the model, and log-losses of probabilities.
+
+    Of rounds that were made `before` this fit nothing is kept.
+    """
     if not sets:
         return
     model, cost = estimator.model_, estimator.cost_
@@ -157,7 +162,7 @@ def record_stages(estimator: Any, sets: Sequence[EvalSet]) -> None:
     for one, codes in zip(sets, codes_of(estimator, sets), strict=True):
         rows = np.arange(len(codes))
         paid, told = list[float](), list[float]()
-        for scores in model.staged_scores(one.X):
+        for scores in islice(model.staged_scores(one.X), before, None):
             decisions = estimator._decide(one.X, scores)
             paid.append(float(cost.values[codes, decisions].mean()))
             if model.link is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
@@ -16,6 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from minrisk._callers import warn_caller
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.class_weights import stated_factors, weighted_by_class
@@ -161,10 +161,10 @@ class Inputs:
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
         learnt, numbers = learning.learn(codes, y, weight, self._column_names, self._group)
+        self._tell_columns(table, codes, y, weight > 0, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
-        self._tell_columns(table, X, y)
         return numbers, y, sample_weight
 
     def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
@@ -240,7 +240,7 @@ class Inputs:
                 "one says depends on all rows. Make numbers of it, or give all rows at once."
             )
         checked = self._check_columns(X, found, *y, reset=True)
-        self._categories = Categories((), self.n_features_in_, found.moments)
+        self._categories = Categories((), self.n_features_in_, found.day_columns)
         return checked
 
     def _check_columns(self, X: Any, categories: Categories, *y: Any, reset: bool) -> Any:
@@ -264,7 +264,7 @@ class Inputs:
             for name in frame.names:
                 check_name(name)
             self._column_names = tuple(frame.names)
-        if frame.is_plain and not categories.columns and not categories.moments:
+        if frame.is_plain and not categories.columns and not categories.day_columns:
             return check_numbers(self, X, *y, reset=reset)
         validate_data(self, frame.table, *y, reset=reset, skip_check_array=True)
         coded, unseen = categories.coded(X)
@@ -322,17 +322,21 @@ class Inputs:
         frame = Frame.of(X)
         if frame is None or tuple(frame.names) != self._column_names:
             return None
-        coded = self._categories.coded_cells(frame.rows())
+        coded = self._categories.few_coded(frame.rows())
         return None if coded is None else self._categories.numbers(coded)
 
-    def _tell_columns(self, table: Any, X: np.ndarray, y: Labels) -> None:
+    def _tell_columns(
+        self, table: Any, X: np.ndarray, y: Labels, counted: np.ndarray, categories: Categories
+    ) -> None:
         """Describe the columns of a table, warn of those that look wrong, and print all where `verbose` asks for it."""
-        vars(self).pop("columns_", None)
         if Frame.of(table) is None:
             return
-        self.columns_ = described_columns(table, X, y, self._categories)
+        every = bool(counted.all())
+        self.columns_ = described_columns(
+            table, X if every else X[counted], y if every else y[counted], categories
+        )
         if problems := warning_of(self.columns_):
-            warnings.warn(problems, DataWarning, stacklevel=6)
+            warn_caller(problems, DataWarning)
         if self.verbose:
             sys.stderr.write(printed(self.columns_))
 
@@ -343,7 +347,7 @@ def _tell_unseen(unseen: Sequence[Unseen]) -> None:
         told = ", ".join(
             f"{name!r} in {n_rows} row{'s' * (n_rows > 1)} ({short(repr(example))})" for name, n_rows, example in unseen
         )
-        warnings.warn(f"X holds categories that fit has not seen, taken as missing: {told}.", DataWarning, stacklevel=6)
+        warn_caller(f"X holds categories that fit has not seen, taken as missing: {told}.", DataWarning)
 
 
 def _answer(estimator: Any, name: str, others: tuple[Any, ...], options: dict[str, Any], X: Any) -> Any:

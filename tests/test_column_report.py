@@ -219,3 +219,127 @@ def test_any_frame_is_the_array_of_its_numbers(kinds, seed, missing, library):
     np.testing.assert_array_equal(model.decision_function(frame), other.decision_function(array))
     few = frame[:5] if library != "arrow" else frame.slice(0, 5)
     np.testing.assert_array_equal(model.decision_function(few), other.decision_function(array)[:5])
+
+
+# -- odd tables --------------------------------------------------------------------------------------------------------
+def odd(name):
+    """A column that is hard to read, of N cells."""
+    rng = np.random.default_rng(0)
+    return {
+        "one number": lambda: [1.0, *[np.nan] * (N - 1)], "one text": lambda: ["u", *[None] * (N - 1)],
+        "two texts": lambda: ["u", "v", *[None] * (N - 2)], "none": lambda: [None] * N,
+        "days in a row": lambda: pd.date_range("2024-01-01", periods=N),
+        "NumPy's NaT": lambda: pd.Series([np.datetime64("NaT"), *[np.datetime64("2024-01-01")] * (N - 1)], dtype=object),
+        "no durations": lambda: pd.Series([np.timedelta64("NaT"), *[np.timedelta64(1, "D")] * (N - 1)], dtype=object),
+        "negative durations": lambda: pd.to_timedelta(rng.integers(-10**6, 10**6, N), "us"),
+        "nullable truths": lambda: pd.array(rng.choice([True, False, None], N), dtype="boolean"),
+        "codes and texts": lambda: pd.Series(rng.choice([1, 2.5, "u", None], N), dtype=object),
+        "long categories": lambda: pd.Categorical.from_codes(rng.integers(-1, 3, N), [2**62, 2**62 + 1, 5]),
+    }[name]()  # fmt: skip
+
+
+ODD = ("one number", "one text", "two texts", "none", "days in a row", "NumPy's NaT", "no durations", "negative durations",
+       "nullable truths", "codes and texts", "long categories")
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_few_rows_are_read_as_many_are(name, tmp_path):
+    X = table()[["age", "city"]].assign(odd=odd(name))
+    model, told = warned(X)
+    assert not any("identifier" in one for one in told)
+    save(model, tmp_path / "m")
+    for fitted in (model, load(tmp_path / "m")):
+        together = fitted._numbers_as_fitted(X)
+        for rows in (slice(1), slice(1, 2), slice(0, 16), slice(3, 9)):
+            np.testing.assert_array_equal(fitted._check_X(X[rows]), together[rows])
+
+
+@pytest.mark.parametrize("kind", ["string_view", "large_string", "string"])
+def test_text_of_arrow_of_every_kind(kind):
+    pa = pytest.importorskip("pyarrow")
+    X = table()[["city", "street"]]
+    arrow = pa.table({name: pa.array(X[name].astype(object).where(X[name].notna(), None).tolist(), getattr(pa, kind)()) for name in X})
+    model = REBELClassifier(n_estimators=3).fit(X, Y)
+    other = REBELClassifier(n_estimators=3).fit(arrow, Y)
+    np.testing.assert_array_equal(other.decision_function(arrow), model.decision_function(X))
+    np.testing.assert_array_equal(model.decision_function(arrow.slice(0, 3)), model.decision_function(X)[:3])
+
+
+def test_frames_of_narwhals_are_the_frames_within():
+    nw = pytest.importorskip("narwhals.stable.v2")
+    X = table()
+    model = REBELClassifier(n_estimators=3).fit(nw.from_native(X), Y)
+    np.testing.assert_array_equal(model.decision_function(nw.from_native(X[:3])), model.decision_function(X)[:3])
+
+
+def test_numbers_beyond_float64_are_named_in_few_rows():
+    X = pd.DataFrame({"a": np.arange(N) * 1.5})
+    model = REBELClassifier(n_estimators=2).fit(X, Y)
+    with pytest.raises(ValueError, match="X must hold numbers up to 1.8e308, got a larger one in column 'a'"):
+        model.predict(pd.DataFrame({"a": [10**400]}))
+
+
+def test_a_report_is_of_the_last_fit():
+    X = table()
+    model = REBELClassifier(n_estimators=2, warm_start=True).fit(X, Y)
+    model.set_params(n_estimators=3).fit(X.assign(age=np.where(np.arange(N) < 30, np.nan, 1.0)), Y)
+    assert {column.name: column.n_missing for column in model.columns_}["age"] == 30
+    numbers = X[["zip", "married"]].astype(float)
+    model.set_params(warm_start=False).fit(Chunks(lambda: [(numbers, Y)]))
+    assert not hasattr(model, "columns_")
+
+
+def test_rows_without_weight_are_not_in_the_report():
+    X, weight = table(), np.where(np.arange(N) < 100, 0.0, 1.0)
+    lines = {column.name: column for column in REBELClassifier(n_estimators=2).fit(X, Y, sample_weight=weight).columns_}
+    assert lines["city"].n_missing == X["city"][100:].isna().sum() and lines["street"].n_missing == 0
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_many_rows_of_categories_are_in_memory(algorithm, monkeypatch):
+    """They are made when they are read, but may be judged, left out and seen as an array as any others."""
+    X, weight = table()[["age", "city", "street"]], np.where(np.arange(N) == 3, 0.0, 1.0)
+    drawn = {"random_state": 0} if "random_state" in algorithm().get_params() else {}
+    few = algorithm(n_estimators=2, **drawn).fit(X, Y, sample_weight=weight, eval_set=(X, Y))
+    monkeypatch.setattr("minrisk.data.categories.DENSE_VALUES", 0)
+    monkeypatch.setattr("minrisk.data.row_blocks.DENSE_VALUES", 0)
+    many = algorithm(n_estimators=2, **drawn).fit(X, Y, sample_weight=weight, eval_set=(X, Y))
+    np.testing.assert_array_equal(many.predict(X), few.predict(X))
+    assert many.evals_result_ == few.evals_result_
+
+
+def test_splitters_see_the_numbers_of_many_rows(monkeypatch):
+    seen = []
+
+    class Splitter:
+        def split(self, X, y, groups=None):
+            seen.append(X.shape)
+            return [(np.flatnonzero(np.arange(len(y)) % 2 != k), np.flatnonzero(np.arange(len(y)) % 2 == k)) for k in (0, 1)]
+
+        def get_n_splits(self, X=None, y=None, groups=None):
+            return 2
+
+    monkeypatch.setattr("minrisk.data.categories.DENSE_VALUES", 0)
+    MinRiskClassifier(n_estimators=5, cv=Splitter(), random_state=0).fit(table()[["age", "city"]], Y)
+    assert seen == [(N, 5)]
+
+
+@pytest.mark.parametrize("ask", ["fit", "predict", "predict_proba", "score", "decision_function", "staged_predict"])
+def test_warnings_point_at_the_line_of_the_caller(ask):
+    X = table().assign(new=3.0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = MinRiskClassifier(n_estimators=5, random_state=0).fit(X, Y)
+        if ask != "fit":
+            answer = getattr(model, ask)(X.assign(city="Rom"), *([Y] if ask == "score" else []))
+            list(answer) if ask == "staged_predict" else None
+    ours = [one for one in told if issubclass(one.category, DataWarning)]
+    assert len(ours) == 1 + (ask != "fit") and all(one.filename == __file__ for one in ours)
+
+
+def test_masks_and_positions_do_not_mix_and_none_is_none():
+    X = table()[["age", "zip"]].to_numpy(dtype=float)
+    with pytest.raises(ValueError, match="must be a mask or names and positions of columns, got both"):
+        REBELClassifier(categorical_features=[True, 1]).fit(X, Y)
+    model = REBELClassifier(n_estimators=2, categorical_features=[]).fit(csr_array(np.nan_to_num(X)), Y)
+    assert not model._categories.columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.data.row_blocks import taken
@@ -131,9 +131,10 @@ class RecipeClassifier(BoostedClassifier):
         """Fit to checked data."""
         sets = watch.eval_sets
         data = self._prepare(X, y, sample_weight, cost, goes_on, workers, sets)
+        before = self.n_iter_ if goes_on else 0
         self._boost(data, goes_on, watch)
         if len(data.judged) < len(sets):
-            record_stages(self, sets)
+            record_stages(self, sets, before)
 
     def _prepare(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers,
@@ -369,9 +370,7 @@ class RecipeClassifier(BoostedClassifier):
                 f"after {rounds}, not kept, its decisions about the training rows cost no less than one "
                 "decision for all. Try more rounds, deeper trees or another weak learner"
             )
-        warnings.warn(
-            f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.", UserWarning, stacklevel=7
-        )
+        warn_caller(f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.")
 
     def _constant(self, link: Link | None, costs: CostFacts) -> FloatArray:
         """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""

@@ -139,6 +139,8 @@ class MinRiskClassifier(BoostedClassifier):
     cost_regression_ : CostRegression or None
         What was learnt from costs per row; its `unit * means` (K, D) are the avoidable costs of each decision for a
         class's rows in the mean.
+    columns_, evals_result_
+        As in `REBELClassifier`; beside "cost" stands "log_loss" where there are probabilities.
     surrogate_ : str
         The surrogate chosen.
     selection_ : list of dict

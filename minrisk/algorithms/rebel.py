@@ -156,6 +156,12 @@ class REBELClassifier(RecipeClassifier):
         Features seen in `fit`.
     feature_names_in_ : ndarray of shape (d,)
         Their names, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        Where X was a table, for each column its name, kind, number of values (of categories), number of missing cells,
+        what it became, and a remark where it looks wrong. Not kept in model files.
+    evals_result_ : dict
+        Where `fit` had an `eval_set`: ``{"valid_0": {"cost": [...]}}``, the mean cost after each round of this fit. Not
+        kept in model files.
 
     See Also
     --------

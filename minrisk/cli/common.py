@@ -240,7 +240,7 @@ def date_columns(model: Any) -> set[int]:
     """Positions of the model's columns of dates."""
     from minrisk.data.frames import DATE
 
-    return {column.position for column in model._categories.moments if column.role == DATE}
+    return {column.position for column in model._categories.day_columns if column.role == DATE}
 
 
 def features_for(
@@ -283,10 +283,11 @@ def features_for(
     categories = {}
     for column in model._categories.columns:
         name = frame.columns[column.position]
-        categories[name], unknown = as_known(frame[name], column.values, path)
+        categories[name], unknown, n_rows = as_known(frame[name], column.values, path)
         if unknown:
             where = f"column {column.name!r} of {shown(path)}"
-            note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing")
+            rows = f"{n_rows} row{'s' * (n_rows > 1)}"
+            note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing in {rows}")
     if not categories:
         found = take_features(frame, path)
         return found if names is not None else found.to_numpy()

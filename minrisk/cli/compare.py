@@ -113,6 +113,7 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
             column = None
         else:
             X, y, *_ = training_data(path, Roles(column, drop, categorical), stated)
+            X = _dates_as_days(X)
         sets[name] = (X, y, read_costs(given, classes_in(y, column, path), label_source(column), stated))
 
     from sklearn.model_selection import RepeatedStratifiedKFold
@@ -140,6 +141,16 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         print_json(facts)
     else:
         print_comparison(facts)
+
+
+def _dates_as_days(X: pd.DataFrame) -> pd.DataFrame:
+    """Dates, durations and times of day as numbers, as minrisk sees them, for methods that take none."""
+    from minrisk.data.frames import DAY_ROLES, Frame
+
+    frame = Frame.of(X)
+    assert frame is not None
+    days = {column.name: column.numbers() for column in frame.columns if column.role in DAY_ROLES}
+    return X.assign(**days) if days else X
 
 
 def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame | Any]) -> dict[str, Any]:

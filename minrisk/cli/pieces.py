@@ -52,7 +52,7 @@ def given_in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) ->
     checked_classes(classes, int(counts.sum()), target, name)
     tell_blanks(classes, target)
     numbers = row_numbers(next(pieces.pieces(features))[1]) if features else None
-    if numbers is not None:
+    if numbers is not None and numbers not in roles.numeric:
         features.remove(numbers)
         tell_numbers(numbers)
 

@@ -37,7 +37,7 @@ from minrisk._typing import FloatArray, IntArray, Keys, Labels
 from minrisk.data.coded_rows import AddedColumns, CodedRows
 from minrisk.data.frames import (
     CATEGORICAL,
-    MOMENTS,
+    DAY_ROLES,
     NUMBER,
     CodedCells,
     Column,
@@ -75,7 +75,7 @@ class Unseen(NamedTuple):
     example: Any
 
 
-class Moments(NamedTuple):
+class DayColumn(NamedTuple):
     """A column of dates, durations or times of day, which are numbers of days."""
 
     position: int  # in X
@@ -142,7 +142,7 @@ class Categories:
 
     columns: tuple[Category, ...] = ()
     n_features: int = 0  # d, once they are learnt
-    moments: tuple[Moments, ...] = ()
+    day_columns: tuple[DayColumn, ...] = ()
 
     @classmethod
     def of(cls, X: Any, named: Any = FROM_DTYPE) -> Self:
@@ -159,8 +159,8 @@ class Categories:
         ValueError
             If there is no such column, or one holds what is of no use.
         """
-        frame, found, moments = Frame.of(X), list[Category](), list[Moments]()
-        by_type = isinstance(named, str)
+        frame, found, day_columns = Frame.of(X), list[Category](), list[DayColumn]()
+        by_type = isinstance(named, str) or len(named) == 0
         if by_type and (frame is None or frame.is_plain):
             return cls()
         if frame is None:
@@ -178,16 +178,16 @@ class Categories:
                 _check_values(values, column)
                 listed = values if ordered else sorted(values, key=_place)
                 found.append(Category(position, str(column.name), tuple(listed), ordered))
-            elif column.role in MOMENTS:
-                moments.append(Moments(position, column.role))
+            elif column.role in DAY_ROLES:
+                day_columns.append(DayColumn(position, column.role))
             elif column.role is None:
                 raise column.of_no_use()
-        return cls(tuple(found), 0, tuple(moments))
+        return cls(tuple(found), 0, tuple(day_columns))
 
     def can_go_on_with(self, others: Categories) -> bool:
         """Whether rounds on these can be followed by rounds on others: of the same columns, without new values."""
         kinds, others_kinds = ([(c.position, c.ordered) for c in all_.columns] for all_ in (self, others))
-        return kinds == others_kinds and self.moments == others.moments and all(
+        return kinds == others_kinds and self.day_columns == others.day_columns and all(
             new.values == old.values if old.ordered else set(new.values) <= set(old.values)
             for old, new in zip(self.columns, others.columns, strict=True)
         )
@@ -218,10 +218,10 @@ class Categories:
         frame = Frame.of(X)
         if frame is None:
             return self._coded_array(X)
-        if not frame.names or (frame.is_plain and not self.columns and not self.moments):
+        if not frame.names or (frame.is_plain and not self.columns and not self.day_columns):
             return X, []
         category = {column.position: column for column in self.columns}
-        roles = dict(self.moments)
+        roles = dict(self.day_columns)
         columns, unseen = frame.columns, list[Unseen | None]()
         numbers = np.empty((len(columns[0].cells), len(columns)))
         for j, column in enumerate(columns):
@@ -250,18 +250,18 @@ class Categories:
             unseen.append(unknown)
         return numbers, [unknown for unknown in unseen if unknown is not None]
 
-    def coded_cells(self, rows: Sequence[Sequence[Any]]) -> FloatArray | None:
+    def few_coded(self, rows: Sequence[Sequence[Any]]) -> FloatArray | None:
         """`coded` of few rows of Python's cells, without looking at types of columns; None where that is needed."""
         numbers = np.empty((len(rows), self.n_features))
         roles: list[Callable[[Any], float]] = [_as_number] * self.n_features
-        for position, role in self.moments:
+        for position, role in self.day_columns:
             roles[position] = partial(_as_days, role)
         for column in self.columns:
             roles[column.position] = column.place_of
         try:
             for row, cells in zip(numbers, rows, strict=True):
                 row[:] = [number(cell) for number, cell in zip(roles, cells, strict=True)]
-        except (LookupError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError, OverflowError):
             return None
         return None if np.isinf(numbers).any() else numbers
 
@@ -281,7 +281,7 @@ class Categories:
         many rows are made when they are read.
         """
         if not self.columns:
-            return Categories((), X.shape[1], self.moments), X
+            return Categories((), X.shape[1], self.day_columns), X
         label, columns, added, groups = np.zeros(len(y), dtype=np.int64), list[Category](), list[AddedColumns](), None
         label[weight > 0] = np.unique(y[weight > 0], return_inverse=True)[1]
         for column in _arranged(self._of_rows(X, weight), X, label, weight, names):
@@ -289,13 +289,13 @@ class Categories:
             if column.ordered or n_values <= FEW_VALUES:
                 table, own = _indicators(column, _counts(rows, n_values + 1, label, weight)[:-1]), None
             else:
-                groups = groups or _Groups.of(X, label, weight, names, group)
+                groups = groups or _Copies.of(X, label, weight, names, group)
                 table, own = _shares(rows, n_values + 1, label, groups)
             columns.append(replace(column, table=table))
             added.append(AddedColumns(column.position, table, own))
         numbers = CodedRows(X, added)
         many = numbers.shape[0] * numbers.shape[1] > DENSE_VALUES
-        return Categories(tuple(columns), X.shape[1], self.moments), numbers if many else numbers.dense()
+        return Categories(tuple(columns), X.shape[1], self.day_columns), numbers if many else numbers.dense()
 
     def _of_rows(self, X: np.ndarray, weight: FloatArray) -> list[Category]:
         """With the values that rows of some weight hold, whose codes X then has."""
@@ -366,6 +366,8 @@ def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozens
         return frozenset(np.flatnonzero(given).tolist())
     found = set()
     for one in given:
+        if isinstance(one, bool):
+            raise ValueError("categorical_features must be a mask or names and positions of columns, got both.")
         if isinstance(one, str):
             if names is None or one not in names:
                 own = "" if names is None else short(", ".join(map(repr, names)), 200)
@@ -389,7 +391,7 @@ def _as_number(cell: Any) -> float:
 
 
 def _as_days(role: str, cell: Any) -> float:
-    """A cell of a column of dates, or other moments; raises where it is none."""
+    """A cell of a column of dates, or other day_columns; raises where it is none."""
     if is_missing(cell):
         return np.nan
     if role_of(cell) != role:
@@ -409,7 +411,7 @@ def _recoded(given: CodedCells, values: tuple[Any, ...]) -> FloatArray:
     return np.asarray(code[given.codes])
 
 
-class _Groups(NamedTuple):
+class _Copies(NamedTuple):
     """Training rows that are equal, class included, and how these are spread over folds; or single rows in folds."""
 
     rows: IntArray  # (m,) of some weight, group after group
@@ -569,7 +571,7 @@ def _ranks(along: FloatArray) -> FloatArray:
     return np.asarray(np.unique(along, return_inverse=True)[1], dtype=np.float64) + 1.0
 
 
-def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Groups) -> tuple[FloatArray, FloatArray]:
+def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Copies) -> tuple[FloatArray, FloatArray]:
     """Shares of the classes in each row of a table, (n_rows, m), and for each training row without its fold, (n, m)."""
     K, value = int(label.max()) + 1, rows[groups.first]
     counts = np.zeros((CATEGORY_FOLDS, n_rows, K))

@@ -61,6 +61,11 @@ class CodedRows(RowBlocks):
         parts = [self._of(rows[first : first + height])[:, columns] for first in range(0, len(rows), height)]
         return np.concatenate(parts) if parts else self._of(rows)[:, columns]
 
+    def some(self, rows: IntArray) -> CodedRows:
+        """The rows of these ascending numbers."""
+        added = [one._replace(own=None if one.own is None else one.own[rows]) for one in self._added]
+        return CodedRows(self._codes[rows], added)
+
     def dense(self, who: str = "") -> np.ndarray:
         """All of them as an array: who wants that may have it, as of any table in memory."""
         return self._of(slice(None))

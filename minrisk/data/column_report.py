@@ -17,7 +17,7 @@ import numpy as np
 from minrisk._printable import printable, short
 from minrisk._typing import Labels
 from minrisk.data.categories import FEW_VALUES, Categories, Category
-from minrisk.data.frames import CATEGORICAL, NUMBER, Frame
+from minrisk.data.frames import CATEGORICAL, DAY_ROLES, NUMBER, Frame
 
 SAID_FROM_ROWS = 100  # of fewer, values that all differ, or tell the class, may be chance
 PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
@@ -71,7 +71,7 @@ def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categori
     table : table
         As it was given.
     X : ndarray of shape (n, d)
-        Its numbers, and codes of categories as they were found.
+        Its numbers, and codes of categories.
     y : ndarray of shape (n,)
     categories : Categories
         As they were learnt.
@@ -80,15 +80,15 @@ def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categori
     assert frame is not None
     codes = np.unique(y, return_inverse=True)[1]
     of_position = {column.position: column for column in categories.columns}
-    moments = dict(categories.moments)
+    day_columns = dict(categories.day_columns)
     found = []
     for j, name in enumerate(frame.names):
-        category, role = of_position.get(j), moments.get(j, NUMBER)
+        category, role = of_position.get(j), day_columns.get(j, NUMBER)
         cells = X[:, j]
         missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
         kind = role if category is None else f"ordered {CATEGORICAL}" if category.ordered else CATEGORICAL
         n_values = None if category is None else len(np.unique(cells[~missing]))
-        remark = _remark(cells, missing, codes, category)
+        remark = _remark(cells, missing, codes, category, role)
         found.append(ColumnFacts(str(name), kind, n_values, int(missing.sum()), _became(category, role), remark))
     return found
 
@@ -104,14 +104,16 @@ def _became(category: Category | None, role: str) -> str:
     return f"codes and {what}"
 
 
-def _remark(cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, category: Category | None) -> str:
+def _remark(
+    cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, category: Category | None, role: str
+) -> str:
     """What looks wrong about a column."""
     there = cells[~missing] if missing.any() else cells
     if not len(there) or (len(there) == len(cells) and there.min() == there.max()):
         return ONE_VALUE
-    if len(cells) < SAID_FROM_ROWS:
+    if len(there) < SAID_FROM_ROWS:
         return ""
-    if _is_identifier(there, category is not None):
+    if role not in DAY_ROLES and _is_identifier(there, category is not None):
         return IDENTIFIER
     if _is_target(np.nan_to_num(cells, nan=np.inf), classes):
         return TARGET

@@ -24,7 +24,7 @@ from minrisk._typing import FloatArray, IntArray
 MISSING_TYPES = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
 NUMBERS = "biuf"  # kinds of dtypes, truth values among them
 NUMBER, CATEGORICAL, DATE, DURATION, TIME = ROLES = ("number", "category", "date", "duration", "time of day")
-MOMENTS = (DATE, DURATION, TIME)  # which become numbers
+DAY_ROLES = (DATE, DURATION, TIME)  # which become numbers
 PLURALS = dict(zip(ROLES, ("numbers", "text or categories", "dates", "durations", "times of day"), strict=True))
 DAY = 86_400_000_000  # microseconds
 MICROSECOND = timedelta(microseconds=1)
@@ -46,8 +46,8 @@ class CodedCells(NamedTuple):
 
 def is_missing(cell: Any) -> bool:
     """Whether a cell holds nothing: None, NaN, or what pandas has for these."""
-    is_nan = isinstance(cell, (float, np.floating)) and cell != cell
-    return cell is None or type(cell).__name__ in MISSING_TYPES or is_nan
+    is_nan = isinstance(cell, (float, np.floating, np.datetime64, np.timedelta64)) and cell != cell  # NaT among them
+    return cell is None or type(cell).__name__ in MISSING_TYPES or bool(is_nan)
 
 
 def of_cells(cells: Iterable[Any]) -> np.ndarray:
@@ -124,7 +124,7 @@ class Column:
         if kind.is_numeric() or kind == nw.Boolean or self._is_sparse:
             return NUMBER
         if kind == nw.String:  # an array of objects that holds no text, or not only, looks like one to narwhals
-            return self._role_of_cells() if _dtype_kind(self.native) == "O" else CATEGORICAL
+            return self._role_of_cells() if _is_of_objects(self.native) else CATEGORICAL
         if kind in (nw.Categorical, nw.Enum):
             return CATEGORICAL
         if kind in (nw.Date, nw.Datetime):
@@ -149,7 +149,7 @@ class Column:
 
     def of_no_use(self) -> ValueError:
         """What to say of a column that has no role."""
-        other = next((c for c in self.listed if not is_missing(c) and role_of(c) in (None, *MOMENTS)), None)
+        other = next((c for c in self.listed if not is_missing(c) and role_of(c) in (None, *DAY_ROLES)), None)
         what, instead = described(other)
         return ValueError(
             f"X must hold numbers, text, categories or dates, got {what} in column {self.name!r} ({_short(other)!r}): "
@@ -175,7 +175,14 @@ class Column:
 
         if self.cells.dtype.is_numeric():
             return self._coded_array()
-        if self.cells.dtype == nw.String and _dtype_kind(native) != "O":
+        if _is_of_objects(native):
+            return self._coded_cells()
+        if self.cells.dtype == nw.String and hasattr(native, "type"):  # Arrow's, of any kind of text
+            return _coded_dictionary(native.cast("large_string").dictionary_encode())
+        if self.cells.dtype == nw.String and hasattr(native, "factorize"):  # of pandas
+            codes, found = native.factorize()
+            return CodedCells(codes.astype(np.int64), list(found))
+        if self.cells.dtype == nw.String:
             values = self.cells.drop_nulls().unique().to_list()
             if not values:
                 return CodedCells(np.full(len(self.cells), -1), [])
@@ -230,9 +237,9 @@ class Column:
             Naming the column and its first cell that is no number.
         """
         in_array = isinstance(self.cells, np.ndarray)
-        if self.role in MOMENTS and not in_array:
+        if not in_array and self.role in DAY_ROLES:
             return self._days()
-        if in_array or _dtype_kind(self.native) == "O":
+        if in_array or _is_of_objects(self.native):
             return self._cells_as_numbers()
         if self._is_sparse:
             return np.asarray(self.native, dtype=np.float64)
@@ -262,9 +269,11 @@ class Column:
         kind = self.cells.dtype
         if kind in (nw.Date, nw.Datetime):
             return np.asarray(self.cells.dt.timestamp("us").cast(nw.Float64).to_numpy()) / DAY
-        if kind == nw.Duration:
-            return np.asarray(self.cells.dt.total_microseconds().cast(nw.Float64).to_numpy()) / DAY
-        return np.array([np.nan if _is_no_date(cell) else in_days(cell) for cell in self.listed])
+        if kind == nw.Duration and (cells := self.cells.to_numpy()).dtype.kind == "m":
+            nanoseconds = kind.time_unit == "ns"  # which NumPy would cut towards 0
+            whole = cells.astype(np.int64) // 1000 if nanoseconds else cells.astype("m8[us]").astype(np.int64)
+            return np.where(np.isnat(cells), np.nan, whole / DAY)
+        return np.array([np.nan if is_missing(cell) else in_days(cell) for cell in self.listed])
 
     def _number(self, cell: Any) -> float:
         try:
@@ -305,13 +314,10 @@ def _coded_dictionary(cells: Any) -> CodedCells:
     return CodedCells(np.where(np.isin(codes, gone), -1, codes), values, bool(whole.type.ordered))
 
 
-def _is_no_date(cell: Any) -> bool:
-    return is_missing(cell) or (isinstance(cell, (np.datetime64, np.timedelta64)) and bool(np.isnat(cell)))
-
-
-def _dtype_kind(native: Any) -> str:
-    """The kind of NumPy's dtype; "" of a type of polars or Arrow."""
-    return getattr(native.dtype, "kind", "") if hasattr(native, "dtype") else ""
+def _is_of_objects(native: Any) -> bool:
+    """Whether cells are Python's objects in an array of NumPy's: text of pandas has a type of its own."""
+    kind = getattr(native, "dtype", None)
+    return isinstance(kind, np.dtype) and kind.kind == "O"
 
 
 def described(cell: Any) -> tuple[str, str | None]:
@@ -319,7 +325,7 @@ def described(cell: Any) -> tuple[str, str | None]:
     if isinstance(cell, str):
         return "text", None
     role = role_of(cell)
-    if role in MOMENTS:
+    if role in DAY_ROLES:
         return PLURALS[role], MEASURED if role == DURATION else COUNTED
     if isinstance(cell, complex):
         return "complex numbers", PARTED
@@ -351,6 +357,8 @@ class Frame:
             return None
         from narwhals import dependencies
 
+        if type(X).__module__.startswith("narwhals"):
+            X = X.to_native()
         if dependencies.is_polars_lazyframe(X):
             raise TypeError("X must be a DataFrame, got a LazyFrame of polars: write X.collect().")
         if type(X).__module__.startswith("pyarrow") and type(X).__name__ == "RecordBatch":
@@ -430,6 +438,10 @@ class Frame:
             return [list(row) for row in zip(*columns, strict=True)]
         if self.library == "polars":
             return list(self.table.rows())
+        if self.library != "pandas":
+            import narwhals.stable.v2 as nw
+
+            return list(nw.from_native(self.table, eager_only=True).rows())
         if len(self.table) == 1:
             row = self.table.iloc[0]
             if row.dtype.kind != "f":  # in which large whole numbers beside fractions would be rounded

@@ -10,6 +10,7 @@ import numpy as np
 
 from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
 from minrisk.data.chunks import CodedLabels
+from minrisk.data.coded_rows import CodedRows
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys, summed_keys
@@ -159,7 +160,8 @@ def stated_folds(
         y = y.labels[y.codes]
     folds, number = np.full(len(y), -1), -1
     try:
-        given = X.matrix if isinstance(X, SparseRows) else np.empty((len(X), 0)) if isinstance(X, RowBlocks) else X
+        given = X.matrix if isinstance(X, SparseRows) else X.dense() if isinstance(X, CodedRows) else X
+        given = np.empty((len(X), 0)) if isinstance(given, RowBlocks) else given
         splits = list(check_cv(cv, y, classifier=True).split(given, y, group))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, ValueError) and hasattr(cv, "split"):  # what a splitter says of these rows

@@ -16,7 +16,7 @@ import minrisk
 from minrisk.algorithms.baselines.adaboost_mo import DECODINGS
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.categories import AXES, FEW_VALUES, MOST_SHARES
-from minrisk.data.frames import MOMENTS
+from minrisk.data.frames import DAY_ROLES
 from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
 from minrisk.io.arrays import Allowance
 from minrisk.io.labels import DTYPE, short_repr
@@ -163,7 +163,7 @@ CATEGORY = Fields({
     "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST_ADDED),
     "values": Fields({"dtype": Dtype(), "values": ListOf(Value())}),
 })  # fmt: skip
-MOMENT = Fields({"position": Number(int, 0, MOST_FEATURES), "role": Choice(MOMENTS)})  # a column of dates, or such
+DAY_COLUMN = Fields({"position": Number(int, 0, MOST_FEATURES), "role": Choice(DAY_ROLES)})
 TRIED = Fields({  # a line of `minrisk.ensemble.average.report`
     "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "variant": Text(MOST_LETTERS), "share": Number(float, 0, 1),
     "n_rounds": ROUND_COUNT, "temperature": TEMPERATURE, "risk": Maybe(FINITE),
@@ -196,7 +196,7 @@ HEADER = Fields(
         "cost_stated": Truth(), "stated_classes": LABELS, "stated_decisions": LABELS,
         "feature_numbers": ListOf(Value()), "feature_labels": ListOf(Name()), "target": Text(),
         "first_feature": Number(int, 0, 1), "categories": ListOf(CATEGORY, 1),
-        "dates": ListOf(MOMENT, 1),
+        "dates": ListOf(DAY_COLUMN, 1),
     },
 )  # fmt: skip
 

@@ -305,7 +305,7 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
 def _columns_out(categories: Categories) -> dict[str, Any]:
     """Which columns hold categories, and which dates; nothing where all hold numbers."""
     columns = [_category_out(column) for column in categories.columns]
-    dates = [moment._asdict() for moment in categories.moments]
+    dates = [day._asdict() for day in categories.day_columns]
     return {name: of for name, of in (("categories", columns), ("dates", dates)) if of}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
-from minrisk.data.categories import Categories, Category, Moments
+from minrisk.data.categories import Categories, Category, DayColumn
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.header import SAID_OF_DATA
@@ -80,8 +80,8 @@ def _categories(contents: Contents) -> Categories:
         table = flat[begin:end].reshape(len(values) + 1, part["added"])
         columns.append(Category(part["position"], part["name"], values, part["ordered"], table))
         begin = end
-    moments = tuple(Moments(part["position"], part["role"]) for part in contents.header.get("dates", []))
-    return Categories(tuple(columns), n_columns(contents.header), moments)
+    day_columns = tuple(DayColumn(part["position"], part["role"]) for part in contents.header.get("dates", []))
+    return Categories(tuple(columns), n_columns(contents.header), day_columns)
 
 
 def _model(contents: Contents) -> AdditiveModel:

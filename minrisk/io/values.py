@@ -258,8 +258,10 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     return as_frame(columns)
 
 
-def as_known(column: pd.Series[Any], known: Sequence[Any], path: str | Path) -> tuple[pd.Series[Any], list[str]]:
-    """A column of categories with the values a model knows, missing where it knows none; and those, as written.
+def as_known(
+    column: pd.Series[Any], known: Sequence[Any], path: str | Path
+) -> tuple[pd.Series[Any], list[str], int]:
+    """A column of categories with the values a model knows, missing where it knows none; those, and their rows.
 
     Raises
     ------
@@ -276,7 +278,8 @@ def as_known(column: pd.Series[Any], known: Sequence[Any], path: str | Path) -> 
     used = np.unique(at[at >= 0])
     numbers = np.append(np.where(at < 0, -1, np.searchsorted(used, at)), -1)
     cells = pd.Categorical.from_codes(numbers[codes], categories=pd.Index([known[i] for i in used], dtype=object))
-    return pd.Series(cells, name=column.name), [written(value) for value, i in zip(values, at, strict=True) if i < 0]
+    unknown = [written(value) for value, i in zip(values, at, strict=True) if i < 0]
+    return pd.Series(cells, name=column.name), unknown, int(np.count_nonzero(np.append(at < 0, False)[codes]))
 
 
 def _named(column: pd.Series[Any]) -> Any:
