@@ -140,7 +140,8 @@ def fit(name: str, seed: int, method: str, form: str) -> dict[str, Any]:
         p = np.asarray(model.predict_proba(X_test))
     return {
         "set": name, "split": seed, "method": method, "columns": form, "rows": len(y), "tested": len(test),
-        "words": len(words), "values": max(frame[word].nunique() for word in words), "classes": len(classes),
+        "words": len(words), "values": max((frame[word].nunique() for word in words), default=0),
+        "classes": len(classes),
         **judged(p, y[test], tables(name, classes, seed)), "seconds": spent,
     }  # fmt: skip
 
