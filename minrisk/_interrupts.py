@@ -46,10 +46,15 @@ class StopRequest:
         try:
             yield
             self.cuts = False
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as problem:
             self.cuts = False
-            if not self.interrupted:
+            if not (self.interrupted and _is_interrupt(problem)):
                 raise
+
+
+def _is_interrupt(problem: BaseException) -> bool:
+    """Whether it is `KeyboardInterrupt`, or what becomes of one that is raised while compiled code returns."""
+    return isinstance(problem, KeyboardInterrupt) or isinstance(problem.__cause__, KeyboardInterrupt)
 
 
 NOBODY = StopRequest()  # asks
@@ -77,6 +82,10 @@ def keeping_what_is_learnt() -> Iterator[StopRequest]:
         with suppress(ValueError):  # of interpreters beside the main one
             signal.signal(signal.SIGINT, handle)
         yield stop
+    except SystemError as problem:
+        if _is_interrupt(problem):
+            raise KeyboardInterrupt from None
+        raise
     finally:
         if signal.getsignal(signal.SIGINT) is handle:
             signal.signal(signal.SIGINT, before)

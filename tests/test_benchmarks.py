@@ -148,7 +148,8 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("module", "absent"),
     [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
-     ("benchmarks.model_size", "LightGBM"), ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
+     ("benchmarks.missing_values", "lightgbm"), ("benchmarks.model_size", "LightGBM"),
+     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
      ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
      ("benchmarks.replicate.stagewise_paths", "CVXPY")],
 )  # fmt: skip

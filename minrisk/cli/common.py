@@ -319,7 +319,13 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
         elif bool(column.isna().all()):
             frame[name] = pd.Series(pd.NaT, index=frame.index)
         elif texts_in(column).any():
-            example = next(str(cell) for cell in column.dropna() if as_dates(pd.Series([cell], dtype=object)) is None)
+            cells = map(str, column.dropna())
+            example = next((cell for cell in cells if as_dates(pd.Series([cell], dtype=object)) is None), None)
+            if example is None:
+                raise TableError(
+                    f"column {name!r} of {shown(path)} must hold dates all with a zone or none, as in the training, but "
+                    "holds both: write them alike."
+                )
             raise TableError(
                 f"column {name!r} of {shown(path)} must hold dates as in the training, but holds {short(example)!r}: "
                 "write them as 2024-03-01 or 2024-03-01 12:30, all with a zone or none."

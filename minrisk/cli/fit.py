@@ -278,9 +278,28 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
             )
         to_have = f"to have {'dates' if what == 'dates' else 'numbers'}, {advice}"
         note(f"{where} holds {what} such as {example!r}, taken for categories: {to_have}; or leave it out with --drop")
+        if what == "dates":
+            _tell_no_dates(column, where)
     elif many and not all_differ:
         note(f"{where} holds {differ} texts in {present} rows, taken for categories: if they are names, which say "
              "nothing of new rows, leave it out with --drop")
+
+
+def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
+    """Which cells keep a column of dates from being one, where they are few."""
+    import pandas as pd
+
+    from minrisk._printable import short
+    from minrisk.io.values import as_dates
+
+    values = column.astype(object).drop_duplicates().dropna()
+    no_dates = [str(value) for value in values if as_dates(pd.Series([value], dtype=object)) is None]
+    if not no_dates:
+        note(f"{where} holds dates with a zone and others without: write them alike")
+    elif len(no_dates) < len(values) / 2:
+        row = int(column.eq(no_dates[0]).to_numpy().argmax()) + 1
+        note(f"{where} would be a column of dates but for {len(no_dates)} of its values, such as "
+             f"{short(no_dates[0])!r} in row {row}")
 
 
 def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:

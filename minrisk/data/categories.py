@@ -316,7 +316,9 @@ def _plain(value: Any) -> Any:
 def _check_values(values: list[Any], column: Column) -> None:
     """Refuse categories that are neither numbers nor texts, which no model file could keep."""
     library = type(column.native).__module__.partition(".")[0]
-    way = CATEGORIES_AS_TEXTS.get(library, "as X.astype(str) does").format(name=column.name)
+    by_type = str(getattr(column.native, "dtype", "category")) == "category" or library != "pandas"
+    way = CATEGORIES_AS_TEXTS.get(library, "as X.astype(str) does") if by_type else "X[{name!r}].astype(str)"
+    way = way.format(name=column.name)
     for value in values:
         if not is_label(value):
             raise ValueError(

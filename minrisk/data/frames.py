@@ -250,7 +250,7 @@ class Column:
             return self._cells_as_numbers()
         if isinstance(getattr(self.native, "dtype", None), np.dtype):
             return np.asarray(self.cells.to_numpy(), dtype=np.float64)
-        return np.asarray(self.cells.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return _as_float64(self.cells)
 
     def _cells_as_numbers(self) -> FloatArray:
         """One by one where they are no array of numbers."""
@@ -268,7 +268,7 @@ class Column:
 
         kind = self.cells.dtype
         if kind in (nw.Date, nw.Datetime):
-            return np.asarray(self.cells.dt.timestamp("us").cast(nw.Float64).to_numpy()) / DAY
+            return _as_float64(self.cells.dt.timestamp("us")) / DAY
         if kind == nw.Duration and (cells := self.cells.to_numpy()).dtype.kind == "m":
             nanoseconds = kind.time_unit == "ns"  # which NumPy would cut towards 0
             whole = cells.astype(np.int64) // 1000 if nanoseconds else cells.astype("m8[us]").astype(np.int64)
@@ -312,6 +312,17 @@ def _coded_dictionary(cells: Any) -> CodedCells:
     codes = np.asarray(whole.indices.cast("int64").fill_null(-1))
     gone = [k for k, value in enumerate(values) if is_missing(value)]
     return CodedCells(np.where(np.isin(codes, gone), -1, codes), values, bool(whole.type.ordered))
+
+
+def _as_float64(cells: Any) -> FloatArray:
+    """A Series of narwhals as float64, rounded beyond 2^53, which Arrow's own cast refuses; NaN where missing."""
+    import narwhals.stable.v2 as nw
+
+    native = cells.to_native()
+    arrow = getattr(getattr(native, "array", native), "__arrow_array__", lambda: native)()
+    if hasattr(arrow, "type") and not isinstance(getattr(native, "dtype", None), np.dtype):
+        return np.asarray(arrow.cast("float64", safe=False), dtype=np.float64)
+    return np.asarray(cells.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def _is_of_objects(native: Any) -> bool:
