@@ -343,3 +343,28 @@ def test_masks_and_positions_do_not_mix_and_none_is_none():
         REBELClassifier(categorical_features=[True, 1]).fit(X, Y)
     model = REBELClassifier(n_estimators=2, categorical_features=[]).fit(csr_array(np.nan_to_num(X)), Y)
     assert not model._categories.columns
+
+
+@pytest.mark.parametrize("of", ["whole numbers", "dates", "times", "durations"])
+def test_arrow_holds_what_the_others_do(of):
+    """Beyond 2^53, and far from 1970, its own casts refuse what pandas and polars round."""
+    pa = pytest.importorskip("pyarrow")
+    far = [datetime.date(9999, 12, 31), datetime.date(1066, 10, 14)]
+    cells, kind = {
+        "whole numbers": ([2**60, -(2**60)], pa.int64()), "dates": (far, pa.date32()),
+        "times": ([datetime.datetime(day.year, 1, 1, 12) for day in far], pa.timestamp("us")),
+        "durations": ([datetime.timedelta(days=10**6), -datetime.timedelta(days=10**6)], pa.duration("us")),
+    }[of]
+    arrow = pa.table({"c": pa.array([cells[k % 2] if k % 5 else None for k in range(N)], kind)})
+    model = REBELClassifier(n_estimators=3).fit(arrow, Y)
+    for X in (arrow.to_pandas(types_mapper=pd.ArrowDtype), pytest.importorskip("polars").from_arrow(arrow)):
+        np.testing.assert_array_equal(model.decision_function(X), model.decision_function(arrow))
+        np.testing.assert_array_equal(model.decision_function(X[:3]), model.decision_function(arrow)[:3])
+
+
+def test_text_without_a_cell_is_text():
+    X = table()[["age"]].assign(rare=pd.Series([None] * 200 + ["a"] * 40, dtype="str"))
+    model = REBELClassifier(n_estimators=2).fit(X[:200], Y[:200])
+    assert model.columns_[1].kind == "category"
+    with pytest.warns(DataWarning, match="'rare' in 40 rows"):
+        model.predict(X)

@@ -469,3 +469,20 @@ def test_a_stream_gets_no_partial_model(tmp_path):
     code, said = stopped_command(tmp_path, "-", prelude=f"import tempfile; tempfile.tempdir = {str(tmp_path)!r}")
     (kept,) = tmp_path.glob("minrisk-*/model.minrisk.partial")
     assert code == 130 and str(kept) in said and load(kept).n_iter_ > 0
+
+
+def test_an_interrupt_within_compiled_code_is_one():
+    """CPython makes a SystemError of what is raised while a compiled function returns."""
+    from minrisk._interrupts import keeping_what_is_learnt
+
+    def returned():
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    with pytest.raises(KeyboardInterrupt), keeping_what_is_learnt():
+        returned()
+    with pytest.raises(SystemError, match="another"), keeping_what_is_learnt():
+        raise SystemError("another")
+    with keeping_what_is_learnt() as stop:
+        stop.interrupted = True
+        with stop.giving_up():
+            returned()

@@ -323,7 +323,7 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
             example = next((cell for cell in cells if as_dates(pd.Series([cell], dtype=object)) is None), None)
             if example is None:
                 raise TableError(
-                    f"column {name!r} of {shown(path)} must hold dates all with a zone or none, as in the training, but "
+                    f"column {name!r} of {shown(path)} must hold dates all with a zone or none, but "
                     "holds both: write them alike."
                 )
             raise TableError(
