@@ -2,22 +2,15 @@
 
 Columns of text and of types for categories are categories, and those that the caller names. A column of V categories
 becomes its codes 0..V-1, in place, and more columns after all others: for few values one for each, which is 1 in its
-rows, and two other orders of them; for many values the shares that the classes have among its rows. In training the
-shares of a row are those of other rows, so that they say there what they will say of new rows (as in scikit-learn's
-TargetEncoder). Neither the order of rows, columns or classes matters for that, nor whether a row stands there twice or
-once with a weight of 2. Categories that are ordered are their codes only.
+rows; for many values the shares that the classes have among its rows. In training the shares of a row are those of
+other rows, so that they say there what they will say of new rows (as in scikit-learn's TargetEncoder). Neither the
+order of rows, columns or classes matters for that, nor whether a row stands there twice or once with a weight of 2.
+Categories that are ordered are their codes only.
 
 Codes of ordered categories follow the order of the dtype, values without rows included; truth values are 0 and 1. Codes
-of others follow what training rows say of the values, never their names: where they are few, by their place on the
-line along which the shares of the classes differ most, so that a cut of the codes is a subset of the values that tells
-classes apart (of two classes the best one: Fisher 1958), with the next two such lines as further columns; where they
-are many, by how frequent they are, which is not learnt from classes and so deceives no learner. So neither the names of
-values, nor the order in which a dtype lists them, nor what else it lists makes a difference. Equal values stand as the
-rest of their rows says, then by name.
-
-References
-----------
-Fisher (1958), On grouping for maximum homogeneity, JASA 53.
+of others follow how frequent the values are in training, the rarest first, which is not learnt from classes and so
+deceives no learner. So neither the names of values, nor the order in which a dtype lists them, nor what else it lists
+makes a difference. Equally frequent values stand as the rest of their rows says, then by name.
 """
 
 from __future__ import annotations
@@ -55,8 +48,6 @@ from minrisk.data.sparse_rows import DENSE_VALUES
 
 FROM_DTYPE = "from_dtype"  # of `categorical_features`: none but those that types of columns tell
 FEW_VALUES = 10  # of which each has a column
-AXES = 3  # lines along which few values are ordered
-SAME_SPREAD = 1e-6  # of that along the first one: along such a line the shares differ by rounding only
 CATEGORY_FOLDS = 5  # of training rows; shares are those of the four others
 CATEGORIES_AS_TEXTS = {  # how the categories of a column become texts
     "pandas": "X[{name!r}] = X[{name!r}].cat.rename_categories(str)",
@@ -287,7 +278,7 @@ class Categories:
         for column in _arranged(self._of_rows(X, weight), X, label, weight, names):
             rows, n_values = column.rows(X[:, column.position]), len(column.values)
             if column.ordered or n_values <= FEW_VALUES:
-                table, own = _indicators(column, _counts(rows, n_values + 1, label, weight)[:-1]), None
+                table, own = np.eye(n_values + 1, 0 if column.ordered or n_values == 2 else n_values), None
             else:
                 groups = groups or _Copies.of(X, label, weight, names, group)
                 table, own = _shares(rows, n_values + 1, label, groups)
@@ -482,12 +473,15 @@ def _arranged(
     if not free:
         return list(columns)
     there = weight > 0
-    counts = {j: _counts(column.rows(X[:, j]), len(column.values) + 1, label, weight) for j, column in free.items()}
+    mass: dict[int, FloatArray] = {}
+    for j, column in free.items():
+        rows = column.rows(X[:, j])[there]
+        mass[j] = np.asarray(np.bincount(rows, weight[there], len(column.values) + 1), dtype=np.float64)
 
     def nameless(j: int) -> FloatArray:
         """A column whose categories are how often they occur, which says what they are without a name."""
         cells: FloatArray = X[:, j]
-        return _alike(counts[j].sum(axis=1))[free[j].rows(cells)] if j in free else cells
+        return _alike(mass[j])[free[j].rows(cells)] if j in free else cells
 
     by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
     key = row_keys(map(nameless, by_name), odd_numbers(np.random.default_rng(0), X.shape[1]))
@@ -500,27 +494,11 @@ def _arranged(
         if j in free:
             rows, content = column.rows(X[:, j]), np.zeros(len(column.values) + 1, dtype=np.uint64)
             np.add.at(content, rows[there], key)
-            order = _order(counts[j][:-1], content[:-1])
+            order = np.lexsort((content[:-1], _alike(mass[j][:-1])))
             X[:, j] = np.append(np.argsort(order), np.nan)[rows]
             column = replace(column, values=tuple(column.values[v] for v in order))
         found.append(column)
     return found
-
-
-def _counts(rows: IntArray, n_rows: int, label: IntArray, weight: FloatArray) -> FloatArray:
-    """Weight of the rows of each class in each row of a table, (n_rows, K)."""
-    counts, there = np.zeros((n_rows, int(label.max()) + 1)), weight > 0
-    np.add.at(counts, (rows[there], label[there]), weight[there])
-    return counts
-
-
-def _indicators(column: Category, counts: FloatArray) -> FloatArray:
-    """What few values add: a column for each, and their ranks along the lines after the first; nothing of two."""
-    n_values = len(counts)
-    if column.ordered or n_values <= 2:
-        return np.empty((n_values + 1, 0))
-    ranks = [np.append(_ranks(along), 0.0)[:, None] for along in _along(counts)[1:]] if n_values > 3 else []
-    return np.hstack([np.eye(n_values + 1, n_values), *ranks])
 
 
 def _are_truths(values: tuple[Any, ...]) -> bool:
@@ -535,42 +513,6 @@ def _mixed_in(key: Keys, weight: FloatArray) -> Keys:
 def _alike(numbers: FloatArray) -> FloatArray:
     """Numbers in which the last digits, which depend on the order of sums, are the same."""
     return np.asarray(np.rint(numbers / max(float(np.abs(numbers).max(initial=0.0)), 1e-300) * 1e9))
-
-
-def _order(counts: FloatArray, content: Keys) -> IntArray:
-    """The values in their order, (V,): few by the shares of the classes (V, K), many by their rows."""
-    mass = _alike(counts.sum(axis=1))
-    if len(counts) > FEW_VALUES:
-        return np.lexsort((content, mass))
-    return np.lexsort((content, mass, *_along(counts, content)[:1]))
-
-
-def _along(counts: FloatArray, content: Keys | None = None) -> list[FloatArray]:
-    """Places (V,) of few values on the lines along which the shares of the classes (V, K) differ most, best first.
-
-    A line has two directions; the one is taken in which fewer rows lie farther out. Where they lie alike on both sides
-    the content of the rows decides, or else the order of the values.
-    """
-    if len(counts) < 2:
-        return []
-    mass = counts.sum(axis=1)
-    apart = _smoothed(counts) - counts.sum(axis=0) / counts.sum()
-    _, spread, axes = np.linalg.svd(np.sqrt(mass)[:, None] * apart, full_matrices=False)
-    found = []
-    for size, axis in zip(spread[: min(AXES, counts.shape[1] - 1)], axes, strict=False):
-        if size <= SAME_SPREAD * spread[0]:
-            break
-        along = _alike(apart @ axis)
-        one_way = float(_alike(np.array([mass @ along**3, mass @ np.abs(along) ** 3]))[0])
-        if one_way == 0.0:
-            one_way = -along[0 if content is None else np.argmin(content)]
-        found.append(-along if one_way < 0 else along)
-    return found
-
-
-def _ranks(along: FloatArray) -> FloatArray:
-    """1, 2, ... in ascending order, the same for equal numbers."""
-    return np.asarray(np.unique(along, return_inverse=True)[1], dtype=np.float64) + 1.0
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Copies) -> tuple[FloatArray, FloatArray]:

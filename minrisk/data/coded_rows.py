@@ -14,7 +14,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk.data.row_blocks import RowBlocks
 
-BLOCK_VALUES = 1 << 20  # that are made at a time, 8 MB
+MADE_VALUES = 1 << 20  # that are made at a time, 8 MB
 
 
 class AddedColumns(NamedTuple):
@@ -48,7 +48,7 @@ class CodedRows(RowBlocks):
         super().__init__(self._made, (len(codes), width), codes.dtype)
 
     def _made(self) -> Iterator[np.ndarray]:
-        height = max(1, BLOCK_VALUES // self.shape[1])
+        height = max(1, MADE_VALUES // self.shape[1])
         for first in range(0, len(self), height):
             yield self._of(slice(first, first + height))
 
@@ -57,7 +57,7 @@ class CodedRows(RowBlocks):
 
     def gathered(self, rows: IntArray, columns: slice) -> np.ndarray:
         """Some columns of some rows."""
-        height = max(1, BLOCK_VALUES // self.shape[1])
+        height = max(1, MADE_VALUES // self.shape[1])
         parts = [self._of(rows[first : first + height])[:, columns] for first in range(0, len(rows), height)]
         return np.concatenate(parts) if parts else self._of(rows)[:, columns]
 

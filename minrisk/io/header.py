@@ -15,7 +15,7 @@ import numpy as np
 import minrisk
 from minrisk.algorithms.baselines.adaboost_mo import DECODINGS
 from minrisk.costs.units import LARGEST_FLOAT
-from minrisk.data.categories import AXES, FEW_VALUES, MOST_SHARES
+from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.data.frames import DAY_ROLES
 from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
 from minrisk.io.arrays import Allowance
@@ -30,7 +30,7 @@ PARSED = 64  # bytes that Python takes for a value of the header, at least
 LETTER_BYTES = 16  # bytes of a letter in a text with one beyond the first 65 536, in the copies that are made of it
 DEEPEST = 32  # levels of objects and lists
 TEMPERATURE = Number(float, 1e-100, 1e100)  # of which the inverse is finite
-MOST_ADDED = max(FEW_VALUES + AXES - 1, MOST_SHARES)  # columns that one of categories adds
+MOST_ADDED = max(FEW_VALUES, MOST_SHARES)  # columns that one of categories adds
 SCANNED_BYTES = 1 << 16  # bytes of a header that are looked at in one go: memory does not follow the header
 STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside texts does to the level
 STEPS[[ord(mark) for mark in "[{]}"]] = 1, 1, -1, -1
