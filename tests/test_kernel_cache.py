@@ -33,9 +33,9 @@ class Compiled(event.Listener):
         pass
 event.register("numba:compile", Compiled())
 from minrisk._kernels._cache import writable_folder
-from minrisk._kernels.binning import bin_column
+from minrisk._kernels.binning import bin_column, padded_thresholds
 out = np.empty(4, dtype=np.uint8)
-bin_column(np.arange(4.0), np.array([0.5, 2.5]), out)
+bin_column(np.arange(4.0), padded_thresholds([0.5, 2.5]), out)
 assert out.tolist() == [0, 1, 1, 2]
 print(n, writable_folder())
 """

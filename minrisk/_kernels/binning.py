@@ -4,17 +4,23 @@ import numpy as np
 
 from minrisk._kernels._dtypes import MAX_BINS
 from minrisk._kernels._jit import kernel
+from minrisk._typing import FloatArray
+
+
+def padded_thresholds(thresholds: FloatArray) -> FloatArray:
+    """Ascending thresholds, and infinity above them, as many in all as there are bins at most."""
+    padded = np.full(MAX_BINS, np.inf)
+    padded[: len(thresholds)] = thresholds
+    return padded
 
 
 @kernel
-def bin_column(values, thresholds, out):
-    """out[i] = number of thresholds < values[i]; NaN is below all, hence bin 0. `thresholds` ascend.
+def bin_column(values, padded, out):
+    """out[i] = number of thresholds < values[i]; NaN is below all, hence bin 0. `padded`: see `padded_thresholds`.
 
     A binary search of eight steps for every value, written out: without branches, in which a processor that cannot
-    guess the half that comes next would wait, it takes an eighth of the time. Infinity stands above all thresholds.
+    guess the half that comes next would wait, it takes an eighth of the time.
     """
-    padded = np.full(MAX_BINS, np.inf)
-    padded[: thresholds.shape[0]] = thresholds
     for i in range(values.shape[0]):
         x = values[i]
         low = np.int64(0)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minrisk._kernels._dtypes import BIN, MAX_BINS
-from minrisk._kernels.binning import bin_column
+from minrisk._kernels.binning import bin_column, padded_thresholds
 from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers
@@ -70,7 +70,7 @@ class Binner:
             values = _columns(block, inside, *group)
             for c, j in enumerate(range(*group)):
                 out = bins[j, places] if isinstance(places, slice) else np.empty(values.shape[1], dtype=BIN)
-                bin_column(read_only(values[c]), read_only(self.thresholds[j]), out)
+                bin_column(read_only(values[c]), read_only(padded_thresholds(self.thresholds[j])), out)
                 if not isinstance(places, slice):
                     bins[j, places] = out
 
