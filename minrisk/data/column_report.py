@@ -84,7 +84,7 @@ def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categori
     found = []
     for j, name in enumerate(frame.names):
         category, role = of_position.get(j), day_columns.get(j, NUMBER)
-        cells = X[:, j]
+        cells = np.ascontiguousarray(X[:, j])
         missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(len(cells), dtype=bool)
         kind = role if category is None else f"ordered {CATEGORICAL}" if category.ordered else CATEGORICAL
         n_values = None if category is None else len(np.unique(cells[~missing]))
