@@ -229,7 +229,9 @@ def test_values_that_training_did_not_have_are_named(tmp_path):
     pd.DataFrame(rows, columns=["a", "shade", "grade"]).to_csv(tmp_path / "train.csv", index=False)
     run("fit", tmp_path / "train.csv", "--target", "grade", "--categorical", "shade", "--out", tmp_path / "model")
     new = pd.DataFrame({"a": [1, 2, 0, 1], "shade": ["teal", "red", None, "teal"], "grade": "bad"})
-    for shades, said in ((new["shade"], "['teal']"), (new["shade"].fillna("gold"), "['teal', 'gold']"), ("red", None)):
+    for shades, said, n_rows in (
+        (new["shade"], "['teal']", 2), (new["shade"].fillna("gold"), "['teal', 'gold']", 3), ("red", None, 0),
+    ):  # fmt: skip
         new.assign(shade=shades).to_csv(tmp_path / "new.csv", index=False)
         for command in (["predict"], ["evaluate", "--target", "grade"]):
             result = invoke(command[0], tmp_path / "model", tmp_path / "new.csv", *command[1:])
@@ -237,7 +239,7 @@ def test_values_that_training_did_not_have_are_named(tmp_path):
             notes = [line for line in result.stderr.splitlines() if "shade" in line]
             assert notes == [] if said is None else notes == [
                 f"minrisk: note: column 'shade' of {tmp_path / 'new.csv'} holds what training did not: {said}, "
-                "taken as missing"
+                f"taken as missing in {n_rows} rows"
             ]
 
 

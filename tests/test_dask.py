@@ -29,10 +29,12 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(
+    cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        yield cluster
+    )
+    yield cluster
+    with suppress(KeyError):  # that distributed may raise of a worker that was killed
+        cluster.close()
 
 
 @pytest.fixture
