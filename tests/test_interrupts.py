@@ -247,18 +247,24 @@ def test_before_the_first_checkpoint_nothing_is_kept(monkeypatch):
     assert not hasattr(model, "model_") and not caught.value.args
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_second_surrogate_that_has_nothing_yet_is_left_out(n_jobs, monkeypatch):
-    X, y = some(600)
-    real, calls = training.train_pool, []
+def press_at_the_second_call(name, monkeypatch):
+    """Of a function of the training; gives the calls that are made."""
+    real, calls = getattr(training, name), []
 
-    def pool(*args):
+    def called(*args):
         calls.append(args)
         if len(calls) == 2:
             press()
         return real(*args)
 
-    monkeypatch.setattr(training, "train_pool", pool)
+    monkeypatch.setattr(training, name, called)
+    return calls
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_second_surrogate_that_has_nothing_yet_is_left_out(n_jobs, monkeypatch):
+    X, y = some(600)
+    calls = press_at_the_second_call("train_pool", monkeypatch)
     model = MinRiskClassifier(n_estimators=20, random_state=0, time_budget=100, n_jobs=n_jobs)
     with pytest.raises(KeyboardInterrupt, match="rounds"):
         model.fit(X, y)
@@ -290,15 +296,7 @@ def test_many_rows(monkeypatch):
     """One member first, then others beside it: what these lack does not keep the first from being the model."""
     monkeypatch.setattr("minrisk.ensemble.defaults.MANY_ROWS", 500)
     X, y = some(600)
-    real, calls = training.cross_fit, []
-
-    def cross_fit(*args):
-        calls.append(args)
-        if len(calls) == 2:
-            press()
-        return real(*args)
-
-    monkeypatch.setattr(training, "cross_fit", cross_fit)
+    calls = press_at_the_second_call("cross_fit", monkeypatch)
     model = MinRiskClassifier(n_estimators=60, random_state=0, pool=False)
     with pytest.raises(KeyboardInterrupt, match="rounds"):
         model.fit(X, y)

@@ -178,13 +178,13 @@ def print_fit(facts: dict[str, Any], with_columns: bool = True) -> None:
 
 def _print_columns(console: Console, columns: list[dict[str, Any]]) -> None:
     """What became of each column of a table."""
+    from minrisk.data.column_report import ColumnFacts
+
     table = new_table(("column", "left"), ("kind", "left"), ("values", "right"), ("missing", "right"),
                       ("became", "left"))
-    for column in columns[:COLUMNS]:
-        n_values = "" if column["n_values"] is None else str(column["n_values"])
-        remark = Text(f"; {column['remark']}", style="yellow") if column["remark"] else Text()
-        became = Text(column["became"]) + remark
-        table.add_row(as_text(column["name"]), column["kind"], n_values, str(column["n_missing"]), became)
+    for column in (ColumnFacts(**line) for line in columns[:COLUMNS]):
+        remark = Text(f"; {column.remark}", style="yellow") if column.remark else Text()
+        table.add_row(as_text(column.name), column.kind, *column.counts, Text(column.became) + remark)
     if len(columns) > COLUMNS:
         table.add_row(Text(f"{len(columns) - COLUMNS} more; --json shows them", style="dim"), "", "", "", "")
     print_section(console, "Columns", table)

@@ -27,7 +27,7 @@ from scipy.sparse import issparse
 from minrisk._cached import cached_property
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
-from minrisk.data.coded_rows import AddedColumns, CodedRows
+from minrisk.data.coded_rows import AddedColumns, CodedRows, rows_of_table
 from minrisk.data.frames import (
     CATEGORICAL,
     DAY_ROLES,
@@ -124,7 +124,7 @@ class Category:
 
     def rows(self, codes: FloatArray) -> IntArray:
         """Rows of the table."""
-        return np.where(np.isnan(codes), len(self.values), codes).astype(np.int64)
+        return rows_of_table(codes, len(self.values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ class Categories:
         """Rows of codes, and what the tables add; (n, d + added)."""
         if not self.columns:
             return X
-        return np.hstack([X, *(column.table[column.rows(X[:, column.position])] for column in self.columns)])
+        return CodedRows(X, [AddedColumns(column.position, column.table) for column in self.columns]).dense()
 
     def learn(
         self, X: np.ndarray, y: Labels, weight: FloatArray, names: Sequence[Any] | None = None,
@@ -427,9 +427,7 @@ class _Copies(NamedTuple):
         rows = np.flatnonzero(weight > 0)
         label, weight = label[rows], weight[rows]
         copies = weight if np.all(weight == np.rint(weight)) else np.ones(len(rows))
-        by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
-        odds = odd_numbers(np.random.default_rng(0), X.shape[1])  # the same in every fit
-        key = row_keys((X[rows, j] for j in by_name), odds)
+        key = _keys_by_name(lambda j: X[rows, j], X.shape[1], names)
         content = np.zeros(label.max() + 1, dtype=np.uint64)  # of each class: its number says nothing
         np.add.at(content, label, key * copies.astype(np.uint64))
         place = np.argsort(np.argsort(content, kind="stable"))[label]
@@ -483,8 +481,7 @@ def _arranged(
         cells: FloatArray = X[:, j]
         return _alike(mass[j])[free[j].rows(cells)] if j in free else cells
 
-    by_name = sorted(range(X.shape[1]), key=lambda j: j if names is None else str(names[j]))
-    key = row_keys(map(nameless, by_name), odd_numbers(np.random.default_rng(0), X.shape[1]))
+    key = _keys_by_name(nameless, X.shape[1], names)
     of_class = np.zeros(int(label.max()) + 1, dtype=np.uint64)  # its number says nothing
     np.add.at(of_class, label[there], _mixed_in(key[there], weight[there]))
     key = _mixed_in(numbered_keys(key + of_class[label], 0)[there], weight[there])
@@ -499,6 +496,12 @@ def _arranged(
             column = replace(column, values=tuple(column.values[v] for v in order))
         found.append(column)
     return found
+
+
+def _keys_by_name(cells: Callable[[int], FloatArray], n_features: int, names: Sequence[Any] | None) -> Keys:
+    """Keys of rows whose columns these are, in whatever order the columns stand; the same in every fit."""
+    by_name = sorted(range(n_features), key=lambda j: j if names is None else str(names[j]))
+    return row_keys(map(cells, by_name), odd_numbers(np.random.default_rng(0), n_features))
 
 
 def _are_truths(values: tuple[Any, ...]) -> bool:

@@ -17,6 +17,11 @@ from minrisk.data.row_blocks import RowBlocks
 MADE_VALUES = 1 << 20  # that are made at a time, 8 MB
 
 
+def rows_of_table(codes: FloatArray, n_values: int) -> IntArray:
+    """Rows of a table of so many values, the last one for what is missing."""
+    return np.where(np.isnan(codes), n_values, codes).astype(np.int64)
+
+
 class AddedColumns(NamedTuple):
     """What a column of categories adds to the rows."""
 
@@ -28,8 +33,7 @@ class AddedColumns(NamedTuple):
         """The numbers of some rows."""
         if self.own is not None:
             return self.own[rows]
-        places = codes[rows, self.position]
-        return self.table[np.where(np.isnan(places), len(self.table) - 1, places).astype(np.int64)]
+        return self.table[rows_of_table(codes[rows, self.position], len(self.table) - 1)]
 
 
 class CodedRows(RowBlocks):

@@ -62,6 +62,11 @@ class ColumnFacts(NamedTuple):
     became: str
     remark: str
 
+    @property
+    def counts(self) -> tuple[str, str]:
+        """Numbers of values and of missing cells, as tables show them."""
+        return "" if self.n_values is None else str(self.n_values), str(self.n_missing)
+
 
 def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categories) -> list[ColumnFacts]:
     """A line for each column.
@@ -163,10 +168,9 @@ def printed(columns: Sequence[ColumnFacts]) -> str:
     """
     head = ("column", "kind", "values", "missing", "became", "")
     lines = [
-        (short(printable(name), NAME_LETTERS), kind, "" if n_values is None else str(n_values), str(n_missing), became,
-         remark)
-        for name, kind, n_values, n_missing, became, remark in columns[:SHOWN_COLUMNS]
-    ]  # fmt: skip
+        (short(printable(column.name), NAME_LETTERS), column.kind, *column.counts, column.became, column.remark)
+        for column in columns[:SHOWN_COLUMNS]
+    ]
     widths = [max(map(len, cells)) for cells in zip(head, *lines, strict=True)]
     right = (False, False, True, True, False, False)
     rows = [

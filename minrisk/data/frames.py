@@ -113,11 +113,7 @@ class Column:
 
     @cached_property
     def role(self) -> str | None:
-        """One of `ROLES`; None if it is of no use."""
-        if isinstance(self.cells, np.ndarray):
-            kind = self.cells.dtype.kind
-            known = {**dict.fromkeys(NUMBERS, NUMBER), "M": DATE, "m": DURATION, "U": CATEGORICAL}
-            return known.get(kind) if kind != "O" else self._role_of_cells()
+        """One of `ROLES`, None if it is of no use. Only columns of tables are asked: arrays hold numbers, or are told."""
         import narwhals.stable.v2 as nw
 
         kind = self.cells.dtype
@@ -188,8 +184,8 @@ class Column:
                 return CodedCells(np.full(len(self.cells), -1), [])
             numbers = self.cells.replace_strict(values, list(range(len(values))), return_dtype=nw.Float64).to_numpy()
             return CodedCells(np.where(np.isnan(numbers), -1, numbers).astype(np.int64), values)
-        arrow = getattr(getattr(native, "array", native), "__arrow_array__", lambda: native)()
-        if str(getattr(arrow, "type", "")).startswith("dictionary"):
+        arrow = _as_arrow(native)
+        if arrow is not None and str(arrow.type).startswith("dictionary"):
             return _coded_dictionary(arrow)
         return self._coded_cells()
 
@@ -318,11 +314,17 @@ def _as_float64(cells: Any) -> FloatArray:
     """A Series of narwhals as float64, rounded beyond 2^53, which Arrow's own cast refuses; NaN where missing."""
     import narwhals.stable.v2 as nw
 
-    native = cells.to_native()
-    arrow = getattr(getattr(native, "array", native), "__arrow_array__", lambda: native)()
-    if hasattr(arrow, "type") and not isinstance(getattr(native, "dtype", None), np.dtype):
+    arrow = _as_arrow(cells.to_native())
+    if arrow is not None:
         return np.asarray(arrow.cast("float64", safe=False), dtype=np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _as_arrow(native: Any) -> Any:
+    """Cells as an array of Arrow, where that is what their table has, or its type of pandas holds; else None."""
+    if hasattr(native, "to_pylist"):
+        return native
+    return native.array.__arrow_array__() if hasattr(getattr(native, "dtype", None), "pyarrow_dtype") else None
 
 
 def _is_of_objects(native: Any) -> bool:
