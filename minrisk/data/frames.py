@@ -113,7 +113,7 @@ class Column:
 
     @cached_property
     def role(self) -> str | None:
-        """One of `ROLES`, None if it is of no use. Only columns of tables are asked: arrays hold numbers, or are told."""
+        """One of `ROLES`, None if it is of no use. Only columns of tables are asked: arrays are of numbers, or told."""
         import narwhals.stable.v2 as nw
 
         kind = self.cells.dtype
