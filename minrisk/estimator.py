@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
     from minrisk.elsewhere import Elsewhere
     from minrisk.model.additive import AdditiveModel
+    from minrisk.model.cascade import DecisionRule
     from minrisk.rows.costs import RowCosts
 
 LEAST_COST = 1e-300  # of which there is a logarithm
@@ -381,6 +382,13 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         """The decision for each row, (n,)."""
         X = self._check_X(X)  # first: it says so if there was no fit
         return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
+
+    def _decisions(self, X: np.ndarray, rule: DecisionRule, max_excess: float) -> IntArray:
+        """Numbers of the decisions about checked rows, each as soon as it is certain."""
+        if len(X) <= QUICK_ROWS:
+            return self.model_.decide(X, rule, max_excess)
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
+            return self.model_.decide(X, rule, max_excess, workers)
 
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
         """Expected avoidable costs of each decision, (n, D), up to a factor; None: the largest score decides."""

@@ -1,16 +1,71 @@
-"""Updates of the rows: scores, responses of trees, leaves of grown trees; costs of decisions."""
+"""Updates of the rows: scores, responses of trees, leaves of grown trees; costs of decisions.
+
+A node of a tree on bins is one integer, left << 32 | feature << 8 | bin; a leaf's left is itself, and its bin 255 is
+above no row's. Eight rows go down side by side, since each waits for its own loads.
+"""
 
 import numpy as np
 
-from minrisk._kernels import coded_trees
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel
-from minrisk._kernels.coded_trees import pack_nodes, walk_rows
 
-walking_kernel = kernel(uses=(coded_trees,))
+EIGHT = 8  # rows side by side: the walk is written out
+LEFT_SHIFT, BIN_BITS = 32, 8  # bits of a node below its left child, and bits of its bin
+COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1  # the largest feature that fits between them
 
 SCORED_ROWS = 256  # rows that walk a tree together: they and the tree stay within the cache
 SCORED_BINS = 1 << 18  # of rows that walk many trees together, one tree after another
 ROOT = np.int64(0)  # of the first tree; not to Numba of a type of its own, as 0 is
+
+
+@kernel
+def pack_nodes(feature, bin_, left, root, nodes):
+    """nodes[root + i] of the nodes of one tree whose first is number `root`."""
+    for i in range(left.shape[0]):
+        to = np.int64(root + left[i])
+        nodes[root + i] = (to << LEFT_SHIFT) | (np.int64(feature[i]) << BIN_BITS) | np.int64(bin_[i])
+
+
+@kernel
+def step(node, code):
+    """Where a node's word and the code of its feature lead."""
+    return (node >> LEFT_SHIFT) + (code > (node & LEAF_BIN))
+
+
+@kernel
+def column(node):
+    """Number of the coded feature that a node's word names."""
+    return (node >> BIN_BITS) & COLUMN
+
+
+@kernel
+def walk_rows(codes, nodes, root, n_rows, leaf):
+    """leaf[i] = leaf of row i in one tree."""
+    whole = n_rows - n_rows % EIGHT
+    for i in range(0, whole, EIGHT):
+        a = b = c = d = e = f = g = h = root
+        while True:
+            na, nb, nc, nd = nodes[a], nodes[b], nodes[c], nodes[d]
+            ne, nf, ng, nh = nodes[e], nodes[f], nodes[g], nodes[h]
+            to_a, to_b = step(na, codes[i, column(na)]), step(nb, codes[i + 1, column(nb)])
+            to_c, to_d = step(nc, codes[i + 2, column(nc)]), step(nd, codes[i + 3, column(nd)])
+            to_e, to_f = step(ne, codes[i + 4, column(ne)]), step(nf, codes[i + 5, column(nf)])
+            to_g, to_h = step(ng, codes[i + 6, column(ng)]), step(nh, codes[i + 7, column(nh)])
+            moved = (a ^ to_a) | (b ^ to_b) | (c ^ to_c) | (d ^ to_d)
+            moved |= (e ^ to_e) | (f ^ to_f) | (g ^ to_g) | (h ^ to_h)
+            if moved == 0:
+                break
+            a, b, c, d, e, f, g, h = to_a, to_b, to_c, to_d, to_e, to_f, to_g, to_h
+        leaf[i], leaf[i + 1], leaf[i + 2], leaf[i + 3] = a, b, c, d
+        leaf[i + 4], leaf[i + 5], leaf[i + 6], leaf[i + 7] = e, f, g, h
+    for i in range(whole, n_rows):
+        a = root
+        while True:
+            to_a = step(nodes[a], codes[i, column(nodes[a])])
+            if to_a == a:
+                break
+            a = to_a
+        leaf[i] = a
 
 
 @kernel
@@ -31,7 +86,7 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
             scores[i, k] += vectors[v, k]
 
 
-@walking_kernel
+@kernel
 def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, response, leaf):
     """response[i] and leaf[i] = value and vector of the leaf that row i falls into."""
     words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(SCORED_ROWS, dtype=np.int64)
@@ -44,7 +99,7 @@ def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, res
             leaf[i] = vector[node[i - low]]
 
 
-@walking_kernel
+@kernel
 def add_binned_trees(
     X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores
 ):  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,11 @@ import numpy as np
 from minrisk._typing import FloatArray
 from minrisk.boosting.loop import Progress
 from minrisk.costs.units import LARGEST_FLOAT
+from minrisk.ensemble import defaults
 from minrisk.ensemble.blending import Pool
 from minrisk.model.additive import AdditiveModel
+from minrisk.model.decisions import LINK_KERNELS
+from minrisk.model.links import Link
 from minrisk.model.packed import pack
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
@@ -33,7 +37,8 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             n = len(fit.members)
             members += [(member, fit.n_rounds, share / n, weight / n) for member in fit.members]
     D = pool.held.n_outputs
-    trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)))]
+    exponent = rounding_exponent(pool.link, pool.temperature, sum(last for _, last, _, _ in members))
+    trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)), exponent)]
     for t in range(longest):
         vectors = []
         for member, last, factor, weight in members:
@@ -41,7 +46,7 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             trees.append(member.trees[t] if grown else CONSTANT)
             vectors.append(factor * member.vectors[t] if grown else np.zeros((1, D)))
             weights.append(weight)
-        rounded.append(RoundedVectors.of(np.concatenate(vectors)))
+        rounded.append(RoundedVectors.of(np.concatenate(vectors), exponent))
     packed = pack(trees)
     gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))[packed.named]).astype(np.float32)
     packed = replace(packed, gain=gain)  # which nothing but importances is computed from
@@ -55,6 +60,17 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         packed, RoundedVectors.joined(rounded), intercept, n_features, pool.link, len(members), pool.temperature,
         projection, smooth,
     )  # fmt: skip
+
+
+def rounding_exponent(link: Link | None, temperature: float, n_trees: int) -> int:
+    """Of the power of two that vectors are whole multiples of.
+
+    Rounding n vectors to multiples of q moves their sum by q sqrt(n / 12) (the standard deviation, errors being uniform
+    and independent), and log-odds by that over the temperature. q is the largest power of two for which this is at most
+    `ROUNDING`.
+    """
+    slope = 1.0 if link is None else LINK_KERNELS[link][1]
+    return math.floor(math.log2(defaults.ROUNDING * temperature / slope * math.sqrt(12.0 / max(1, n_trees))))
 
 
 def mean_losses(pool: Pool) -> FloatArray:

@@ -91,6 +91,12 @@ SMOOTH_GAIN = 0.02  # as LEAST_GAIN: trees' last rounds on all rows, which left-
 SMOOTH_SHARE = 7 / 8  # at most: the rest is left to trees, so that the model has rounds
 ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members cost little and are judged by all folds at once
 
+# -- the model ---------------------------------------------------------------------------------------------------------
+EXCESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)  # shares of the expected cost, that early decisions may give away
+STATED_EXCESS = 0.5  # of it, that left-out rows may lose: the average of all members is surer than each
+JUDGED_STAGES = 1 << 20  # left-out rows times classes (of unequal costs, squared), at most, that leads are found from
+ROUNDING = 1 / 128  # of log-odds, at most (standard deviation): what their vectors' rounding to a common unit moves
+
 # -- costs that differ by row ------------------------------------------------------------------------------------------
 COST_LEARNING_RATE = 0.2  # times `learning_rate`: costs are smooth where classes are not
 COST_ROWS = 20  # of a class: fewer have mean costs only

@@ -79,6 +79,7 @@ class TrainedPool(NamedTuple):
     projection: Projection | None
     tried: list[dict[str, Any]]  # lines of `report`
     costs: CostRegression | None  # where costs differ by row and there are probabilities
+    judged: Pool | None = None  # before the last rounds, as left-out rows know it
 
 
 def train(
@@ -156,8 +157,9 @@ def train_on(
         budget.kept = finishing(pools[best].fits, most)
     watch.describe = partial(_with_others, found, (*pools[:best], *pools[best + 1 :]))
     pools[best] = vary(pools[best], most, decides_by, watch)
-    pools[best] = finished(pools[best], most, watch)
-    return found(pools)
+    judged = pools[best]
+    pools[best] = finished(judged, most, watch)
+    return found(pools)._replace(judged=judged)
 
 
 def _with_others(found: Callable[[Sequence[Pool]], TrainedPool], others: Sequence[Pool], pool: Pool) -> TrainedPool:

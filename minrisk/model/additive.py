@@ -13,6 +13,7 @@ from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import SparseRows
+from minrisk.model.cascade import FEWEST_TREES, NEVER, Cascade, DecisionRule, Stages, stage_rounds
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.codes import Decoder
 from minrisk.model.links import Link, probabilities
@@ -24,7 +25,9 @@ from minrisk.model.trees import PackedTrees, Tree
 
 CONVERT_ROWS = 4096  # rows of other dtypes are converted to float64 in blocks of this many
 SPARSE_ROWS_TOGETHER = 1024  # sparse rows that learners without bins look at together
+FINER = 2.0**-20  # of the vectors' unit: what scores without trees are whole multiples of, so that sums are exact
 INLINE_ROWS = 256  # rows from which threads share a prediction: fewer are done sooner than threads are told
+MADE = ("_whole", "_stages", "_values", "_compact", "_origin", "_unit")  # of a model when they are asked for
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class AdditiveModel:
         Then ``model[:t]`` and stages have those of round t; without it they have the last ones.
     decoder : Decoder, optional
         H(x) are bits, of which this makes the scores of K classes; intercept and vectors are of the D bits.
+    cascade : Cascade, optional
+        What left-out rows say of decisions after some of the rounds.
     """
 
     packed: PackedTrees
@@ -69,6 +74,7 @@ class AdditiveModel:
     smooth: SmoothScores | None = None
     corrected: FloatArray | None = None
     decoder: Decoder | None = None
+    cascade: Cascade | None = None
 
     def __len__(self) -> int:
         """Rounds."""
@@ -90,7 +96,7 @@ class AdditiveModel:
                 end = last * (last + 1) // 2
                 stages, vectors = self.corrected[:end], self.corrected[end - last : end]
             return replace(self, packed=packed, vectors=vectors, corrected=stages)
-        return replace(self, packed=packed, vectors=self.vectors[bounds[first] : bounds[last]])
+        return replace(self, packed=packed, vectors=self.vectors[bounds[first] : bounds[last]], cascade=None)
 
     @property
     def learners(self) -> tuple[Tree, ...]:
@@ -125,6 +131,36 @@ class AdditiveModel:
             self._add(wide, None, scores, first, first + self.trees_per_round, workers)
             yield scores.copy() if self.decoder is None else self.decoder.decoded(scores, workers)
 
+    def decide(
+        self, X: np.ndarray | SparseRows, rule: DecisionRule, max_excess: float = 0.0, workers: Workers | None = None
+    ) -> IntArray:
+        """Numbers of the decisions, (n,), each after as few stages of trees as it takes.
+
+        Parameters
+        ----------
+        X : ndarray or SparseRows of shape (n, n_features)
+        rule : DecisionRule
+        max_excess : float
+            Share of the expected cost that decisions may cost more than the whole model's; 0: they are the same.
+        workers : Workers, optional
+            Threads over rows.
+        """
+        stages = None if isinstance(X, SparseRows) or not rule.stops_early else self._stages
+        if stages is None:
+            return rule(self.scores(X, workers))
+        leads = np.full(len(stages.ends), NEVER) if self.cascade is None else self.cascade.leads_of(max_excess)
+
+        def decide(rows: np.ndarray) -> IntArray:
+            wide = points(rows) if self.projection is None else read_only(self.projection.extend(rows))
+            return stages.decide(wide, self._start(rows, None), rule, leads)
+
+        n = len(X)
+        if n < INLINE_ROWS or workers is None:
+            workers = Workers()
+        height = max(INLINE_ROWS, min(CONVERT_ROWS, -(-n // (4 * workers.n)))) if workers.n > 1 else CONVERT_ROWS
+        parts = workers.map(lambda low: decide(X[low : low + height]), range(0, n, height))
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Class probabilities by the loss's link, (n, K).
 
@@ -140,10 +176,28 @@ class AdditiveModel:
     def _start(self, X: np.ndarray | SparseRows, workers: Workers | None) -> FloatArray:
         """Scores before the first round, (n, D)."""
         scores = np.empty((len(X), len(self.intercept)))
-        scores[:] = self.intercept
+        scores[:] = self._origin
         if self.smooth is not None:
             self.smooth.add_scores(X, scores, workers)
+            scores = self._on_grid(scores)
         return scores
+
+    @cached_property
+    def _origin(self) -> FloatArray:
+        """The intercept, on the grid."""
+        return self._on_grid(self.intercept)
+
+    @cached_property
+    def _unit(self) -> float | None:
+        """Of the vectors' entries, where these have one."""
+        return self.vectors.unit if isinstance(self.vectors, RoundedVectors) else None
+
+    def _on_grid(self, scores: FloatArray) -> FloatArray:
+        """The nearest scores to which vectors of one unit are added without rounding, in any order."""
+        if self._unit is None:
+            return scores
+        grid = FINER * self._unit
+        return np.asarray(np.rint(scores / grid) * grid)
 
     @cached_property
     def _whole(self) -> StepTables | CodedTrees | None:
@@ -152,6 +206,15 @@ class AdditiveModel:
         alone = self.projection is None and self.smooth is None and not rounded
         steps = StepTables.of(self.packed, self._values, self.intercept) if alone else None
         return steps or CodedTrees.of(self.packed, self.vectors)
+
+    @cached_property
+    def _stages(self) -> Stages | None:
+        """Stages after which decisions may stand; None where sums are not exact, or trees are few."""
+        whole = self._whole
+        if not isinstance(whole, CodedTrees) or whole.unit is None or len(whole) < FEWEST_TREES or self.decoder:
+            return None
+        rounds = stage_rounds(len(self)) if self.cascade is None else self.cascade.rounds
+        return Stages(whole, rounds, self.trees_per_round, len(self.intercept))
 
     @cached_property
     def _compact(self) -> tuple[AdditiveModel, IntArray | None]:
@@ -202,7 +265,7 @@ class AdditiveModel:
         return np.asarray(self.vectors)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.items() if name not in ("_whole", "_values", "_compact")}
+        return {name: part for name, part in self.__dict__.items() if name not in MADE}
 
     def _add(
         self, X: np.ndarray | SparseRows, linear: Projection | None, scores: FloatArray, first: int, last: int,

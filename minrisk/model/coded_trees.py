@@ -7,7 +7,21 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
-from minrisk._kernels.coded_trees import BIN_BITS, COLUMN, LEFT_SHIFT, add_coded_trees
+from minrisk._kernels.coded_trees import (
+    BIN_BITS,
+    CODED_ROWS,
+    CODED_VALUES,
+    NARROW_BITS,
+    WIDE_BITS,
+    add_to_few,
+    add_to_many,
+    count_to_many,
+    encode,
+    encode_few,
+    find_tops,
+    keep_rows,
+)
+from minrisk._kernels.lanes import EIGHT, LANES
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.model.rounded_vectors import RoundedVectors
@@ -15,52 +29,150 @@ from minrisk.model.trees import PackedTrees
 
 FEW_FEATURES, NODES_PER_FEATURE = 512, 16  # with more features for so many nodes the table would outweigh the trees
 CODES_PER_TREE = 4  # coding so many values of a row takes as long as a tree without codes takes longer
+FEW_ROWS = 16  # that walk by themselves: 64 side by side take as long, however many of them are there
+MOST_NODES = 1 << 16  # of a tree
+MOST_SUMMED = 1 << 16  # trees, of whose numbers of 16 bits the sums fit 32
 
 
 class CodedTrees(NamedTuple):
-    """See `minrisk._kernels.coded_trees.add_coded_trees`."""
+    """See `minrisk._kernels.coded_trees`.
+
+    Where all vectors are whole multiples of one power of two, sums are those of whole numbers: exact, so that they
+    depend on no order, in a quarter of the memory.
+    """
 
     features: IntArray  # that any tree splits
     thresholds: FloatArray  # (features, 256)
-    nodes: IntArray
-    vector: Int32Array
-    vectors: np.ndarray  # float32 where they were rounded, else float64
-    roots: IntArray
+    nodes: np.ndarray  # words
+    shift: int  # of a word's left child
+    roots: IntArray  # (trees + 1,), first node of each
+    tops: IntArray  # (trees + 1,), first word of each tree's top
+    top: np.ndarray  # words
+    ends: np.ndarray  # of the tops
+    vector: Int32Array  # of a leaf
+    vectors: np.ndarray  # int16, in whole eights of entries, or float32 where they were rounded, or float64
+    unit: float | None  # of whole numbers
+    numbers: IntArray  # which of the packed trees these are
 
     @classmethod
     def of(cls, packed: PackedTrees, vectors: FloatArray | RoundedVectors) -> CodedTrees | None:
         """Trees of the same bits as the packed ones.
 
-        None for trees whose leaves scale their vectors or have slopes, with more than 255 thresholds on a feature, or
-        too few to make up for the coding. Single leaves that add zeros are left out.
+        None for trees whose leaves scale their vectors or have slopes, with more than 255 thresholds on a feature, of
+        more than 65 536 nodes, or too few to make up for the coding. Single leaves that add zeros are left out.
         """
-        if not isinstance(packed, PackedTrees) or packed.slope is not None:
+        if not isinstance(packed, PackedTrees) or packed.slope is not None or len(packed) == 0:
             return None
-        leaf, roots, vector = packed.is_leaf, packed.offsets[:-1], packed.counted("vector")
+        leaf, sizes, first = packed.is_leaf, np.diff(packed.offsets), packed.offsets[:-1]
         if packed.value is not None and not np.all(packed.value[leaf] == 1.0):
             return None
-        roots = roots[~leaf[roots] | np.any(np.asarray(vectors[vector[roots]]), axis=1)]
-        if len(np.unique(packed.feature)) > CODES_PER_TREE * len(roots):
+        vector = packed.counted("vector")
+        kept = ~leaf[first] | np.any(np.asarray(vectors[vector[first]]), axis=1)
+        if sizes.max() > MOST_NODES or len(np.unique(packed.feature)) > CODES_PER_TREE * np.count_nonzero(kept):
             return None
-        order = np.lexsort((packed.threshold, packed.feature))
-        inner = np.flatnonzero(~leaf)[order]
-        feature, threshold = packed.feature[order].astype(np.int64), packed.threshold[order]
-        new = np.ones(len(inner), dtype=np.bool_)
-        new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
-        features, counts = np.unique(feature[new], return_counts=True)
-        if np.any(counts > LEAF_BIN) or len(features) > min(COLUMN, FEW_FEATURES + len(leaf) // NODES_PER_FEATURE):
+        found = _codes(packed)
+        if found is None:
             return None
-        column = np.repeat(np.arange(len(features)), counts)
-        place = np.arange(len(column)) - np.repeat(np.cumsum(counts) - counts, counts)
-        table = np.full((len(features), LEAF_BIN + 1), np.inf)
-        table[column, place] = threshold[new]
-        nodes = packed.counted("left").astype(np.int64) << LEFT_SHIFT
-        nodes[leaf] |= LEAF_BIN
-        which = np.cumsum(new) - 1
-        nodes[inner] |= (column[which] << BIN_BITS) | place[which]
-        values = np.asarray(vectors, dtype=np.float32) if isinstance(vectors, RoundedVectors) else vectors
-        return cls(*map(read_only, (features, table, nodes, vector, values, roots)))
+        features, table, column, bin_ = found
+        left, roots = packed.left.astype(np.int32), packed.offsets
+        if not np.all(kept):
+            of_kept = np.repeat(kept, sizes)
+            left, leaf, column, bin_, vector = (part[of_kept] for part in (left, leaf, column, bin_, vector))
+            roots = np.concatenate([[0], np.cumsum(sizes[kept])])
+        tops, top = np.empty(len(roots), dtype=np.int64), np.empty(len(left), dtype=np.uint64)
+        ends = np.empty(len(left) + len(roots), dtype=np.uint16)
+        n_top = find_tops(*map(read_only, (left, leaf, column, bin_, roots)), tops, top, ends)
+        bits, dtype = (NARROW_BITS, np.uint32) if len(features) <= 1 << NARROW_BITS else (WIDE_BITS, np.uint64)
+        nodes = left.astype(dtype) << dtype(bits)
+        nodes |= column.astype(dtype)
+        nodes <<= dtype(BIN_BITS)
+        nodes |= bin_.astype(dtype)
+        values, unit = _values(vectors, len(roots) - 1)
+        parts = features, table, nodes, roots, tops, top[:n_top].copy(), ends[: n_top + len(roots)].copy(), vector, values
+        features, table, nodes, *others = map(read_only, parts)
+        return cls(features, table, nodes, bits + BIN_BITS, *others, unit, np.flatnonzero(kept))
+
+    def __len__(self) -> int:
+        """Trees; `roots` has one more."""
+        return len(self.numbers)
+
+    @property
+    def n_codes(self) -> int:
+        """Codes of a row, one at least, which leaves read to no effect."""
+        return max(1, len(self.features))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
         """scores[start:stop] += what all trees together answer; X of `minrisk._memory.points`."""
-        add_coded_trees(X, *self, start, stop, scores)
+        height = max(LANES, min(CODED_ROWS, CODED_VALUES // self.n_codes // LANES * LANES))
+        for low in range(start, stop, height):
+            n = min(height, stop - low)
+            part, D = scores[low : low + n], scores.shape[1]
+            sums = part if self.unit is None else np.zeros((n, self.vectors.shape[1]), dtype=np.int32)
+            if n < FEW_ROWS:
+                of_trees = self.nodes, self.shift, self.roots, self.vector, self.vectors
+                add_to_few(self.coded_few(X, low, n), *of_trees, 0, len(self), sums)
+            else:
+                self.add_to_many(self.coded(X, low, n), n, 0, len(self), sums)
+            if self.unit is not None:
+                part += self.unit * sums[:, :D]
+
+    def add_to_many(self, codes: np.ndarray, n_rows: int, first: int, last: int, sums: np.ndarray) -> None:
+        """sums += what trees first..last answer to coded rows, in units."""
+        trees = self.nodes, self.shift, self.roots, self.tops, self.top, self.ends, self.vector, self.vectors
+        add = add_to_many if self.unit is None else count_to_many
+        add(codes, n_rows, self.n_codes, *trees, first, last, sums)
+
+    def coded(self, X: FloatArray, low: int, n_rows: int) -> np.ndarray:
+        """Codes of some rows of X, as `add_to_many` takes them."""
+        codes = self._room(n_rows)
+        encode(X, self.features, self.thresholds, low, n_rows, codes)
+        return codes
+
+    def some_coded(self, codes: np.ndarray, rows: IntArray) -> np.ndarray:
+        """Codes of some of the coded rows."""
+        kept = self._room(len(rows))
+        keep_rows(codes, self.n_codes, rows, kept)
+        return kept
+
+    def coded_few(self, X: FloatArray, low: int, n_rows: int) -> np.ndarray:
+        """Codes of few rows, as `add_to_few` takes them."""
+        codes = np.zeros((n_rows, self.n_codes), dtype=np.uint8)
+        encode_few(X, self.features, self.thresholds, low, codes)
+        return codes
+
+    def _room(self, n_rows: int) -> np.ndarray:
+        return np.zeros(-(-n_rows // LANES) * LANES * self.n_codes, dtype=np.uint8)
+
+
+def _codes(packed: PackedTrees) -> tuple[IntArray, FloatArray, Int32Array, Int32Array] | None:
+    """Features that are split, their thresholds (features, 256), and each node's column and bin; None: too many."""
+    order = np.lexsort((packed.threshold, packed.feature))
+    inner = np.flatnonzero(~packed.is_leaf)[order]
+    feature, threshold = packed.feature[order].astype(np.int64), packed.threshold[order]
+    new = np.ones(len(inner), dtype=np.bool_)
+    new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
+    features, counts = np.unique(feature[new], return_counts=True)
+    n_nodes = len(packed.left)
+    if np.any(counts > LEAF_BIN) or len(features) > min(1 << WIDE_BITS, FEW_FEATURES + n_nodes // NODES_PER_FEATURE):
+        return None
+    of_place = np.repeat(np.arange(len(features)), counts)
+    place = np.arange(len(of_place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = np.full((len(features), LEAF_BIN + 1), np.inf)
+    table[of_place, place] = threshold[new]
+    which = np.cumsum(new) - 1
+    column, bin_ = np.zeros(n_nodes, dtype=np.int32), np.full(n_nodes, LEAF_BIN, dtype=np.int32)
+    column[inner], bin_[inner] = of_place[which], place[which]
+    return features, table, column, bin_
+
+
+def _values(vectors: FloatArray | RoundedVectors, n_trees: int) -> tuple[np.ndarray, float | None]:
+    """Vectors as kernels add them, and the unit of whole numbers; None where they are none."""
+    if not isinstance(vectors, RoundedVectors):
+        return vectors, None
+    unit = vectors.unit
+    if unit is None or n_trees >= MOST_SUMMED:
+        return np.asarray(vectors, dtype=np.float32), None
+    n, D = vectors.shape
+    padded = np.zeros((n, -(-D // EIGHT) * EIGHT), dtype=np.int16)
+    padded[:, :D] = vectors.mantissa
+    return padded, unit

@@ -1,4 +1,4 @@
-"""Vectors in 16 bits an entry: a quarter of the memory, and the same decisions but for ties."""
+"""Vectors in 16 bits an entry, whole multiples of one unit: a quarter of the memory, and sums that are exact."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ BLOCK_VECTORS = 1 << 12  # vectors whose values are made at a time, so that they
 
 @dataclass(frozen=True)
 class RoundedVectors:
-    """Vectors whose entries are whole multiples of a power of two, which each vector has of its own.
+    """Vectors whose entries are whole multiples of a power of two, the same for all wherever 16 bits suffice.
 
-    Rounding moves an entry by at most a 32 767th of the vector's largest one. ``numpy.asarray`` gives the values, the
-    same in float64 and in float32.
+    Sums of such vectors are sums of whole numbers: exact, in any order. ``numpy.asarray`` gives the values, the same in
+    float64 and in float32.
 
     Parameters
     ----------
@@ -32,23 +32,29 @@ class RoundedVectors:
     Examples
     --------
     >>> import numpy as np
-    >>> rounded = RoundedVectors.of(np.array([[1.0, -0.1], [0.0, 0.0]]))
+    >>> rounded = RoundedVectors.of(np.array([[1.0, -0.1], [0.0, 0.0]]), -10)
     >>> np.asarray(rounded)
-    array([[ 1.        , -0.09997559],
+    array([[ 1.        , -0.09960938],
            [ 0.        ,  0.        ]])
+    >>> rounded.unit == 2**-10
+    True
     """
 
     mantissa: npt.NDArray[np.int16]
     exponent: npt.NDArray[np.int16]
 
     @classmethod
-    def of(cls, vectors: FloatArray) -> RoundedVectors:
-        """The nearest ones; entries beyond 2^115 are cut."""
+    def of(cls, vectors: FloatArray, exponent: int) -> RoundedVectors:
+        """The nearest multiples of 2^exponent, or of what 16 bits tell apart where a vector is too long for that.
+
+        Entries beyond 2^115 are cut.
+        """
         most, largest = 2**BITS - 1, np.abs(vectors).max(axis=1, initial=0.0)
         share, above = np.frexp(largest / most)  # of the power of two above it, or at it
-        exponent = np.where(largest > 0, np.clip(above - (share == 0.5), *EXPONENTS), 0)
-        steps = np.rint(vectors * np.ldexp(1.0, -exponent)[:, None])
-        return cls(np.clip(steps, -most, most).astype(np.int16), exponent.astype(np.int16))
+        needed = np.where(largest > 0, above - (share == 0.5), exponent)
+        exponents = np.clip(np.maximum(needed, exponent), *EXPONENTS)
+        steps = np.rint(vectors * np.ldexp(1.0, -exponents)[:, None])
+        return cls(np.clip(steps, -most, most).astype(np.int16), exponents.astype(np.int16))
 
     @classmethod
     def joined(cls, parts: Sequence[RoundedVectors]) -> RoundedVectors:
@@ -62,6 +68,12 @@ class RoundedVectors:
     def __getitem__(self, part: Any) -> RoundedVectors:
         """Some of the vectors."""
         return RoundedVectors(self.mantissa[part], self.exponent[part])
+
+    @property
+    def unit(self) -> float | None:
+        """The power of two of which all entries are whole multiples; None where vectors have different ones."""
+        first = self.exponent[:1].tolist()
+        return float(np.ldexp(1.0, first[0])) if first and np.all(self.exponent == first[0]) else None
 
     @property
     def shape(self) -> tuple[int, ...]:

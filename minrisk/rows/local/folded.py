@@ -42,6 +42,20 @@ class LocalHeldOut:
         self.n_rows, self._n_here = rows.sizes(n_folds)
         self.n_outputs = scores.shape[1]
 
+    @property
+    def scores(self) -> np.ndarray:
+        """Of the rows that are here, (m, D) float32."""
+        return self._scores
+
+    @property
+    def weights(self) -> FloatArray:
+        """Of these rows."""
+        return self._rows.stated.weight[: self._n_here]
+
+    def with_scores(self, scores: np.ndarray) -> Self:
+        """The same rows with other scores."""
+        return type(self)(self._rows, scores, self.n_folds)
+
     @cached_property
     def weight(self) -> float:
         """Of the rows that judge probabilities; see `HeldOut.weight`."""

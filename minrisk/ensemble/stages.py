@@ -1,0 +1,114 @@
+"""What left-out rows say of decisions after some of the rounds: how far a class must be ahead, and what is lost.
+
+The scores of a left-out row are those of the members that have not seen it, so leads are as large as those of new rows.
+The last rounds, on all rows, are not among them. A stage of the model therefore stands for the same share of the rounds
+that left-out rows know.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minrisk._kernels.cascade import needed_leads
+from minrisk._memory import read_only
+from minrisk._typing import FloatArray, IntArray
+from minrisk.costs import CostMatrix
+from minrisk.ensemble import defaults
+from minrisk.ensemble.blending import Pool
+from minrisk.ensemble.calibration import fit_temperature
+from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
+from minrisk.model.decisions import expected_costs
+
+SAME_LEAD = 1e-9  # relatively: rounding decides nothing
+
+
+def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
+    """Stages of a model of so many rounds, by rows that its members left out; None where there are none.
+
+    Parameters
+    ----------
+    pool : Pool
+        Before the last rounds, of rows of this process; `held` has their scores.
+    n_rounds : int
+        Of the model, with the last ones.
+    costs : CostMatrix
+        By which it decides.
+    """
+    held: Any = pool.held
+    n, K = held.n_rows, held.n_outputs
+    rule = DecisionRule(pool.link, pool.temperature, read_only(costs.avoidable), costs.is_even)
+    rounds = stage_rounds(n_rounds)
+    if pool.link is None or not rule.stops_early or n == 0 or len(rounds) == 0:
+        return None
+    step = max(1, n * K * (1 if rule.is_plain else K) // defaults.JUDGED_STAGES)
+    rows = slice(None, None, step)
+    weight, whole = held.weights[rows], held.scores[rows].astype(np.float64)
+    expected = expected_costs(pool.link, whole, pool.temperature, costs.avoidable)
+    least = expected.min(axis=1)
+    allowed = float(weight @ least) or np.finfo(float).tiny
+    leads = np.full((len(defaults.EXCESS), len(rounds)), NEVER)
+    ending, temperature = np.empty((2, len(rounds)))
+    needed, lost = np.empty((2, len(rounds), len(weight)))
+    tail, each = np.zeros_like(held.scores), np.arange(len(weight))
+    shares = np.append(rounds / n_rounds, 1.0)
+    for s in range(len(rounds) - 1, -1, -1):
+        add_rounds(pool, shares[s], shares[s + 1], tail)
+        scores = whole - tail[rows]
+        decided = np.empty(len(weight), dtype=np.int64)
+        needed_leads(scores, rule.scale, rule.costs, rule.is_plain, decided, needed[s])
+        lost[s] = weight * (expected[each, decided] - least)
+        stage = held.with_scores(held.scores - tail)
+        temperature[s] = fit_temperature(pool.link, stage, pool.temperature, caution=False)[0]
+        early = expected_costs(pool.link, scores, float(temperature[s]), costs.avoidable).argmin(axis=1)
+        ending[s] = float(weight @ (expected[each, early] - least)) / allowed
+    for level, excess in enumerate(defaults.EXCESS):
+        leads[level] = enough(needed, lost, defaults.STATED_EXCESS * excess * allowed)
+    return Cascade(rounds, np.array(defaults.EXCESS), leads, ending, temperature)
+
+
+def add_rounds(pool: Pool, first: float, last: float, scores: np.ndarray) -> None:
+    """scores += what the rounds between two shares of them answer to left-out rows."""
+    for fit, share in zip(pool.fits, pool.shares, strict=True):
+        some = slice(int(first * fit.n_rounds), int(last * fit.n_rounds))
+        if not fit.kind.makes_rounds or some.stop <= some.start:
+            continue
+        parts = []
+        for fold, made in enumerate(fit.members[: pool.held.n_folds]):
+            assert made.intercept is not None
+            member: Any = fit.kind.member(fold)
+            nothing = np.zeros_like(made.intercept)
+            parts.append(member.rows.left_out_scores(made.trees[some], made.vectors[some], nothing))
+        scores += np.float32(share) * np.concatenate(parts)
+
+
+def enough(needed: FloatArray, lost: FloatArray, allowed: float) -> FloatArray:
+    """The least leads at which decisions stand stage after stage, such that all of them together lose no more.
+
+    Each stage may lose an equal part, and what those before it have left of theirs.
+
+    Parameters
+    ----------
+    needed : ndarray of shape (S, n)
+        Lead from which the decision about a row stands.
+    lost : ndarray of shape (S, n)
+        What the row then costs more.
+    allowed : float
+    """
+    leads, open_ = np.full(len(needed), NEVER), np.ones(needed.shape[1], dtype=np.bool_)
+    spent = 0.0
+    for s in range(len(needed)):
+        rows: IntArray = np.flatnonzero(open_)
+        order = rows[np.argsort(-needed[s, rows], kind="stable")]  # those that are furthest ahead first
+        total = np.cumsum(lost[s, order])
+        losing = np.flatnonzero(lost[s, order] > 0.0)
+        n_within = int(np.searchsorted(total[losing], (s + 1) / len(needed) * allowed - spent, "right"))
+        if n_within == 0:
+            continue
+        last = losing[n_within - 1]  # as many more such rows may come as there are: one is left to chance
+        leads[s] = needed[s, order[last]] * (1.0 + SAME_LEAD)
+        decided = needed[s] >= leads[s]
+        spent += float(lost[s, open_ & decided].sum())
+        open_ &= ~decided
+    return leads

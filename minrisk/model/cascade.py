@@ -1,0 +1,173 @@
+"""Decisions that stop at the first stage of rounds where the remaining trees will not change them.
+
+A soft cascade (Bourdev and Brandt, CVPR 2005) with costs in place of errors. After each stage a row's decision stands if
+no score can rise so far against the largest that another decision would cost less. What remaining trees can add is bounded
+by the largest difference in any leaf of each, so decisions are those of the whole model. Where a share of the expected cost
+may be given away, leads that left-out rows found to be enough take the place of larger bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from minrisk._kernels import links
+from minrisk._kernels.cascade import decide_few, decide_rows, rises_of_trees
+from minrisk._kernels.lanes import LANES
+from minrisk._memory import read_only
+from minrisk._typing import FloatArray, IntArray
+from minrisk.model.coded_trees import FEW_ROWS, CodedTrees
+from minrisk.model.decisions import LINK_KERNELS, least_cost
+from minrisk.model.links import Link
+
+if TYPE_CHECKING:
+    from minrisk.costs import CostMatrix
+    from minrisk.model.additive import AdditiveModel
+
+STAGES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 13 / 16, 7 / 8, 15 / 16)  # shares of the rounds
+FEWEST_TREES = 64  # with fewer, looking at scores takes longer than the trees that it saves
+MOST_DIFFERENCES = 1 << 31  # of entries of leaves, that bounds are found from: more would take seconds
+REPACKED = 8  # rows that are decided leave the others once they are so large a part of them: an eighth
+FIRST_EXACT = 0.5  # share of the trees before which bounds alone decide nothing
+NEVER = 1e300  # a lead that is never enough
+NO_COSTS = read_only(np.zeros((1, 1)))
+
+
+def stage_rounds(n_rounds: int) -> IntArray:
+    """Rounds after which decisions may stand, of a model of so many."""
+    rounds = np.unique([int(share * n_rounds) for share in STAGES])
+    return rounds[rounds > 0].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """What left-out rows say of decisions after some of the rounds.
+
+    Attributes
+    ----------
+    rounds : ndarray of shape (S,)
+        Of the stages, ascending.
+    excess : ndarray of shape (L,)
+        Expected cost that decisions may have more than those of the whole model, as shares of theirs; ascending.
+    leads : ndarray of shape (L, S)
+        Log-odds by which a class must be ahead of all others at each stage, for each excess; `NEVER`: none is enough.
+    ending : ndarray of shape (S,)
+        The excess where all decisions are made after that stage; `NEVER` where left-out rows do not say.
+    temperature : ndarray of shape (S,)
+        Of the scores after that stage.
+    """
+
+    rounds: IntArray
+    excess: FloatArray
+    leads: FloatArray
+    ending: FloatArray
+    temperature: FloatArray
+
+    def leads_of(self, max_excess: float) -> FloatArray:
+        """Leads of the largest excess that is no larger, (S,)."""
+        level = int(np.searchsorted(self.excess, max_excess, "right")) - 1
+        return np.full(len(self.rounds), NEVER) if level < 0 else self.leads[level]
+
+
+class DecisionRule(NamedTuple):
+    """How scores (K,) decide: by the least expected of costs (K, D) where they give probabilities, else the largest."""
+
+    link: Link | None
+    temperature: float
+    costs: FloatArray | None
+    is_plain: bool  # the largest score decides: also where all mistakes cost the same
+
+    @classmethod
+    def of(cls, model: AdditiveModel, costs: CostMatrix | None) -> DecisionRule:
+        """That of a model's scores; without costs, or a link, the largest score decides."""
+        if model.link is None or costs is None:
+            return cls(None, 1.0, None, True)
+        return cls(model.link, model.temperature, read_only(costs.avoidable), costs.is_even)
+
+    @property
+    def scale(self) -> float:
+        """What makes log-odds of differences of scores."""
+        return 1.0 if self.link is None else LINK_KERNELS[self.link][1] / self.temperature
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether differences of scores say all about decisions."""
+        return self.is_plain or (self.link is not None and LINK_KERNELS[self.link][0] == links.SOFTMAX)
+
+    def __call__(self, scores: FloatArray) -> IntArray:
+        """Numbers of the decisions."""
+        return least_cost(self.link, scores, self.temperature, self.costs)
+
+
+class Stages:
+    """The stages of coded trees whose vectors are whole numbers.
+
+    Parameters
+    ----------
+    trees : CodedTrees
+    rounds : ndarray of shape (S,)
+    trees_per_round : int
+    n_scores : int
+    """
+
+    def __init__(self, trees: CodedTrees, rounds: IntArray, trees_per_round: int, n_scores: int) -> None:
+        assert trees.unit is not None
+        self.trees, self.unit, self.n_scores = trees, trees.unit, n_scores
+        self.ends = np.searchsorted(trees.numbers, rounds * trees_per_round)
+        shape = len(rounds), n_scores, n_scores
+        if len(trees.nodes) // 2 * n_scores * trees.vectors.shape[1] > MOST_DIFFERENCES:
+            self.rises = np.full(shape, NEVER)
+        else:
+            rises = np.empty(shape, dtype=np.int64)
+            of_trees = trees.nodes, trees.shift, trees.roots, trees.vector, trees.vectors
+            rises_of_trees(*of_trees, n_scores, self.ends, rises)
+            self.rises = trees.unit * rises
+
+    @property
+    def first_exact(self) -> int:
+        """The first stage at which bounds alone can be enough."""
+        return int(np.searchsorted(self.ends, FIRST_EXACT * len(self.trees)))
+
+    def decide(self, X: FloatArray, scores: FloatArray, rule: DecisionRule, leads: FloatArray) -> IntArray:
+        """Decisions about rows X of `minrisk._memory.points`, with linear features; `scores` are those without trees."""
+        begin = self.first_exact if leads.min() == NEVER else 0
+        how = rule.scale, NO_COSTS if rule.costs is None else rule.costs, rule.is_plain
+        if len(X) < FEW_ROWS:
+            return self._decide_few(X, scores, rule, how, leads, begin)
+        trees, n = self.trees, len(X)
+        decided, rows, first = np.full(n, -1, dtype=np.int64), np.arange(n), 0
+        codes, sums = trees.coded(X, 0, n), np.zeros((n, trees.vectors.shape[1]), dtype=np.int32)
+        for stage, end in enumerate([*self.ends[begin:].tolist(), len(trees)], begin):
+            trees.add_to_many(codes, len(rows), first, end, sums)
+            first = end
+            if end == len(trees):
+                break
+            found = np.empty(len(rows), dtype=np.int64)
+            decide_rows(sums, self.unit, scores, *how, self.rises[stage], leads[stage], found)
+            known = decided[rows]
+            decided[rows] = np.where(known < 0, found, known)
+            left = np.flatnonzero(decided[rows] < 0)
+            if len(left) == 0:
+                return decided
+            if REPACKED * (len(rows) - len(left)) >= len(rows):
+                codes, sums, scores, rows = trees.some_coded(codes, left), sums[left], scores[left], rows[left]
+        left = np.flatnonzero(decided[rows] < 0)
+        decided[rows[left]] = rule(scores[left] + self.unit * sums[left, : self.n_scores])
+        return decided
+
+    def _decide_few(
+        self, X: FloatArray, scores: FloatArray, rule: DecisionRule, how: tuple[float, FloatArray, bool],
+        leads: FloatArray, begin: int,
+    ) -> IntArray:
+        """`decide` of few rows, each by itself in one call."""
+        trees, decided = self.trees, np.empty(len(X), dtype=np.int64)
+        of_trees = trees.nodes, trees.shift, trees.roots, trees.vector, trees.vectors
+        stages = self.ends[begin:], self.rises[begin:], leads[begin:]
+        ends, rises, leads = stages
+        decide_few(trees.coded_few(X, 0, len(X)), *of_trees, ends, self.unit, scores, *how, rises, leads, decided)
+        left = np.flatnonzero(decided < 0)
+        if len(left):
+            decided[left] = rule(scores[left])
+        return decided
