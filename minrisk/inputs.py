@@ -24,7 +24,7 @@ from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
 from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of
-from minrisk.data.frames import Frame
+from minrisk.data.frames import Frame, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
@@ -299,6 +299,8 @@ class Inputs:
         if (few := self._few_rows(X)) is not None:
             return few
         check_is_fitted(self, "model_")
+        if isinstance(X, Mapping):
+            X = one_row_table(X, self._column_names)
         if isinstance(X, Chunks):
             raise TypeError("Chunks are predicted one by one: for X, *_ in chunks: model.predict(X).")
         return self._numbers_as_fitted(X)
@@ -317,6 +319,12 @@ class Inputs:
             few = X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32)
             fits = few and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
             return X if fits and not self._categories.columns and not np.isinf(X).any() else None
+        if type(X) is dict:
+            names = self._column_names
+            if names is None or len(X) != len(names) or any(name not in X for name in names):
+                return None
+            coded = self._categories.few_coded([[X[name] for name in names]])
+            return None if coded is None else self._categories.numbers(coded)
         if self._column_names is None or not hasattr(X, "shape") or not 0 < X.shape[0] <= QUICK_ROWS:
             return None
         frame = Frame.of(X)

@@ -9,9 +9,10 @@ NA, NaT and the nulls of Arrow and polars are one missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from importlib.util import find_spec
 from numbers import Number
 from typing import Any, NamedTuple, Self
 
@@ -460,3 +461,28 @@ class Frame:
             if row.dtype.kind != "f":  # in which large whole numbers beside fractions would be rounded
                 return [row.tolist()]
         return list(self.table.to_numpy(dtype=object))
+
+
+def one_row_table(cells: Mapping[Any, Any], names: Sequence[Any] | None) -> Any:
+    """A table of one row, of a dict of cells by the names of the columns.
+
+    Raises
+    ------
+    ValueError
+        If `names`, those of the fit, are None, or other than those of the cells.
+    """
+    import narwhals.stable.v2 as nw
+
+    if names is None:
+        raise ValueError("X may be a dict of cells by name only where fit had a table with named columns: give an array.")
+    lacking, others = [n for n in names if n not in cells], [n for n in cells if n not in set(names)]
+    if lacking or others:
+        raise ValueError(
+            "X must be a dict with a cell for each column of the fit and no other: it lacks "
+            f"{short(repr(lacking)) if lacking else 'none'}, and fit did not see "
+            f"{short(repr(others)) if others else 'none of the others'}."
+        )
+    backend = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
+    if backend is None:
+        raise ValueError("A dict whose cells must be looked at needs one of pandas, polars and pyarrow: install one.")
+    return nw.from_dict({name: [cells[name]] for name in names}, backend=backend).to_native()
