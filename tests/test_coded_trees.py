@@ -38,7 +38,7 @@ def random_model(rng, n_trees, n_vectors=3, constants=0, grid=None):
 def test_same_bits_as_tree_after_tree(n_trees, dtype):
     rng = np.random.default_rng(n_trees)
     model = random_model(rng, n_trees, constants=5, grid=4)
-    assert isinstance(model._whole, CodedTrees) and len(model._whole.roots) == n_trees
+    assert isinstance(model._whole, CodedTrees) and len(model._whole) == n_trees
     X = (np.round(rng.normal(size=(600, D)) * 8) / 8).astype(dtype)  # every other value is on a threshold
     X[::5, 1], X[::7, 2], X[::11, 0] = np.nan, np.inf, -np.inf
     expected = np.tile(model.intercept, (len(X), 1))
@@ -67,7 +67,7 @@ def test_255_thresholds_are_the_most():
 def test_single_leaves_that_add_something_stay():
     vectors = np.array([[1.0, -1.0], [0.0, 0.0], [0.5, 2.0]])
     model = AdditiveModel(pack([CONSTANT] * 3), vectors, np.zeros(2), 2)
-    assert len(model._whole.roots) == 2
+    assert len(model._whole) == 2
     np.testing.assert_array_equal(model.scores(np.array([[0.0, np.nan]] * 10)), [[1.5, 1.0]] * 10)
 
 

@@ -1,4 +1,4 @@
-"""Decisions before the last tree: how far the remaining trees can still move scores, and which rows that leaves open."""
+"""Decisions before the last tree: how far remaining trees can still move scores, and which rows that leaves open."""
 
 import math
 
@@ -10,7 +10,7 @@ from minrisk._kernels.coded_trees import add_to_few
 
 CERTAIN = 1e-9  # of log-odds and of costs, relatively: rounding decides nothing
 OPEN = 10.0  # log-odds that a class may still reach against the likeliest, beyond which no look at costs would pay
-MOST_LEAD, HALVINGS = 32.0, 10  # log-odds, of which leads are found to the thirty-second part
+MOST_LEAD, HALVINGS = 32.0, 10  # log-odds, and steps that find them to a thirty-second
 ZERO = 0.0
 
 few_kernel = kernel(uses=(coded_trees,))
@@ -60,10 +60,10 @@ def rises_of_trees(nodes, shift, roots, vector, vectors, n_scores, ends, rises):
 def certain(score, scale, costs, plain, rise, lead, odds):
     """The decision that scores (K,) will lead to, whatever remains; -1 where that is open.
 
-    Score k can rise against score m by rise[m, k] at most, and where `lead` is taken as enough by lead / scale. `plain`:
-    the largest score decides. Otherwise p_k is in proportion to exp(scale h_k), and the least of sum_k p_k costs[k, d]
-    does: then decision d is certain if for all others j the sum of p_k (costs[k, j] - costs[k, d]) is positive where
-    each p_k is as low, or as high, as it may become. `odds` (3, K) is room.
+    Score k can rise against score m by rise[m, k] at most, or by lead / scale where that is less. `plain`: the largest
+    score decides. Otherwise p_k is in proportion to exp(scale h_k), and the least of sum_k p_k costs[k, d] decides: d
+    is certain if for all others j the sum of p_k (costs[k, j] - costs[k, d]) is positive where each p_k is as low, or
+    as high, as it may become. `odds` (3, K) is room.
     """
     K, m = score.shape[0], 0
     for k in range(1, K):
@@ -119,9 +119,9 @@ def decide_rows(sums, unit, start, scale, costs, plain, rise, lead, decision):
 
 @kernel
 def needed_leads(scores, scale, costs, plain, decision, needed):
-    """decision[i] by scores alone, and the lead (log-odds, `HALVINGS` digits of them) from which it is `certain`.
+    """decision[i] by scores alone, and needed[i] = the largest lead with which it is `certain`, in log-odds.
 
-    That is infinite beyond `OPEN`... .
+    Where costs differ that is looked for up to `MOST_LEAD`, by `HALVINGS` halvings. Of ties it is infinite.
     """
     n, K = scores.shape
     odds, rise = np.empty((3, K)), np.full((K, K), np.inf)

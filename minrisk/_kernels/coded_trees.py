@@ -8,11 +8,11 @@ leaf's left is itself, and its bin 255 is above no code. Words have 32 bits wher
 
 *Many rows* go down a tree 64 at a time. The top of a tree are the at most 255 nodes that have most nodes below them.
 Each has a word of its own, column << 40 | bin << 32 | right << 16 | left, a parent before its children; left and right
-are places among the top's nodes and, behind these, its ends, which are leaves or where the tree goes on. For every place
-another word has a bit for each row that comes there. One comparison of 64 bytes gives the bits of the rows that go right,
-and with these a node's word becomes the words of its children. QuickScorer (Lucchese et al., SIGIR 2015) and RapidScorer
-(Ye et al., KDD 2018) have a bit for each leaf; with one for each row a node costs the same wherever it stands. Where the
-tree goes on, each row walks on by itself.
+are places among the top's nodes and, behind these, its ends, which are leaves or where the tree goes on. For every
+place another word has a bit for each row that comes there. One comparison of 64 bytes gives the bits of the rows that
+go right, and with these a node's word becomes the words of its children. QuickScorer (Lucchese et al., SIGIR 2015) and
+RapidScorer (Ye et al., KDD 2018) have a bit for each leaf; with one for each row a node costs the same wherever it
+stands. Where the tree goes on, each row walks on by itself.
 """
 
 import numpy as np
@@ -154,7 +154,8 @@ def walk_rows(codes, base, nodes, shift, place):
         e, f, g, h = place[i + 4], place[i + 5], place[i + 6], place[i + 7]
         at = base + i
         while True:
-            na, nb, nc, nd, ne, nf, ng, nh = nodes[a], nodes[b], nodes[c], nodes[d], nodes[e], nodes[f], nodes[g], nodes[h]
+            na, nb, nc, nd = nodes[a], nodes[b], nodes[c], nodes[d]
+            ne, nf, ng, nh = nodes[e], nodes[f], nodes[g], nodes[h]
             to_a = step(na, codes[at + column(na, mask) * LANES], shift)
             to_b = step(nb, codes[at + 1 + column(nb, mask) * LANES], shift)
             to_c = step(nc, codes[at + 2 + column(nc, mask) * LANES], shift)

@@ -85,7 +85,7 @@ else:
 
     @intrinsic
     def add_eight(typing_context, vectors, begin, sums, first):
-        """Entries first..first + 8 of sums, counted in memory, += entries begin..begin + 8 of vectors, int16 to int32."""
+        """Entries of sums from first on, as they lie in memory, += eight of vectors from begin on, int16 to int32."""
 
         def generate(context, builder, signature, arguments):
             vector_array, begins, sum_array, place = arguments

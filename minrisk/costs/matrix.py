@@ -121,7 +121,7 @@ class CostMatrix:
 
     @cached_property
     def is_even(self) -> bool:
-        """Whether all mistakes cost the same, and decisions are the classes: then the likeliest class is the decision."""
+        """Whether all mistakes cost the same and decisions are the classes: then the likeliest class is decided."""
         costs, K = self.avoidable, self.shape[0]
         return costs.shape == (K, K) and bool(np.array_equal(costs, costs[0, -1] * (1.0 - np.eye(K))))
 

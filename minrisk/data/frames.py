@@ -474,7 +474,7 @@ def one_row_table(cells: Mapping[Any, Any], names: Sequence[Any] | None) -> Any:
     import narwhals.stable.v2 as nw
 
     if names is None:
-        raise ValueError("X may be a dict of cells by name only where fit had a table with named columns: give an array.")
+        raise ValueError("X may be a dict of cells only where fit had a table with named columns: give an array.")
     lacking, others = [n for n in names if n not in cells], [n for n in cells if n not in set(names)]
     if lacking or others:
         raise ValueError(

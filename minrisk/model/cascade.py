@@ -1,9 +1,9 @@
 """Decisions that stop at the first stage of rounds where the remaining trees will not change them.
 
-A soft cascade (Bourdev and Brandt, CVPR 2005) with costs in place of errors. After each stage a row's decision stands if
-no score can rise so far against the largest that another decision would cost less. What remaining trees can add is bounded
-by the largest difference in any leaf of each, so decisions are those of the whole model. Where a share of the expected cost
-may be given away, leads that left-out rows found to be enough take the place of larger bounds.
+A soft cascade (Bourdev and Brandt, CVPR 2005) with costs in place of errors. After each stage a row's decision stands
+if no score can rise so far against the largest that another decision would cost less. What remaining trees can add is
+bounded by the largest difference in any leaf of each, so decisions are those of the whole model. Where a share of the
+expected cost may be given away, leads that left-out rows found to be enough take the place of larger bounds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from minrisk._kernels import links
 from minrisk._kernels.cascade import decide_few, decide_rows, rises_of_trees
-from minrisk._kernels.lanes import LANES
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.model.coded_trees import FEW_ROWS, CodedTrees
@@ -131,7 +130,7 @@ class Stages:
         return int(np.searchsorted(self.ends, FIRST_EXACT * len(self.trees)))
 
     def decide(self, X: FloatArray, scores: FloatArray, rule: DecisionRule, leads: FloatArray) -> IntArray:
-        """Decisions about rows X of `minrisk._memory.points`, with linear features; `scores` are those without trees."""
+        """Decisions about rows X of `minrisk._memory.points`, linear features beside; `scores` are without trees."""
         begin = self.first_exact if leads.min() == NEVER else 0
         how = rule.scale, NO_COSTS if rule.costs is None else rule.costs, rule.is_plain
         if len(X) < FEW_ROWS:

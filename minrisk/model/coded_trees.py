@@ -82,15 +82,19 @@ class CodedTrees(NamedTuple):
         tops, top = np.empty(len(roots), dtype=np.int64), np.empty(len(left), dtype=np.uint64)
         ends = np.empty(len(left) + len(roots), dtype=np.uint16)
         n_top = find_tops(*map(read_only, (left, leaf, column, bin_, roots)), tops, top, ends)
-        bits, dtype = (NARROW_BITS, np.uint32) if len(features) <= 1 << NARROW_BITS else (WIDE_BITS, np.uint64)
-        nodes = left.astype(dtype) << dtype(bits)
-        nodes |= column.astype(dtype)
-        nodes <<= dtype(BIN_BITS)
-        nodes |= bin_.astype(dtype)
+        narrow = len(features) <= 1 << NARROW_BITS
+        bits = NARROW_BITS if narrow else WIDE_BITS
+        nodes = left.astype(np.int64) << bits
+        nodes |= column
+        nodes <<= BIN_BITS
+        nodes |= bin_
         values, unit = _values(vectors, len(roots) - 1)
-        parts = features, table, nodes, roots, tops, top[:n_top].copy(), ends[: n_top + len(roots)].copy(), vector, values
-        features, table, nodes, *others = map(read_only, parts)
-        return cls(features, table, nodes, bits + BIN_BITS, *others, unit, np.flatnonzero(kept))
+        return cls(
+            read_only(features), read_only(table), read_only(nodes.astype(np.uint32 if narrow else np.uint64)),
+            bits + BIN_BITS, read_only(roots), read_only(tops), read_only(top[:n_top].copy()),
+            read_only(ends[: n_top + len(roots)].copy()), read_only(vector), read_only(values), unit,
+            np.flatnonzero(kept),
+        )  # fmt: skip
 
     def __len__(self) -> int:
         """Trees; `roots` has one more."""
