@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import REBELClassifier as REBELClassifier
     from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
     from minrisk.algorithms import StructBoostClassifier as StructBoostClassifier
+    from minrisk.compaction import compact as compact
     from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.data.chunks import Chunks as Chunks
@@ -54,6 +55,7 @@ _PUBLIC = {
     "StructBoostClassifier": "minrisk.algorithms",
     "Chunks": "minrisk.data.chunks",
     "DataWarning": "minrisk.data.column_report",
+    "compact": "minrisk.compaction",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",
     "ModelFileError": "minrisk.io.model_file",

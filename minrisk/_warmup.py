@@ -97,9 +97,13 @@ def _vector_trees() -> None:
     basis = fit_basis(X[few], np.ones(60), 0)  # which two rounds give no share
     if basis is not None:
         basis.scores(np.zeros((len(basis.squares), 3))).add_scores(X[few], np.zeros((60, 3)))
-    model = MinRiskClassifier(n_estimators=2, cv=1, random_state=0).fit(X[few], y[few])  # enough trees for codes
-    for dtype in (np.float64, np.float32):
-        model.predict(X[few].astype(dtype))
+    for n_rounds, n_folds in ((2, 1), (40, 2)):  # enough trees for codes, and for stages
+        model = MinRiskClassifier(n_estimators=n_rounds, cv=n_folds, random_state=0).fit(X[few], y[few])
+        for dtype in (np.float64, np.float32):
+            for n in (3, 60):
+                model.predict(X[:n].astype(dtype))
+                model.predict_proba(X[:n].astype(dtype))
+        model.predict(X[few], cost=[[0, 1, 2], [3, 0, 1], [1, 5, 0]])
 
 
 def _directions() -> None:

@@ -360,14 +360,15 @@ def test_a_prediction_sees_one_fit_from_beginning_to_end(wine, monkeypatch):
     other = MinRiskClassifier(n_estimators=2, pool=False).fit(X[:, ::-1], np.array(["c", "b", "a"])[y])
     for method, more in (("predict", ()), ("predict", (1 - np.eye(3),)), ("decision_function", ()), ("predict_proba", ())):
         model = MinRiskClassifier(n_estimators=2, pool=False).fit(X, y)
-        expected, scores = getattr(model, method)(X, *more), MinRiskClassifier._scores
+        asked = "_decisions" if method == "predict" else "_scores"
+        expected, answer = getattr(model, method)(X, *more), getattr(MinRiskClassifier, asked)
 
-        def fitted_meanwhile(self, X, model=model, scores=scores):
+        def fitted_meanwhile(self, X, *how, model=model, answer=answer):
             model.__dict__ = other.__dict__
-            return scores(self, X)
+            return answer(self, X, *how)
 
         with monkeypatch.context() as patched:
-            patched.setattr(MinRiskClassifier, "_scores", fitted_meanwhile)
+            patched.setattr(MinRiskClassifier, asked, fitted_meanwhile)
             np.testing.assert_array_equal(getattr(model, method)(X, *more), expected)
         assert model.classes_.tolist() == ["a", "b", "c"]
 

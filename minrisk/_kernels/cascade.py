@@ -11,7 +11,7 @@ from minrisk._kernels.coded_trees import add_to_few
 CERTAIN = 1e-9  # of log-odds and of costs, relatively: rounding decides nothing
 OPEN = 10.0  # log-odds that a class may still reach against the likeliest, beyond which no look at costs would pay
 MOST_LEAD, HALVINGS = 32.0, 10  # log-odds, and steps that find them to a thirty-second
-ZERO = 0.0
+NO_LEAD = 0.0
 
 few_kernel = kernel(uses=(coded_trees,))
 
@@ -126,7 +126,7 @@ def needed_leads(scores, scale, costs, plain, decision, needed):
     n, K = scores.shape
     odds, rise = np.empty((3, K)), np.full((K, K), np.inf)
     for i in range(n):
-        decision[i] = certain(scores[i], scale, costs, plain, rise, ZERO, odds)
+        decision[i] = certain(scores[i], scale, costs, plain, rise, NO_LEAD, odds)
         low, high = 0.0, MOST_LEAD
         if decision[i] < 0:  # a tie
             decision[i], needed[i] = 0, np.inf

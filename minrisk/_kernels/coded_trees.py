@@ -24,7 +24,7 @@ from minrisk._kernels.lanes import EIGHT, LANES, NAMED, add_eight, lanes_above, 
 
 TOP = 255  # nodes of a tree's top, at most: a byte names its ends
 CODED_ROWS, CODED_VALUES = 4096, 1 << 19  # rows coded and walked at a time, and their coded values: these stay in cache
-BIN_BITS, NARROW_BITS, WIDE_BITS = 8, 8, 24  # of a node's bin, and of its column in 32 bits and in 64
+NODE_BIN_BITS, NARROW_BITS, WIDE_BITS = 8, 8, 24  # of a node's bin, and of its column in 32 bits and in 64
 TOP_COLUMN, TOP_BIN, TOP_RIGHT = np.uint64(40), np.uint64(32), np.uint64(16)  # where a word of the top has these
 TOP_PLACE = np.uint64(0xFFFF)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -142,13 +142,13 @@ def step(word, code, shift):
 @part
 def column(word, mask):
     """Number of the coded feature that a node's word names."""
-    return np.int64((word >> BIN_BITS) & mask)
+    return np.int64((word >> NODE_BIN_BITS) & mask)
 
 
 @kernel
 def walk_rows(codes, base, nodes, shift, place):
     """Let 64 rows, whose codes begin at `base`, walk on in a tree from place[i] to a leaf."""
-    mask = (1 << (shift - BIN_BITS)) - 1
+    mask = (1 << (shift - NODE_BIN_BITS)) - 1
     for i in range(0, LANES, EIGHT):
         a, b, c, d = place[i], place[i + 1], place[i + 2], place[i + 3]
         e, f, g, h = place[i + 4], place[i + 5], place[i + 6], place[i + 7]
@@ -176,7 +176,7 @@ def walk_rows(codes, base, nodes, shift, place):
 @kernel
 def walk_trees(code, nodes, roots, shift, leaf):
     """leaf[t] = node where one row ends in each of eight trees."""
-    mask = (1 << (shift - BIN_BITS)) - 1
+    mask = (1 << (shift - NODE_BIN_BITS)) - 1
     ra, rb, rc, rd, re, rf, rg, rh = roots[0], roots[1], roots[2], roots[3], roots[4], roots[5], roots[6], roots[7]
     a = b = c = d = e = f = g = h = np.int64(0)
     while True:
@@ -256,7 +256,7 @@ def count_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, 
 @kernel
 def add_to_few(codes, nodes, shift, roots, vector, vectors, first, last, sums):
     """sums[i] += vector of the leaf of row i, whose codes are codes[i], in each of trees first..last, in order."""
-    leaf, mask = np.empty(EIGHT, dtype=np.int64), (1 << (shift - BIN_BITS)) - 1
+    leaf, mask = np.empty(EIGHT, dtype=np.int64), (1 << (shift - NODE_BIN_BITS)) - 1
     whole = last - (last - first) % EIGHT
     for i in range(codes.shape[0]):
         code, out = codes[i], sums[i]

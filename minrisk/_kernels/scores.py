@@ -9,7 +9,7 @@ import numpy as np
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel
 
-EIGHT = 8  # rows side by side: the walk is written out
+ABREAST = 8  # rows side by side: the walk is written out
 LEFT_SHIFT, BIN_BITS = 32, 8  # bits of a node below its left child, and bits of its bin
 COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1  # the largest feature that fits between them
 
@@ -41,8 +41,8 @@ def column(node):
 @kernel
 def walk_rows(codes, nodes, root, n_rows, leaf):
     """leaf[i] = leaf of row i in one tree."""
-    whole = n_rows - n_rows % EIGHT
-    for i in range(0, whole, EIGHT):
+    whole = n_rows - n_rows % ABREAST
+    for i in range(0, whole, ABREAST):
         a = b = c = d = e = f = g = h = root
         while True:
             na, nb, nc, nd = nodes[a], nodes[b], nodes[c], nodes[d]

@@ -367,7 +367,8 @@ class MinRiskClassifier(BoostedClassifier):
         if cost is None:
             if self.cost_regression_ is not None:
                 return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
-            return np.asarray(self.decisions_[self._decisions(X, DecisionRule.of(self.model_, self.cost_), max_excess)])
+            rule = DecisionRule.of(link, temperature, self.cost_)
+            return np.asarray(self.decisions_[self._decisions(X, rule, max_excess)])
         if link is None:
             raise ValueError(
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
@@ -385,7 +386,8 @@ class MinRiskClassifier(BoostedClassifier):
             )
         matrix = as_cost(cost, self.classes_)
         decisions = label_array(matrix.decisions, self.classes_)
-        return np.asarray(decisions[self._decisions(X, DecisionRule.of(self.model_, matrix), max_excess)])
+        rule = DecisionRule.of(link, temperature, matrix)
+        return np.asarray(decisions[self._decisions(X, rule, max_excess)])
 
     def _costs_of_each(self, cost: Any, n: int) -> tuple[FloatArray, Labels]:
         """Avoidable costs (n, K, D) of n rows to decide about, a matrix for each, and their decisions."""

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from minrisk._kernels.cascade import needed_leads
-from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
 from minrisk.ensemble import defaults
@@ -38,7 +37,7 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
     """
     held: Any = pool.held
     n, K = held.n_rows, held.n_outputs
-    rule = DecisionRule(pool.link, pool.temperature, read_only(costs.avoidable), costs.is_even)
+    rule = DecisionRule.of(pool.link, pool.temperature, costs)
     rounds = stage_rounds(n_rounds)
     if pool.link is None or not rule.stops_early or n == 0 or len(rounds) == 0:
         return None

@@ -17,13 +17,12 @@ from minrisk._kernels import links
 from minrisk._kernels.cascade import decide_few, decide_rows, rises_of_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
-from minrisk.model.coded_trees import FEW_ROWS, CodedTrees
+from minrisk.model.coded_trees import SINGLE_ROWS, CodedTrees
 from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import Link
 
 if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
-    from minrisk.model.additive import AdditiveModel
 
 STAGES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 13 / 16, 7 / 8, 15 / 16)  # shares of the rounds
 FEWEST_TREES = 64  # with fewer, looking at scores takes longer than the trees that it saves
@@ -79,11 +78,11 @@ class DecisionRule(NamedTuple):
     is_plain: bool  # the largest score decides: also where all mistakes cost the same
 
     @classmethod
-    def of(cls, model: AdditiveModel, costs: CostMatrix | None) -> DecisionRule:
-        """That of a model's scores; without costs, or a link, the largest score decides."""
-        if model.link is None or costs is None:
+    def of(cls, link: Link | None, temperature: float, costs: CostMatrix | None) -> DecisionRule:
+        """Without costs, or a link, the largest score decides."""
+        if link is None or costs is None:
             return cls(None, 1.0, None, True)
-        return cls(model.link, model.temperature, read_only(costs.avoidable), costs.is_even)
+        return cls(link, temperature, read_only(costs.avoidable), costs.is_even)
 
     @property
     def scale(self) -> float:
@@ -133,7 +132,7 @@ class Stages:
         """Decisions about rows X of `minrisk._memory.points`, linear features beside; `scores` are without trees."""
         begin = self.first_exact if leads.min() == NEVER else 0
         how = rule.scale, NO_COSTS if rule.costs is None else rule.costs, rule.is_plain
-        if len(X) < FEW_ROWS:
+        if len(X) < SINGLE_ROWS:
             return self._decide_few(X, scores, rule, how, leads, begin)
         trees, n = self.trees, len(X)
         decided, rows, first = np.full(n, -1, dtype=np.int64), np.arange(n), 0

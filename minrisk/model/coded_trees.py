@@ -8,10 +8,10 @@ import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels.coded_trees import (
-    BIN_BITS,
     CODED_ROWS,
     CODED_VALUES,
     NARROW_BITS,
+    NODE_BIN_BITS,
     WIDE_BITS,
     add_to_few,
     add_to_many,
@@ -29,7 +29,7 @@ from minrisk.model.trees import PackedTrees
 
 FEW_FEATURES, NODES_PER_FEATURE = 512, 16  # with more features for so many nodes the table would outweigh the trees
 CODES_PER_TREE = 4  # coding so many values of a row takes as long as a tree without codes takes longer
-FEW_ROWS = 16  # that walk by themselves: 64 side by side take as long, however many of them are there
+SINGLE_ROWS = 16  # that walk by themselves: 64 side by side take as long, however many of them are there
 MOST_NODES = 1 << 16  # of a tree
 MOST_SUMMED = 1 << 16  # trees, of whose numbers of 16 bits the sums fit 32
 
@@ -86,12 +86,12 @@ class CodedTrees(NamedTuple):
         bits = NARROW_BITS if narrow else WIDE_BITS
         nodes = left.astype(np.int64) << bits
         nodes |= column
-        nodes <<= BIN_BITS
+        nodes <<= NODE_BIN_BITS
         nodes |= bin_
         values, unit = _values(vectors, len(roots) - 1)
         return cls(
             read_only(features), read_only(table), read_only(nodes.astype(np.uint32 if narrow else np.uint64)),
-            bits + BIN_BITS, read_only(roots), read_only(tops), read_only(top[:n_top].copy()),
+            bits + NODE_BIN_BITS, read_only(roots), read_only(tops), read_only(top[:n_top].copy()),
             read_only(ends[: n_top + len(roots)].copy()), read_only(vector), read_only(values), unit,
             np.flatnonzero(kept),
         )  # fmt: skip
@@ -112,7 +112,7 @@ class CodedTrees(NamedTuple):
             n = min(height, stop - low)
             part, D = scores[low : low + n], scores.shape[1]
             sums = part if self.unit is None else np.zeros((n, self.vectors.shape[1]), dtype=np.int32)
-            if n < FEW_ROWS:
+            if n < SINGLE_ROWS:
                 of_trees = self.nodes, self.shift, self.roots, self.vector, self.vectors
                 add_to_few(self.coded_few(X, low, n), *of_trees, 0, len(self), sums)
             else:

@@ -1,0 +1,81 @@
+"""Smaller models for a stated excess of expected cost."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from minrisk.algorithms.min_risk import MinRiskClassifier
+
+
+def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClassifier:
+    """A copy of a fitted classifier with as few rounds as rows left out in its fit say are enough.
+
+    For the stages of rounds that `MinRiskClassifier.predict` knows, the fit has kept what the decisions about left-out
+    rows would cost if the model ended there, by the probabilities of the whole model:
+
+        excess = sum_i (E_i[early decision] - E_i[decision]) / sum_i E_i[decision],
+
+    and the temperature that probabilities then have. The first stage of no larger excess than `max_excess` is kept. The
+    file, memory and time of the copy are in proportion to its rounds; probabilities are less sure than the whole
+    model's, and calibrated on the same rows.
+
+    Parameters
+    ----------
+    model : MinRiskClassifier
+        Fitted on rows some of which were left out, with costs that all rows share.
+    max_excess : float, default=0.005
+        Share by which the expected cost may grow.
+
+    Returns
+    -------
+    MinRiskClassifier
+        All rounds where no stage is cheap enough.
+
+    Raises
+    ------
+    TypeError
+        If the model is another.
+    ValueError
+        If `max_excess` is no number from 0 to 1, or the fit has left out no rows.
+
+    Examples
+    --------
+    >>> import minrisk
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = minrisk.MinRiskClassifier(n_estimators=40, pool=False, random_state=0).fit(X, y)
+    >>> smaller = minrisk.compact(model, max_excess=0.2)
+    >>> smaller.n_iter_ < model.n_iter_
+    True
+    """
+    if not isinstance(model, MinRiskClassifier):
+        raise TypeError(f"compact takes a MinRiskClassifier, got {type(model).__name__}: fit it with fewer rounds.")
+    check_is_fitted(model, "model_")
+    if not (isinstance(max_excess, Real) and 0.0 <= max_excess <= 1.0):
+        raise ValueError(f"max_excess must be a number from 0 to 1, such as 0.005, got {max_excess!r}.")
+    cascade = model.model_.cascade
+    if cascade is None:
+        raise ValueError(
+            "compact needs what rows left out in the fit say of fewer rounds, which this model lacks: fit with cv of "
+            "more than 1, with one table of costs and a surrogate that estimates probabilities, on rows in memory."
+        )
+    smaller = copy(model)
+    enough = np.flatnonzero(cascade.ending <= max_excess)
+    if len(enough) == 0:
+        return smaller
+    n_rounds = int(cascade.rounds[enough[0]])
+    smaller.model_ = replace(model.model_[:n_rounds], temperature=float(cascade.temperature[enough[0]]))
+    smaller.n_iter_ = n_rounds
+    smaller.train_loss_ = model.train_loss_[: n_rounds + 1]
+    smaller.selection_ = [{**tried, "n_rounds": min(tried["n_rounds"], n_rounds)} for tried in model.selection_]
+    if hasattr(model, "evals_result_"):
+        smaller.evals_result_ = {
+            name: {kind: curve[:n_rounds] for kind, curve in curves.items()}
+            for name, curves in model.evals_result_.items()
+        }
+    return smaller
