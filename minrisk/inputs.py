@@ -299,7 +299,7 @@ class Inputs:
         if (few := self._few_rows(X)) is not None:
             return few
         check_is_fitted(self, "model_")
-        if isinstance(X, Mapping):
+        if type(X) is dict:  # some sparse matrices are mappings as well
             X = one_row_table(X, self._column_names)
         if isinstance(X, Chunks):
             raise TypeError("Chunks are predicted one by one: for X, *_ in chunks: model.predict(X).")
