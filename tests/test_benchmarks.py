@@ -149,7 +149,7 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
     ("module", "absent"),
     [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
      ("benchmarks.missing_values", "lightgbm"), ("benchmarks.model_size", "LightGBM"),
-     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
+     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.decide", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
      ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
      ("benchmarks.replicate.stagewise_paths", "CVXPY")],
 )  # fmt: skip
