@@ -1,12 +1,12 @@
 """Decisions of whole default models beside LightGBM's, XGBoost's and CatBoost's defaults: batches, and one row.
 
-Sets are letter and 100 000 x 30 made rows of 5 classes (`benchmarks.front`). Batches of 20 000 rows are decided in turns,
-by one thread (processor seconds) and by two (wall time). One row comes as an array, a DataFrame of pandas and a dict,
-to `predict`, in turns of 200 calls of one thread; medians. "all trees" are the scores of the whole model, "exact" decisions
-stop where the remaining trees cannot change them, "0.5 %" where left-out rows say that this costs half a per cent at most
-(`max_excess=0.005`); `changed` counts decisions that differ from those of all trees, `excess` is what they cost
-more by the model's own probabilities. Targets, two threads: 5 microseconds a row on letter, 4 on the made set; one row in
-60 from an array, 150 from a DataFrame or a dict.
+Sets are letter and 100 000 x 30 made rows of 5 classes (`benchmarks.front`). Batches of 20 000 rows are decided in
+turns, by one thread (processor seconds) and by two (wall time). One row comes as an array, a DataFrame of pandas and a
+dict, to `predict`, in turns of 200 calls of one thread; medians. "all trees" are the scores of the whole model, "exact"
+decisions stop where the remaining trees cannot change them, "0.5 %" where left-out rows say that this costs half a per
+cent at most (`max_excess=0.005`); `changed` counts decisions that differ from those of all trees, `excess` is what they
+cost more by the model's own probabilities. Targets, two threads: 5 microseconds a row on letter, 4 on the made set; one
+row in 60 from an array, 150 from a DataFrame or a dict.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def main() -> None:
         rows += batches(name, models, X_test, y_test, 3 if arguments.quick else 9)
         rows += one_row(name, models, named, X_test, 1 if arguments.quick else 5)
         save("decide", rows)
-    show(rows, ("set", "kind", "model", "threads", "microseconds_per_row", "error_percent", "changed", "target", "meets"))
+    show(rows, ("set", "kind", "model", "threads", "microseconds_per_row", "error_percent", "changed", "meets"))
 
 
 if __name__ == "__main__":

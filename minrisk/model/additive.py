@@ -13,7 +13,7 @@ from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import SparseRows
-from minrisk.model.cascade import FEWEST_TREES, NEVER, Cascade, DecisionRule, Stages, stage_rounds
+from minrisk.model.cascade import FEWEST_TREES, Cascade, DecisionRule, Stages, stage_rounds
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.codes import Decoder
 from minrisk.model.links import Link, probabilities
@@ -148,7 +148,7 @@ class AdditiveModel:
         stages = None if isinstance(X, SparseRows) or not rule.stops_early else self._stages
         if stages is None:
             return rule(self.scores(X, workers))
-        leads = np.full(len(stages.ends), NEVER) if self.cascade is None else self.cascade.leads_of(max_excess)
+        leads = stages.leads(self.cascade, max_excess)
 
         def decide(rows: np.ndarray) -> IntArray:
             wide = points(rows) if self.projection is None else read_only(self.projection.extend(rows))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from minrisk._cached import cached_property
 from minrisk._kernels import links
 from minrisk._kernels.cascade import decide_few, decide_rows, rises_of_trees
 from minrisk._memory import read_only
@@ -99,6 +100,14 @@ class DecisionRule(NamedTuple):
         return least_cost(self.link, scores, self.temperature, self.costs)
 
 
+class Leads(NamedTuple):
+    """The stages at which decisions may stand, and what is enough there."""
+
+    ends: IntArray  # (S,), trees until then
+    rises: FloatArray  # (S, K, K), by which scores may still rise against others
+    enough: FloatArray  # (S,), in log-odds
+
+
 class Stages:
     """The stages of coded trees whose vectors are whole numbers.
 
@@ -123,27 +132,35 @@ class Stages:
             rises_of_trees(*of_trees, n_scores, self.ends, rises)
             self.rises = trees.unit * rises
 
-    @property
-    def first_exact(self) -> int:
-        """The first stage at which bounds alone can be enough."""
-        return int(np.searchsorted(self.ends, FIRST_EXACT * len(self.trees)))
+    @cached_property
+    def bounded(self) -> Leads:
+        """For decisions by bounds alone."""
+        begin = int(np.searchsorted(self.ends, FIRST_EXACT * len(self.trees)))
+        return self._at(begin, np.full(len(self.ends), NEVER))
 
-    def decide(self, X: FloatArray, scores: FloatArray, rule: DecisionRule, leads: FloatArray) -> IntArray:
+    def leads(self, cascade: Cascade | None, max_excess: float) -> Leads:
+        """Leads that are enough for so large an excess."""
+        leads = None if cascade is None or max_excess == 0.0 else cascade.leads_of(max_excess)
+        return self.bounded if leads is None or leads.min() == NEVER else self._at(0, leads)
+
+    def _at(self, begin: int, leads: FloatArray) -> Leads:
+        return Leads(self.ends[begin:], self.rises[begin:], leads[begin:])
+
+    def decide(self, X: FloatArray, scores: FloatArray, rule: DecisionRule, leads: Leads) -> IntArray:
         """Decisions about rows X of `minrisk._memory.points`, linear features beside; `scores` are without trees."""
-        begin = self.first_exact if leads.min() == NEVER else 0
         how = rule.scale, NO_COSTS if rule.costs is None else rule.costs, rule.is_plain
         if len(X) < SINGLE_ROWS:
-            return self._decide_few(X, scores, rule, how, leads, begin)
+            return self._decide_few(X, scores, rule, how, leads)
         trees, n = self.trees, len(X)
         decided, rows, first = np.full(n, -1, dtype=np.int64), np.arange(n), 0
         codes, sums = trees.coded(X, 0, n), np.zeros((n, trees.vectors.shape[1]), dtype=np.int32)
-        for stage, end in enumerate([*self.ends[begin:].tolist(), len(trees)], begin):
+        for stage, end in enumerate([*leads.ends.tolist(), len(trees)]):
             trees.add_to_many(codes, len(rows), first, end, sums)
             first = end
             if end == len(trees):
                 break
             found = np.empty(len(rows), dtype=np.int64)
-            decide_rows(sums, self.unit, scores, *how, self.rises[stage], leads[stage], found)
+            decide_rows(sums, self.unit, scores, *how, leads.rises[stage], leads.enough[stage], found)
             known = decided[rows]
             decided[rows] = np.where(known < 0, found, known)
             left = np.flatnonzero(decided[rows] < 0)
@@ -157,15 +174,14 @@ class Stages:
 
     def _decide_few(
         self, X: FloatArray, scores: FloatArray, rule: DecisionRule, how: tuple[float, FloatArray, bool],
-        leads: FloatArray, begin: int,
+        leads: Leads,
     ) -> IntArray:
         """`decide` of few rows, each by itself in one call."""
         trees, decided = self.trees, np.empty(len(X), dtype=np.int64)
         of_trees = trees.nodes, trees.shift, trees.roots, trees.vector, trees.vectors
-        stages = self.ends[begin:], self.rises[begin:], leads[begin:]
-        ends, rises, leads = stages
-        decide_few(trees.coded_few(X, 0, len(X)), *of_trees, ends, self.unit, scores, *how, rises, leads, decided)
-        left = np.flatnonzero(decided < 0)
-        if len(left):
+        codes = trees.coded_few(X, 0, len(X))
+        decide_few(codes, *of_trees, leads.ends, self.unit, scores, *how, leads.rises, leads.enough, decided)
+        if decided.min() < 0:
+            left = np.flatnonzero(decided < 0)
             decided[left] = rule(scores[left])
         return decided
