@@ -5,5 +5,7 @@ Pictures need matplotlib: ``pip install 'minrisk[plots]'``.
 
 from minrisk.inspection.explanation import explain
 from minrisk.inspection.plotting import CostConfusionDisplay, CriticalDifferenceDisplay, RiskCurveDisplay
+from minrisk.inspection.tree_frame import to_frame
+from minrisk.inspection.why_decision import why
 
-__all__ = ["CostConfusionDisplay", "CriticalDifferenceDisplay", "RiskCurveDisplay", "explain"]
+__all__ = ["CostConfusionDisplay", "CriticalDifferenceDisplay", "RiskCurveDisplay", "explain", "to_frame", "why"]
