@@ -1,4 +1,4 @@
-"""Pictures of models, of what decisions cost and of methods compared, and the training points that decisions rest on.
+"""Pictures of models, of what decisions cost and of methods compared; why a row is decided as it is; models as tables.
 
 Pictures need matplotlib: ``pip install 'minrisk[plots]'``.
 """
@@ -9,4 +9,6 @@ from minrisk.inspection.report_page import report
 from minrisk.inspection.tree_frame import to_frame
 from minrisk.inspection.why_decision import why
 
-__all__ = ["CostConfusionDisplay", "CriticalDifferenceDisplay", "RiskCurveDisplay", "explain", "report", "to_frame", "why"]
+__all__ = [
+    "CostConfusionDisplay", "CriticalDifferenceDisplay", "RiskCurveDisplay", "explain", "report", "to_frame", "why",
+]  # fmt: skip

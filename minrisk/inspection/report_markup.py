@@ -58,8 +58,8 @@ def bars(shares: Iterable[tuple[str, float, str]]) -> str:
     rows = list(shares)
     top = max((share for _, share, _ in rows), default=0.0) or 1.0
     inner = "\n".join(
-        f'<tr><th>{escaped(name)}</th><td class="bar"><span style="width:{100 * max(share, 0.0) / top:.1f}%"></span></td>'
-        f'<td class="number">{escaped(told)}</td></tr>'
+        f'<tr><th>{escaped(name)}</th><td class="bar"><span style="width:{100 * max(share, 0.0) / top:.1f}%"></span>'
+        f'</td><td class="number">{escaped(told)}</td></tr>'
         for name, share, told in rows
     )
     return f'<div class="wide"><table class="facts bars"><tbody>\n{inner}\n</tbody></table></div>'

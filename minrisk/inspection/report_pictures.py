@@ -84,14 +84,15 @@ def _draw_curve(ax: Any, is_true: np.ndarray, p: FloatArray) -> None:
     edges = np.linspace(0.0, 1.0, _BINS + 1)
     counts = np.bincount(np.searchsorted(edges[1:-1], p), minlength=_BINS)
     counts = counts[counts > 0]
-    _draw_means(ax, given, share, np.sqrt(share * (1.0 - share) / counts))
+    likely = (share * counts + 1.0) / (counts + 2.0)  # Laplace's: the error of a single row is not 0
+    _draw_means(ax, given, share, np.sqrt(likely * (1.0 - likely) / counts))
     ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
 
 def _draw_means(ax: Any, given: FloatArray, found: FloatArray, errors: FloatArray) -> None:
     """What was found by what was given, beside the line where both are equal."""
     ax.axline((0, 0), slope=1, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.errorbar(given, found, errors, color=_CURVE_COLOUR, marker="o", markersize=3.5, linewidth=1.2, elinewidth=0.8)
+    ax.errorbar(given, found, errors, color=_CURVE_COLOUR, marker="o", markersize=4, linestyle="none", elinewidth=1)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
 

@@ -15,7 +15,7 @@ from minrisk.inspection.why_answers import Decider
 from minrisk.inspection.why_columns import codes_of_rows
 
 _JUDGED_TOGETHER = 1 << 14  # rows that a model answers at a time
-_LEAST_PROBABILITY = 1e-15  # of which a log-loss is taken
+_LEAST_SHOWN = 1e-15  # of which a log-loss is taken
 
 
 class MeanValue(NamedTuple):
@@ -98,12 +98,12 @@ class JudgedRows:
         """-log p of the true class, (n,); None without probabilities."""
         if self.p_of_truth is None:
             return None
-        return np.asarray(-np.log(np.maximum(self.p_of_truth, _LEAST_PROBABILITY)))
+        return np.asarray(-np.log(np.maximum(self.p_of_truth, _LEAST_SHOWN)))
 
     def shares_log_loss(self) -> FloatArray:
         """-log of the share of the true class among these rows, (n,)."""
         mass = np.bincount(self.samples.truth, weights=self.weight, minlength=len(self.samples.classes))
-        return np.asarray(-np.log(np.maximum(mass / mass.sum(), _LEAST_PROBABILITY))[self.samples.truth])
+        return np.asarray(-np.log(np.maximum(mass / mass.sum(), _LEAST_SHOWN))[self.samples.truth])
 
     def cells(self) -> tuple[FloatArray, FloatArray]:
         """Total cost and weight of the rows of each true class and decision, (K, D) each."""

@@ -17,7 +17,7 @@ from minrisk.inspection.why_columns import names_of_columns
 
 _NOT_TOLD = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
 _MOST_LABELS = 12  # that are listed
-_MOST_FEATURES = 30
+_MOST_IMPORTANT = 30
 _MOST_CELLS = 15  # confusions in words
 _LARGEST_TABLE = 12  # classes or decisions of a cost table that is shown
 _LIKELY = 3  # classes whose probabilities are told of a row
@@ -76,8 +76,8 @@ def risk_section(rows: JudgedRows) -> str:
     if losses is not None:
         lines.append(line("log-loss", losses, rows.shares_log_loss()))
     told = (
-        f"Means over the rows, ± one standard error. The one answer for all rows is to decide {rows.decision(rows.constant)}, "
-        "which costs least on these rows"
+        "Means over the rows, ± one standard error. The one answer for all rows is to decide "
+        f"{rows.decision(rows.constant)}, which costs least on these rows"
     )
     told += "; for the log-loss it is the share of each class in these rows." if losses is not None else "."
     told += " A difference below 0 is in favour of the model. Errors are decisions other than the true class."
@@ -97,7 +97,10 @@ def costs_section(rows: JudgedRows) -> str:
     order = np.argsort(-totals, axis=None, kind="stable")[:_MOST_CELLS]
     cells = [divmod(int(at), totals.shape[1]) for at in order]
     lines = [
-        [rows.label(i), rows.decision(j), plain(counts[i, j]), plain(totals[i, j]), f"{100 * totals[i, j] / whole:.1f} %"]
+        [
+            rows.label(i), rows.decision(j), plain(counts[i, j]), plain(totals[i, j]),
+            f"{100 * totals[i, j] / whole:.1f} %",
+        ]
         for i, j in cells if totals[i, j] > 0
     ]  # fmt: skip
     worst = table(["true class", "decision", "rows", "cost", "share"], lines, left=2)
@@ -121,8 +124,8 @@ def calibration_section(rows: JudgedRows) -> str:
     parts = []
     if rows.probabilities is not None:
         told = (
-            "Where a curve is on the dashed line, a class is true as often as the model says. Bars are standard errors; "
-            "every row counts once."
+            "A point for each tenth of probability that the model gave to some rows; on the dashed line a class is true "
+            "as often as the model says. Bars are standard errors, long where rows are few. Each row counts once."
         )
         parts += [calibration_picture(rows), paragraph(told)]
     expected = rows.expected()
@@ -148,8 +151,8 @@ def members_section(rows: JudgedRows) -> str:
         for line in tried
     ]  # fmt: skip
     told = (
-        "Kinds of members that were tried, with the mean cost of rows that they had left out. One without a share is not in "
-        "the model."
+        "Kinds of members that were tried, with the mean cost of rows that they had left out. One without a share is "
+        "not in the model."
     )
     header = ["surrogate", "kind", "share", "rounds", "temperature", "mean cost"]
     return section("Members", table(header, lines, left=2), paragraph(told))
@@ -162,7 +165,7 @@ def importances_section(model: Any, names: Sequence[str] | None = None) -> str:
     if not order:
         return section("Importances", paragraph("What the columns are worth to this model is not known."))
     known = names_of_columns(model, names)
-    lines = [(known[j], float(shares[j]), f"{100 * shares[j]:.1f} %") for j in order[:_MOST_FEATURES]]
+    lines = [(known[j], float(shares[j]), f"{100 * shares[j]:.1f} %") for j in order[:_MOST_IMPORTANT]]
     rest = len(order) - len(lines)
     more = paragraph(f"{rest} more columns have the rest.") if rest else ""
     told = "Shares of the columns in the relative falls of the training loss (feature_importances_)."
@@ -191,5 +194,6 @@ def _likely(rows: JudgedRows, n: int) -> str:
     assert rows.probabilities is not None
     p = rows.probabilities[n]
     order = np.argsort(-p, kind="stable")[:_LIKELY].tolist()
-    true = [j for j, label in enumerate(rows.classes) if label_text(label) == rows.label(rows.samples.truth[n])]
-    return ", ".join(f"{label_text(rows.classes[j])} {p[j]:.3f}" for j in [*order, *(j for j in true if j not in order)])
+    truth = rows.label(rows.samples.truth[n])
+    order += [j for j, label in enumerate(rows.classes) if label_text(label) == truth and j not in order]
+    return ", ".join(f"{label_text(rows.classes[j])} {p[j]:.3f}" for j in order)

@@ -34,8 +34,8 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
     The scores H(x) of a row are the sums of the columns ``score of ...`` over the leaves that it falls into, one in
     each tree: from node 0 of a tree it goes `left` where its value is missing or at most `threshold`, else `right`.
     Tree -1 is a leaf alone, the scores before the first round; smooth scores that a `MinRiskClassifier` may hold beside
-    its trees are not in the table. A leaf with a slope adds to a score what stands in ``score of ...`` plus what stands in
-    ``slope of ...`` times x - `origin`, x being the value of its `feature`; the first alone where x is missing.
+    its trees are not in the table. A leaf with a slope adds to a score what stands in ``score of ...`` plus what stands
+    in ``slope of ...`` times x - `origin`, x being the value of its `feature`; the first alone where x is missing.
 
     Parameters
     ----------
@@ -85,19 +85,19 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
     >>> frame[["tree", "node", "feature", "threshold", "left", "right", "rows"]].round(2)
        tree  node            feature  threshold  left  right  rows
     0    -1     0               None        NaN    -1     -1   150
-    1     0     0  petal length (cm)       4.75     1      2   150
-    2     0     1               None        NaN    -1     -1    95
-    3     0     2               None        NaN    -1     -1    55
-    4     1     0   petal width (cm)       0.80     1      2   150
-    5     1     1               None        NaN    -1     -1    50
-    6     1     2               None        NaN    -1     -1   100
+    1     0     0  petal length (cm)       2.45     1      2   150
+    2     0     1               None        NaN    -1     -1    50
+    3     0     2               None        NaN    -1     -1   100
+    4     1     0   petal width (cm)       1.75     1      2   150
+    5     1     1               None        NaN    -1     -1   104
+    6     1     2               None        NaN    -1     -1    46
     """
     model = check_model(model, "to_frame")
     packed = model.model_.packed
     if not isinstance(packed, PackedTrees):
         raise TypeError(
-            f"to_frame is about trees, but the learners of this {type(model).__name__} are none: give a model whose weak "
-            "learners are trees."
+            f"to_frame is about trees, but the learners of this {type(model).__name__} are none: give a model whose "
+            "weak learners are trees."
         )
     columns = _columns(model, packed, names)
     if X is not None:
@@ -185,8 +185,8 @@ def _counts(model: Any, packed: PackedTrees, X: Any) -> IntArray:
 
 
 def _counted_rows(
-    X: FloatArray, feature: IntArray, threshold: FloatArray, left: IntArray, is_leaf: np.ndarray, first: int, last: int,
-    depth: int,
+    X: FloatArray, feature: np.ndarray, threshold: FloatArray, left: np.ndarray, is_leaf: np.ndarray, first: int,
+    last: int, depth: int,
 ) -> IntArray:  # fmt: skip
     """The rows of X in each node of the tree whose nodes are first..last."""
     rows, node = np.arange(len(X)), np.full(len(X), first, dtype=np.int64)

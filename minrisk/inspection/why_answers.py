@@ -5,15 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import as_cost
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.model.decisions import expected_costs
 from minrisk.validation import label_array
 
-COST, SCORE = "expected cost", "score"  # by which decisions are taken
+BY_COST, BY_SCORE = "expected cost", "score"  # by which decisions are taken
 
 
 class Answers(NamedTuple):
@@ -81,8 +79,8 @@ class Decider:
         model = self.model
         if model.model_.link is None or "cost" not in inspect.signature(model.predict).parameters:
             raise ValueError(
-                f"cost is for models that decide by any costs, but this {type(model).__name__} knows only those that it "
-                "was fitted on: leave cost out, or fit MinRiskClassifier(surrogate='softmax')."
+                f"cost is for models that decide by any costs, but this {type(model).__name__} knows only those that "
+                "it was fitted on: leave cost out, or fit MinRiskClassifier(surrogate='softmax')."
             )
         if is_per_row_and_class(cost):
             matrices, self.decisions = model._costs_of_each(cost, 1)
@@ -111,5 +109,5 @@ class Decider:
         elif by is not None:
             expected = by * self._unit
         decided = merits.argmax(axis=1) if by is None else by.argmin(axis=1)
-        return Answers(scores, p, expected, merits, decided, SCORE if by is None else COST)
+        return Answers(scores, p, expected, merits, decided, BY_SCORE if by is None else BY_COST)
 

@@ -2,9 +2,9 @@
 
 Along one column a sum of trees is constant between the thresholds of that column. A value on either side of each of
 them says all, and the nearest one with another decision is the smallest change: the search is exact. Linear features,
-leaves with a slope, kernels, similarities and regressors of scikit-learn change with every value of a column. Along such
-a column some values are looked at, and the nearest change among them is narrowed down by halving: there the search may
-miss a change that is undone before the next value.
+leaves with a slope, kernels, similarities and regressors of scikit-learn change with every value of a column. Along
+such a column some values are looked at, and the nearest change among them is narrowed down by halving: there the search
+may miss a change that is undone before the next value.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk.costs.labels import listed
 from minrisk.inspection.why_answers import Decider
 from minrisk.inspection.why_columns import ColumnTexts, value_text
 from minrisk.model.regressors import PackedRegressors
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
 
-_LOOKED_AT = 64  # values of a column along which scores are not constant between thresholds
+_GRID_VALUES = 64  # values of a column along which scores are not constant between thresholds
 _HALVINGS = 40  # of the gap between two such values: what is left is a millionth of a millionth of it
-_TOGETHER = 1 << 21  # values of rows that are asked about at a time
+_ASKED_TOGETHER = 1 << 21  # values of rows that are asked about at a time
 _SPREADS = 3.0  # standard deviations to both sides in which values are looked at where no rows are given
 _NAMED = 3  # values of a category that are named
 
@@ -91,8 +92,10 @@ def changes_of(
     chosen = _chosen(texts, columns)
     known = _known_columns(decider.model, rows)
     numeric = [j for j in chosen if j not in texts.category]
-    found = [change for j in chosen if j in texts.category for change in _of_category(decider, codes, j, texts, is_wanted)]
-    found += _of_numbers(decider, codes, numeric, known, texts, is_wanted)
+    found = _of_numbers(decider, codes, numeric, known, texts, is_wanted)
+    for j in chosen:
+        if j in texts.category:
+            found += _of_category(decider, codes, j, texts, is_wanted)
     return sorted(found, key=lambda change: (np.isnan(change.size), change.size))
 
 
@@ -102,7 +105,8 @@ def _wanted(decider: Decider, own: int, wanted: Any) -> Wanted:
         return lambda decided: decided != own
     places = np.flatnonzero(decider.decisions == wanted)
     if not len(places):
-        raise ValueError(f"wanted must be one of the decisions {decider.decisions.tolist()}, got {wanted!r}: correct it.")
+        known = listed(decider.decisions.tolist())
+        raise ValueError(f"wanted must be one of the decisions {known}, got {wanted!r}: correct it.")
     if places[0] == own:
         raise ValueError(f"wanted must be another decision than {wanted!r}, which is taken already: leave it out.")
     return lambda decided: decided == places[0]
@@ -176,17 +180,17 @@ def _examples(j: int, rows: FloatArray | None, thresholds: FloatArray, center: f
     if rows is not None:
         held = rows[:, j][~np.isnan(rows[:, j])]
     else:
-        sides = center + scale * np.linspace(-_SPREADS, _SPREADS, _LOOKED_AT)
+        sides = center + scale * np.linspace(-_SPREADS, _SPREADS, _GRID_VALUES)
         held = np.concatenate([thresholds, sides[np.isfinite(sides)]])
     if len(held) == 0:
         return held
-    return np.unique(np.quantile(held, np.linspace(0.0, 1.0, _LOOKED_AT), method="nearest"))
+    return np.unique(np.quantile(held, np.linspace(0.0, 1.0, _GRID_VALUES), method="nearest"))
 
 
 # -- the search ----------------------------------------------------------------------------------------------------
 def _decided(decider: Decider, codes: FloatArray, columns: IntArray, values: FloatArray) -> IntArray:
     """The decision about a row with each of these columns set to each of these values, one at a time."""
-    found, height = np.empty(len(values), dtype=np.int64), max(1, _TOGETHER // codes.shape[1])
+    found, height = np.empty(len(values), dtype=np.int64), max(1, _ASKED_TOGETHER // codes.shape[1])
     for low in range(0, len(values), height):
         part = slice(low, low + height)
         rows = np.repeat(codes, len(values[part]), axis=0)
@@ -211,7 +215,9 @@ def _of_category(
     return found
 
 
-def _candidates(x: float, thresholds: FloatArray, values: FloatArray, is_stepped: bool) -> tuple[FloatArray, FloatArray]:
+def _candidates(
+    x: float, thresholds: FloatArray, values: FloatArray, is_stepped: bool
+) -> tuple[FloatArray, FloatArray]:
     """Values below x and above it, the nearest first. Missing values are below all, as trees have it."""
     x = -np.inf if np.isnan(x) else x
     below, above = thresholds[thresholds < x], np.nextafter(thresholds[thresholds >= x], np.inf)

@@ -30,8 +30,8 @@ def check_model(model: Any, what: str) -> Any:
     """
     if not isinstance(model, BoostedClassifier):
         raise TypeError(
-            f"{what} looks into classifiers of minrisk only: expected one, got {type(model).__name__}; of a pipeline or "
-            "a search give the classifier within and rows as it sees them."
+            f"{what} looks into classifiers of minrisk only: expected one, got {type(model).__name__}; of a pipeline "
+            "or a search give the classifier within and rows as it sees them."
         )
     check_is_fitted(model, "model_")
     return model
@@ -42,7 +42,7 @@ def names_of_columns(model: Any, names: Sequence[str] | None = None) -> list[str
     d = int(model.n_features_in_)
     if names is not None:
         if len(names) != d:
-            raise ValueError(f"names must hold a name for each of the {d} columns of X, got {len(names)}: name each once.")
+            raise ValueError(f"names must name each of the {d} columns of X once, got {len(names)}: correct them.")
         return [str(name) for name in names]
     own = getattr(model, "feature_names_in_", None)
     own = model._column_names if own is None else own
@@ -150,8 +150,7 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
     if Frame.of(x) is not None or issparse(x):
         if x.shape[0] != 1:
             raise ValueError(f"x must be one row, got {x.shape[0]} rows: give one of them, such as X.iloc[[0]].")
-        x = x.toarray() if issparse(x) else x
-        return _as_codes(model, x)
+        return np.asarray(codes_of_rows(model, x.toarray() if issparse(x) else x))
     if hasattr(x, "to_dict") and not isinstance(x, Mapping):  # a Series of pandas
         named = model._column_names is not None
         x = dict(zip(x.index, x.tolist(), strict=True)) if named else x.tolist()
@@ -169,14 +168,9 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
     return _of_cells(model, list(x))
 
 
-def _as_codes(model: Any, X: Any) -> Any:
-    """Checked rows with codes for categories, without what these add."""
-    return np.asarray(model._check_columns(model._arranged(X), model._categories, reset=False), dtype=np.float64)
-
-
 def codes_of_rows(model: Any, X: Any) -> Any:
     """Rows as the model sees them, (n, d); sparse rows stay what they are."""
-    checked = model._check_columns(model._arranged(X), model._categories, reset=False)
+    checked: Any = model._check_columns(model._arranged(X), model._categories, reset=False)
     return checked if not isinstance(checked, np.ndarray) else np.asarray(checked, dtype=np.float64)
 
 
@@ -206,11 +200,14 @@ def _of_cells(model: Any, cells: Sequence[Any]) -> FloatArray:
             )
         if j not in category and not is_missing(cell) and isinstance(cell, str):
             raise ValueError(f"x must hold a number in column {names[j]!r}, got {cell!r}: correct it.")
-    raise ValueError(f"x must hold finite numbers, and dates where the training had them, got {list(cells)!r}: correct it.")
+    raise ValueError(
+        f"x must hold finite numbers, and dates where the training had them, got {list(cells)!r}: correct it."
+    )
 
 
 def _checked(codes: FloatArray) -> FloatArray:
     """A row without infinities, (1, d)."""
     if np.isinf(codes).any():
-        raise ValueError(f"x must not hold infinity, got it in place {int(np.isinf(codes).argmax())}: give None for missing.")
+        place = int(np.isinf(codes).argmax())
+        raise ValueError(f"x must hold finite numbers, got infinity in place {place}: give None for a missing value.")
     return np.asarray(codes, dtype=np.float64)[None]

@@ -13,14 +13,16 @@ from minrisk.costs.labels import label_text
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_markup import escaped, lines_of_text, table
 from minrisk.inspection.tree_frame import pandas
-from minrisk.inspection.why_answers import COST, Answers, Decider
+from minrisk.inspection.why_answers import BY_COST, Answers, Decider
 from minrisk.inspection.why_changes import Change, changes_of
 from minrisk.inspection.why_columns import check_model, codes_of_row, codes_of_rows, value_text
 from minrisk.inspection.why_rows import SimilarRow, similarities, why_no_rows
 
 _MOST_LINES = 10  # of a table that is shown to people; `to_frame` has all
-_PARTS = ("decisions", "changes", "rows")
-_NOT_EXACT = "about: scores change with every value of this column, and a nearer change may be missed between two that were looked at"
+_NOT_EXACT = (
+    "about: scores change with every value of this column, and a nearer change may be missed between two that were "
+    "looked at"
+)
 
 
 class DecisionAnswer(NamedTuple):
@@ -44,6 +46,9 @@ class DecisionAnswer(NamedTuple):
     expected_cost: float | None
     score: float | None
     behind: float
+
+
+_PARTS: dict[str, Any] = {"decisions": DecisionAnswer, "changes": Change, "rows": SimilarRow}  # lines of the tables
 
 
 @dataclass(frozen=True)
@@ -94,11 +99,8 @@ class WhyDecision:
         """
         if part not in _PARTS:
             raise ValueError(f"part must be one of {', '.join(_PARTS)}, got {part!r}: choose one of them.")
-        lines, kind = {
-            "decisions": (self.answers, DecisionAnswer), "changes": (self.changes, Change),
-            "rows": (self.similar, SimilarRow),
-        }[part]  # fmt: skip
-        return pandas().DataFrame(list(lines), columns=list(kind._fields))
+        lines: dict[str, list[Any]] = {"decisions": self.answers, "changes": self.changes, "rows": self.similar}
+        return pandas().DataFrame(lines[part], columns=list(_PARTS[part]._fields))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the decisions and the smallest changes side by side.
@@ -126,7 +128,7 @@ class WhyDecision:
     @property
     def headline(self) -> str:
         """The decision, the runner-up, and by how much it is behind."""
-        what = "expected cost, the least decides" if self.rule == COST else "score, the largest decides"
+        what = "expected cost, the least decides" if self.rule == BY_COST else "score, the largest decides"
         return f"{label_text(self.decision)}, ahead of {label_text(self.runner_up)} by {plain(self.lead)} ({what})"
 
     def _tables(self) -> list[tuple[str, Sequence[str], list[list[str]], int]]:
@@ -246,8 +248,9 @@ def why(
     codes = codes_of_row(model, x)
     if y is not None and X is None:
         raise ValueError("y are the classes of the rows in X, got y alone: give X too.")
+    X = X if X is None or hasattr(X, "shape") else np.asarray(X)
     if X is not None and y is not None and len(y) != X.shape[0]:
-        raise ValueError(f"y must hold a class for each of the {X.shape[0]} rows of X, got {len(y)}: give one for each.")
+        raise ValueError(f"y must hold a class for each of the {X.shape[0]} rows of X, got {len(y)} classes.")
     decider = Decider(model, cost)
     answers, order = _ranked(decider, codes)
     rows = None if X is None else _numbers(codes_of_rows(model, X))
@@ -285,7 +288,7 @@ def _lines(decider: Decider, answers: Answers, order: list[int]) -> list[Decisio
     """What is told of each decision."""
     scores, costs = answers.scores[0], None if answers.expected is None else answers.expected[0]
     p = None if answers.probabilities is None else answers.probabilities[0]
-    by = -scores if answers.rule != COST or costs is None else costs
+    by = -scores if answers.rule != BY_COST or costs is None else costs
 
     def at(values: Any, k: int) -> float | None:
         return float(values[k]) if values is not None and k < len(values) else None

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minrisk._printable import printable, short
 from minrisk.costs.labels import label_text
 from minrisk.inspection._drawing import DARK, MUTED, plain, pyplot
-from minrisk.inspection.why_answers import COST
+from minrisk.inspection.why_answers import BY_COST
 from minrisk.inspection.why_columns import value_text
-
-if TYPE_CHECKING:
-    from minrisk.inspection.why_decision import WhyDecision
 
 # Okabe and Ito's, told apart by colour-blind readers too
 _TAKEN_COLOUR, _OTHER_COLOUR, _CHANGE_COLOUR = "#0072B2", "#A9C6DA", "#D55E00"
 _MOST_BARS = 10
 _BAR_INCHES = 0.38  # of the figure for a bar
 _NAME_CHARACTERS = 28
+_ROOM_BESIDE, _ROOM_FOR_TEXT = 0.45, 3.0  # beside bars for what is written there, in lengths of the longest bar
 
 
-def draw(found: WhyDecision, ax: Any = None) -> None:
+def draw(found: Any, ax: Any = None) -> None:
     """Draw both panels, in a new figure unless two are given."""
     n_bars = max(3, min(_MOST_BARS, max(len(found.answers), len(found.changes))))
     if ax is None:
@@ -39,26 +37,28 @@ def _name(text: Any) -> str:
     return short(printable(label_text(text)), _NAME_CHARACTERS).replace("$", r"\$")
 
 
-def _draw_decisions(ax: Any, found: WhyDecision) -> None:
+def _draw_decisions(ax: Any, found: Any) -> None:
     """A bar for each decision, the best at the top."""
     lines = found.answers[:_MOST_BARS]
-    by_cost = found.rule == COST or lines[0].expected_cost is not None
+    by_cost = found.rule == BY_COST or lines[0].expected_cost is not None
     values = [(a.expected_cost if by_cost else a.score) or 0.0 for a in lines]
     at = np.arange(len(lines))
     colours = [_TAKEN_COLOUR, *[_OTHER_COLOUR] * (len(lines) - 1)]
     bars = ax.barh(at, values, color=colours, height=0.62)
-    told = [plain(v) if a.probability is None else f"{plain(v)}  (p = {a.probability:.2f})" for v, a in zip(values, lines, strict=True)]
+    p = ["" if a.probability is None else f"  (p = {a.probability:.2f})" for a in lines]
+    told = [plain(value) + more for value, more in zip(values, p, strict=True)]
     ax.bar_label(bars, told, padding=4, fontsize=9, color=DARK)
     ax.set_yticks(at, [_name(a.decision) for a in lines])
     ax.get_yticklabels()[0].set_fontweight("bold")
     ax.set_xlabel("Expected cost (the least decides)" if by_cost else "Score (the largest decides)")
     more = f"; the first {len(lines)} of {len(found.answers)}" if len(found.answers) > len(lines) else ""
     ax.set_title(f"Decision: {_name(found.decision)}{more}", loc="left", fontsize=11)
-    ax.margins(x=0.32)
+    low, high = min(0.0, *values), max(0.0, *values)
+    ax.set_xlim(low - _ROOM_BESIDE * (high - low) * (low < 0), high + _ROOM_BESIDE * (high - low))
     _dress(ax, len(lines))
 
 
-def _draw_changes(ax: Any, found: WhyDecision) -> None:
+def _draw_changes(ax: Any, found: Any) -> None:
     """A bar for each column that can turn the decision, the smallest change at the top."""
     lines = [change for change in found.changes if not np.isnan(change.size)][:_MOST_BARS]
     ax.set_title("The smallest change of one value that turns it", loc="left", fontsize=11)
@@ -72,7 +72,7 @@ def _draw_changes(ax: Any, found: WhyDecision) -> None:
     ax.bar_label(bars, [printable(text) for text in told], padding=4, fontsize=9, color=DARK)
     ax.set_yticks(at, [_name(change.column) for change in lines])
     ax.set_xlabel("Size of the change in standard deviations (a category: 1)")
-    ax.set_xlim(0, 2.1 * max(change.size for change in lines))
+    ax.set_xlim(0, _ROOM_FOR_TEXT * max(change.size for change in lines))
     _dress(ax, len(lines))
 
 

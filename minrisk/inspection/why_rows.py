@@ -60,7 +60,8 @@ def why_no_rows(model: Any) -> str | None:
     """Why rows cannot be compared by leaves; None: they can."""
     packed, name = model.model_.packed, type(model).__name__
     if isinstance(packed, PackedTrees):
-        return None if packed.depth.any() else f"this {name} holds no tree that splits anything, so rows share no leaves"
+        none = f"this {name} holds no tree that splits anything, so rows share no leaves"
+        return None if packed.depth.any() else none
     explained = hasattr(packed, "anchors")
     way = "; minrisk.inspection.explain names the training rows that decisions rest on" if explained else ""
     return f"this {name} holds no trees, so rows share no leaves{way}"
@@ -109,8 +110,8 @@ def _boxes(model: Any, x: FloatArray) -> Iterator[_Box]:
             node = int(left[node]) + above
         weight = abs(_response(packed, node, x)) * float(np.linalg.norm(vectors[vector[node]]))
         if weight > 0:
-            low, high = np.array(list(bounds.values())).reshape(-1, 2).T
-            yield _Box(np.array(list(bounds), dtype=np.int64), low, high, weight)
+            sides = np.array(list(bounds.values())).reshape(-1, 2)
+            yield _Box(np.array(list(bounds), dtype=np.int64), sides[:, 0], sides[:, 1], weight)
 
 
 def _response(packed: PackedTrees, node: int, x: FloatArray) -> float:
