@@ -124,8 +124,8 @@ def calibration_section(rows: JudgedRows) -> str:
     parts = []
     if rows.probabilities is not None:
         told = (
-            "A point for each tenth of probability that the model gave to some rows; on the dashed line a class is true "
-            "as often as the model says. Bars are standard errors, long where rows are few. Each row counts once."
+            "A point for each tenth of probability that the model gave to some rows. On the dashed line a class is as "
+            "often true as the model says. Bars are standard errors, long where rows are few. Each row counts once."
         )
         parts += [calibration_picture(rows), paragraph(told)]
     expected = rows.expected()
