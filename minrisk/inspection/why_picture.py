@@ -17,6 +17,7 @@ _TAKEN_COLOUR, _OTHER_COLOUR, _CHANGE_COLOUR = "#0072B2", "#A9C6DA", "#D55E00"
 _MOST_BARS = 10
 _BAR_INCHES = 0.38  # of the figure for a bar
 _NAME_CHARACTERS = 28
+_THICKNESS = 0.62  # of a bar, at most; where the other panel has more of them this one's would be thicker
 _ROOM_BESIDE, _ROOM_FOR_TEXT = 0.45, 3.0  # beside bars for what is written there, in lengths of the longest bar
 
 
@@ -44,7 +45,8 @@ def _draw_decisions(ax: Any, found: Any) -> None:
     values = [(a.expected_cost if by_cost else a.score) or 0.0 for a in lines]
     at = np.arange(len(lines))
     colours = [_TAKEN_COLOUR, *[_OTHER_COLOUR] * (len(lines) - 1)]
-    bars = ax.barh(at, values, color=colours, height=0.62)
+    thick = _THICKNESS * min(1.0, 1.6 * len(lines) / max(len(lines), min(_MOST_BARS, len(found.changes))))
+    bars = ax.barh(at, values, color=colours, height=thick)
     p = ["" if a.probability is None else f"  (p = {a.probability:.2f})" for a in lines]
     told = [plain(value) + more for value, more in zip(values, p, strict=True)]
     ax.bar_label(bars, told, padding=4, fontsize=9, color=DARK)
