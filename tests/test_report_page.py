@@ -250,6 +250,17 @@ def test_writes_a_whole_file_or_none(wine, tmp_path):
         report(LogisticRegression(), X, y)
 
 
+def test_says_how_to_get_matplotlib(wine, monkeypatch):
+    import sys
+
+    X, y = wine
+    model = REBELClassifier(n_estimators=2).fit(X, y)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match="Pictures need matplotlib"):
+        report(model, X, y)
+
+
 def test_on_the_command_line(tmp_path):
     X, y = load_wine(return_X_y=True, as_frame=True)
     data = X.iloc[:, :4].assign(kind=np.array(["red", "white", "<b>"])[y], weight=1 + np.arange(len(y)) % 3)

@@ -165,6 +165,15 @@ def test_given_names_and_refusals(wine):
         to_frame(load_iris())
 
 
+def test_says_how_to_get_pandas(wine, monkeypatch):
+    import sys
+
+    model = REBELClassifier(n_estimators=2).fit(*wine)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'minrisk\[cli\]'"):
+        to_frame(model)
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, wine):
     folder = tmp_path_factory.mktemp("trees")

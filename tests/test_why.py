@@ -4,6 +4,8 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
+import subprocess
+import sys
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
 
@@ -321,6 +323,21 @@ def test_rows_alike_with_missing_values_and_sparse_rows(wine):
     sparse = csr_matrix(np.where(numbers > 2, numbers, 0))
     model.fit(sparse, y)
     assert why(model, sparse[6], sparse, y) == why(model, sparse[[6]].toarray()[0], sparse, y)
+
+
+def test_many_columns_of_sparse_rows():
+    rng = np.random.default_rng(0)
+    X = csr_matrix(np.where(rng.random((120, 3000)) < 0.02, 1.0, 0.0))
+    y = np.where(X[:, [5]].toarray().ravel() > 0, "a", np.where(X[:, [9]].toarray().ravel() > 0, "b", "c"))
+    model = MinRiskClassifier(n_estimators=5, random_state=0).fit(X, y)
+    found = why(model, X[[0]], X, y)
+    assert found.decision == model.predict(X[[0]])[0] and {c.column for c in found.changes} <= {f"x[{j}]" for j in range(3000)}
+
+
+def test_importing_it_draws_nothing_in():
+    code = "import sys, minrisk.inspection; print({'matplotlib', 'sklearn.calibration'} & set(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "set()"
 
 
 def test_wrong_calls(wine):

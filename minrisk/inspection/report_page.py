@@ -26,9 +26,9 @@ from minrisk.inspection.why_columns import check_model
 from minrisk.io.atomic import write_beside
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --pale: #f2f2f2; --line: #d0d0d0; --bar: #0072b2; }
+:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --bar: #0072b2; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --paper: #161616; --pale: #262626; --line: #4a4a4a; --bar: #56b4e9; }
+  :root { --ink: #e6e6e6; --paper: #161616; --line: #4a4a4a; --bar: #56b4e9; }
 }
 body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto;
   max-width: 60rem; padding: 0 1rem; }
@@ -44,7 +44,7 @@ thead th { border-bottom-width: 2px; } .facts th { font-weight: 600; min-width: 
 .picture img { background: #ffffff; border-radius: 6px; max-width: 100%; padding: 0.5rem; }
 footer { border-top: 1px solid var(--line); font-size: 0.8rem; margin-top: 2rem; padding-top: 0.5rem; }
 @media print {
-  :root { color-scheme: light; --ink: #000; --paper: #fff; --pale: #fff; --line: #999; --bar: #0072b2; }
+  :root { color-scheme: light; --ink: #000; --paper: #fff; --line: #999; --bar: #0072b2; }
   body { font-size: 11pt; margin: 0; max-width: none; } section, tr, .picture { break-inside: avoid-page; }
   .wide { overflow: visible; }
 }

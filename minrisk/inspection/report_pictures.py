@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.calibration import calibration_curve
 
 from minrisk._printable import printable, short
 from minrisk._typing import FloatArray
@@ -80,6 +79,8 @@ def calibration_picture(rows: JudgedRows) -> str:
 
 def _draw_curve(ax: Any, is_true: np.ndarray, p: FloatArray) -> None:
     """A calibration curve with standard errors of its shares."""
+    from sklearn.calibration import calibration_curve  # slow to import, and needed here only
+
     share, given = calibration_curve(is_true, p, n_bins=_BINS, pos_label=True)
     edges = np.linspace(0.0, 1.0, _BINS + 1)
     counts = np.bincount(np.searchsorted(edges[1:-1], p), minlength=_BINS)

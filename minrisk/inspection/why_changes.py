@@ -65,7 +65,7 @@ class _Columns(NamedTuple):
 
     thresholds: list[FloatArray]  # of each column, sorted
     is_stepped: np.ndarray  # (d,) whether scores are constant between them
-    values: list[FloatArray]  # of each column some values that rows had, or might have
+    values: list[FloatArray]  # of each column that is not stepped some values that rows had, or might have
     spread: FloatArray  # (d,) NaN where unknown
 
 
@@ -149,7 +149,9 @@ def _known_columns(model: Any, rows: FloatArray | None) -> _Columns:
     if isinstance(packed, PackedRegressors):
         stepped[:] = False
     examples = anchors if rows is None else rows
-    values = [_examples(j, examples, thresholds[j], center[j], scale[j]) for j in range(d)]
+    values = [
+        np.empty(0) if stepped[j] else _examples(j, examples, thresholds[j], center[j], scale[j]) for j in range(d)
+    ]
     spread = np.array([_spread(j, examples, thresholds[j], scale[j]) for j in range(d)])
     return _Columns(thresholds, stepped, values, spread)
 
