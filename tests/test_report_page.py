@@ -278,6 +278,7 @@ def test_on_the_command_line(tmp_path):
     risk = told(page, ["", "model"])[0][1]
     assert risk.split(" ± ")[0] == plain(expected_cost(test["kind"], decided, sample_weight=test["weight"]))
     assert len(told(page, ["row", "true class"])) <= 2 and "<h1>Wine &amp; co</h1>" in out.read_text(encoding="utf-8")
+    assert run("report", model, tmp_path / "test.csv", "--out", "-", "--weight", "weight", "--title", "Wine & co", "--rows", 2) == out.read_text(encoding="utf-8")
     assert "would overwrite" in refused("report", model, tmp_path / "test.csv", "--out", tmp_path / "test.csv")
     assert "cannot be written" in refused("report", model, tmp_path / "test.csv", "--out", tmp_path / "none" / "page.html")
     assert "Missing option '--out'" in refused("report", model, tmp_path / "test.csv")

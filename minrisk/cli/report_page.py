@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -10,13 +11,15 @@ from minrisk.cli.common import FILE, NEW_FILE, check_not_over, check_writable, f
 from minrisk.cli.evaluate import judged_options, read_judged
 from minrisk.cli.show import column_names
 from minrisk.cli.streams import note
+from minrisk.io.atomic import STREAM
 from minrisk.io.dialect import Dialect
 
 
 @click.command(short_help="A page about a model and its mistakes.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--out", type=NEW_FILE, metavar="FILE", required=True, help="The page, a file of HTML.")
+@click.option("--out", type=NEW_FILE, metavar="FILE", required=True,
+              help="The page, a file of HTML; - is standard output.")
 @click.option("--title", metavar="TEXT", help="Heading of the page. Default: the name of the algorithm.")
 @click.option("--rows", type=click.IntRange(min=0), default=20, show_default=True,
               help="How many of the rows whose decisions cost most are told.")
@@ -39,5 +42,13 @@ def report(model: Path, data: tuple[Path, ...], out: Path, title: str | None, ro
     from minrisk.inspection import report as write_report
 
     names = None if feature_names(given.model) is not None else column_names(given.model)
-    write_report(given.model, given.X, given.y, out, given.cost, given.weight, title=title, n_rows=rows, names=names)
-    note(f"wrote {out}: {len(given.y)} rows judged")
+    path = None if str(out) == STREAM else out
+    page = write_report(
+        given.model, given.X, given.y, path, given.cost, given.weight, title=title, n_rows=rows, names=names
+    )
+    if path is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(page.encode())
+        sys.stdout.buffer.flush()
+    else:
+        note(f"wrote {out}: {len(given.y)} rows judged")
