@@ -16,6 +16,7 @@ from minrisk.cli.demo import demo
 from minrisk.cli.evaluate import evaluate
 from minrisk.cli.fit import fit
 from minrisk.cli.predict import predict
+from minrisk.cli.report_page import report
 from minrisk.cli.show import show
 from minrisk.cli.streams import drop, flush, one_line, say
 from minrisk.cli.warmup import warmup
@@ -86,6 +87,7 @@ def app(context: click.Context) -> None:
       minrisk demo
       minrisk fit train.csv --target grade --costs costs.csv --out grade.minrisk
       minrisk evaluate grade.minrisk test.csv
+      minrisk report grade.minrisk test.csv --out grade.html
       minrisk predict grade.minrisk new.csv --out decisions.csv
       minrisk compare train.csv --target grade --costs costs.csv --methods minrisk,rebel
     """  # noqa: D301 (\b is click's mark for lines to leave as they are)
@@ -93,5 +95,5 @@ def app(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (fit, predict, evaluate, compare, show, demo, warmup):
+for command in (fit, predict, evaluate, report, compare, show, demo, warmup):
     app.add_command(command)

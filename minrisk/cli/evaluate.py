@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -34,18 +34,28 @@ if TYPE_CHECKING:
     from minrisk.io.tables import Table
 
 BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
+JUDGED_OPTIONS = (
+    click.option("--target", metavar="COLUMN", callback=as_column,
+                 help="The column that holds the class. Default: that of the training; or the only one the model does "
+                      "not know."),
+    click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: the costs the model was trained on."),
+    click.option("--weight", metavar="COLUMN", callback=as_column,
+                 help="This column holds how much each row counts."),
+    numeric_option, dialect_options,
+)  # fmt: skip
+
+
+def judged_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say which rows are judged, and by which costs."""
+    for option in reversed(JUDGED_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.command(short_help="What the decisions of a model cost.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--target", metavar="COLUMN", callback=as_column,
-              help="The column that holds the class. Default: that of the training; or the only one the model does not "
-                   "know.")
-@click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: the costs the model was trained on.")
-@click.option("--weight", metavar="COLUMN", callback=as_column, help="This column holds how much each row counts.")
-@numeric_option
-@dialect_options
+@judged_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def evaluate(model: Path, data: tuple[Path, ...], target: str | None, costs: str | None, weight: str | None,
              numeric: tuple[str, ...], delimiter: str | None, decimal: str | None, encoding: str | None,
@@ -55,10 +65,41 @@ def evaluate(model: Path, data: tuple[Path, ...], target: str | None, costs: str
     MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
     format.
     """
+    given = read_judged(model, data, target, costs, weight, numeric, Dialect(delimiter, decimal, encoding))
+    decided = by_blocks(given.model.predict, given.X)
+
+    from minrisk.cli.report import describe_evaluation, print_evaluation
+
+    facts: dict[str, Any] = {"model": str(model), "data": given.name, "target": given.target, "costs": given.told}
+    facts |= {} if weight is None else {"weight": weight}
+    facts |= describe_evaluation(given.y, decided, given.cost, given.weight)
+    if as_json:
+        print_json(facts)
+    else:
+        print_evaluation(facts)
+
+
+class RowsToJudge(NamedTuple):
+    """A model, rows with known classes, and the costs to judge by."""
+
+    model: Any
+    X: Any
+    y: Labels
+    cost: CostMatrix
+    weight: Any  # of each row, or None
+    name: str  # of the data
+    target: str | None
+    told: str  # what the costs are called
+
+
+def read_judged(
+    model: Path, data: tuple[Path, ...], target: str | None, costs: str | None, weight: str | None,
+    numeric: tuple[str, ...], stated: Dialect,
+) -> RowsToJudge:  # fmt: skip
+    """What is to be judged, from the files that a command line names."""
     check_stdin(model, *data, costs)
     estimator = load_model(model)
-    stated = Dialect(delimiter, decimal, encoding)
-    each: Any = None  # weight of a row
+    each: Any = None
     if any(map(is_svmlight, data)):
         rows = rows_for(estimator, data, target=target, weight=weight, numeric=numeric, stated=stated)
         name, target = str(data[0]), None
@@ -70,17 +111,7 @@ def evaluate(model: Path, data: tuple[Path, ...], target: str | None, costs: str
         cost, told = _costs(estimator, costs, model, stated)
         X, y, each = _features_and_labels(estimator, table, target, weight, numeric)
     y, cost = _as_classes(y, cost, told in BLIND, label_source(target, name))
-    decided = by_blocks(estimator.predict, X)
-
-    from minrisk.cli.report import describe_evaluation, print_evaluation
-
-    facts: dict[str, Any] = {"model": str(model), "data": name, "target": target, "costs": told}
-    facts |= {} if weight is None else {"weight": weight}
-    facts |= describe_evaluation(y, decided, cost, each)
-    if as_json:
-        print_json(facts)
-    else:
-        print_evaluation(facts)
+    return RowsToJudge(estimator, X, y, cost, each, name, target, told)
 
 
 def _table_with_target(

@@ -1,0 +1,54 @@
+"""minrisk report: a page about a model and what its decisions cost on a table with known classes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from minrisk.cli.common import FILE, NEW_FILE, check_not_over, check_writable, feature_names
+from minrisk.cli.evaluate import judged_options, read_judged
+from minrisk.cli.show import column_names
+from minrisk.cli.streams import note
+from minrisk.io.atomic import STREAM
+from minrisk.io.dialect import Dialect
+
+
+@click.command(short_help="A page about a model and its mistakes.")
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE, nargs=-1, required=True)
+@click.option("--out", type=NEW_FILE, metavar="FILE", required=True,
+              help="The page, a file of HTML; - is standard output.")
+@click.option("--title", metavar="TEXT", help="Heading of the page. Default: the name of the algorithm.")
+@click.option("--rows", type=click.IntRange(min=0), default=20, show_default=True,
+              help="How many of the rows whose decisions cost most are told.")
+@judged_options
+def report(model: Path, data: tuple[Path, ...], out: Path, title: str | None, rows: int, target: str | None,
+           costs: str | None, weight: str | None, numeric: tuple[str, ...], delimiter: str | None, decimal: str | None,
+           encoding: str | None) -> None:  # fmt: skip
+    """Write a page about MODEL and what its decisions about the table DATA cost: one HTML file that needs no network.
+
+    MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
+    format.
+    """
+    check_writable(out)
+    check_not_over(out, *data, model, costs)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise click.ClickException("the report needs matplotlib: pip install 'minrisk[report]'.") from None
+    given = read_judged(model, data, target, costs, weight, numeric, Dialect(delimiter, decimal, encoding))
+    from minrisk.inspection import report as write_report
+
+    names = None if feature_names(given.model) is not None else column_names(given.model)
+    path = None if str(out) == STREAM else out
+    page = write_report(
+        given.model, given.X, given.y, path, given.cost, given.weight, title=title, n_rows=rows, names=names
+    )
+    if path is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(page.encode())
+        sys.stdout.buffer.flush()
+    else:
+        note(f"wrote {out}: {len(given.y)} rows judged")

@@ -1,0 +1,114 @@
+"""Pictures of the report: what confusions cost, and whether what a model says comes true."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from minrisk._printable import printable, short
+from minrisk._typing import FloatArray
+from minrisk.costs.labels import label_text
+from minrisk.inspection._drawing import MUTED, pyplot
+from minrisk.inspection.cost_confusion import CostConfusionDisplay
+from minrisk.inspection.report_markup import picture
+from minrisk.inspection.report_rows import JudgedRows
+
+_CURVE_COLOUR = "#0072B2"  # Okabe and Ito's
+_MOST_PANELS = 30  # classes that have a curve
+_PANELS_BESIDE = 5
+_BINS = 10
+_LONGEST_LABEL = 24  # characters
+
+
+@contextmanager
+def _figures() -> Iterator[list[Any]]:
+    """A list of figures, which are closed at the end; signs that a font lacks are no matter."""
+    made: list[Any] = []
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+            yield made
+    finally:
+        for figure in made:
+            pyplot().close(figure)
+
+
+def _named(label: Any) -> str:
+    """A label as pictures show it: a dollar sign begins no formula."""
+    return short(printable(label_text(label)), _LONGEST_LABEL).replace("$", r"\$")
+
+
+def confusion_picture(rows: JudgedRows) -> str:
+    """Where the cost comes from."""
+    totals, counts = rows.cells()
+    labels, decisions = ([_named(name) for name in names] for names in (rows.samples.classes, rows.samples.decisions))
+    with _figures() as made:
+        made.append(CostConfusionDisplay(totals, counts, labels, decisions).plot().figure_)
+        return picture(made[0], "Total cost of the rows of each true class, by decision")
+
+
+def calibration_picture(rows: JudgedRows) -> str:
+    """Of each class: how often it was true, by the probability that the model gave it."""
+    assert rows.probabilities is not None
+    mass = np.array([np.count_nonzero(rows.samples.truth == k) for k in range(len(rows.samples.classes))])
+    of_class = {label_text(label): k for k, label in enumerate(rows.samples.classes)}
+    codes = [of_class.get(label_text(label), -1) for label in rows.classes]
+    most = sorted(range(len(codes)), key=lambda j: -mass[codes[j]] if codes[j] >= 0 else 0)[:_MOST_PANELS]
+    chosen = sorted(most)
+    beside = min(_PANELS_BESIDE, len(chosen))
+    below = -(-len(chosen) // beside)
+    with _figures() as made:
+        figure, axes = pyplot().subplots(
+            below, beside, figsize=(2.1 * beside + 0.5, 2.2 * below + 0.4), layout="constrained", sharex=True,
+            sharey=True, squeeze=False,
+        )  # fmt: skip
+        made.append(figure)
+        for ax, j in zip(axes.flat, chosen, strict=False):
+            _draw_curve(ax, rows.samples.truth == codes[j], rows.probabilities[:, j])
+            ax.set_title(_named(rows.classes[j]), fontsize=9)
+        for ax in axes.flat[len(chosen) :]:
+            ax.set_axis_off()
+        figure.supxlabel("Probability given by the model", fontsize=9)
+        figure.supylabel("Share that was true", fontsize=9)
+        return picture(figure, "Calibration curves: the share of rows of each class by its probability")
+
+
+def _draw_curve(ax: Any, is_true: np.ndarray, p: FloatArray) -> None:
+    """A calibration curve with standard errors of its shares."""
+    from sklearn.calibration import calibration_curve  # slow to import, and needed here only
+
+    share, given = calibration_curve(is_true, p, n_bins=_BINS, pos_label=True)
+    edges = np.linspace(0.0, 1.0, _BINS + 1)
+    counts = np.bincount(np.searchsorted(edges[1:-1], p), minlength=_BINS)
+    counts = counts[counts > 0]
+    likely = (share * counts + 1.0) / (counts + 2.0)  # Laplace's: the error of a single row is not 0
+    _draw_means(ax, given, share, np.sqrt(likely * (1.0 - likely) / counts))
+    ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+
+
+def _draw_means(ax: Any, given: FloatArray, found: FloatArray, errors: FloatArray) -> None:
+    """What was found by what was given, beside the line where both are equal."""
+    ax.axline((0, 0), slope=1, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.errorbar(given, found, errors, color=_CURVE_COLOUR, marker="o", markersize=4, linestyle="none", elinewidth=1)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def expected_cost_picture(expected: FloatArray, actual: FloatArray, rows: JudgedRows) -> str:
+    """Mean actual cost by expected cost, in groups of as many rows."""
+    order = np.argsort(expected, kind="stable")
+    groups = [part for part in np.array_split(order, min(_BINS, len(order))) if len(part)]
+    given = np.array([expected[part].mean() for part in groups])
+    found = np.array([actual[part].mean() for part in groups])
+    errors = np.array([actual[part].std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else 0.0 for part in groups])
+    with _figures() as made:
+        figure, ax = pyplot().subplots(figsize=(4.4, 3.6), layout="constrained")
+        made.append(figure)
+        _draw_means(ax, given, found, errors)
+        ax.set(xlabel="Expected cost of the decision", ylabel="What it cost")
+        ax.margins(0.06)
+        return picture(figure, "Mean cost of decisions by what they were expected to cost")

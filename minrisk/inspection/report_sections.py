@@ -1,0 +1,199 @@
+"""Sections of the report, each a piece of HTML; an empty text where there is nothing to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minrisk._printable import short
+from minrisk.costs.labels import label_text
+from minrisk.inspection._drawing import plain
+from minrisk.inspection.report_markup import bars, escaped, facts, table
+from minrisk.inspection.report_pictures import calibration_picture, confusion_picture, expected_cost_picture
+from minrisk.inspection.report_rows import JudgedRows, MeanValue
+from minrisk.inspection.why_columns import names_of_columns
+
+_NOT_TOLD = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
+_MOST_LABELS = 12  # that are listed
+_MOST_IMPORTANT = 30
+_MOST_CELLS = 15  # confusions in words
+_LARGEST_TABLE = 12  # classes or decisions of a cost table that is shown
+_LIKELY = 3  # classes whose probabilities are told of a row
+
+
+def section(title: str, *parts: str) -> str:
+    """A heading and what is below it; nothing where all parts are empty."""
+    inner = "\n".join(part for part in parts if part)
+    return f"<section>\n<h2>{escaped(title)}</h2>\n{inner}\n</section>" if inner else ""
+
+
+def paragraph(text: str, name: str = "") -> str:
+    """A text."""
+    return f"<p{name}>{escaped(text)}</p>"
+
+
+def _listed(labels: Sequence[Any]) -> str:
+    shown = ", ".join(label_text(label) for label in labels[:_MOST_LABELS])
+    return shown if len(labels) <= _MOST_LABELS else f"{shown}, … ({len(labels)} in all)"
+
+
+def facts_section(rows: JudgedRows) -> str:
+    """What the model is, and what it is judged on."""
+    model = rows.model
+    classes, decisions = model.classes_.tolist(), model.decisions_.tolist()
+    extra = [decision for decision in decisions if decision not in classes]
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_TOLD}
+    told = ", ".join(f"{name} {short(str(value), 60)}" for name, value in parameters.items() if value is not None)
+    split = int(np.count_nonzero(model.model_.packed.depth))
+    target, surrogate = getattr(model, "target_name_", None), getattr(model, "surrogate_", None)
+    pairs = [
+        ("algorithm", type(model).__name__ + (f", surrogate {surrogate}" if surrogate else "")),
+        ("parameters", told),
+        *([("target", target)] if target else []),
+        ("classes", f"{len(classes)}: {_listed(classes)}"),
+        *([("more decisions", _listed(extra))] if extra else []),
+        ("columns", f"{model.n_features_in_}, of which {int(np.count_nonzero(model.feature_importances_))} are used"),
+        ("rounds", f"{model.n_iter_}, {split} learners that split something"),
+        ("judged on", f"{len(rows)} rows"),
+    ]
+    return section("Model", facts(pairs))
+
+
+def risk_section(rows: JudgedRows) -> str:
+    """Mean cost, errors and log-loss, with standard errors, beside those of one answer for all rows."""
+
+    def line(name: str, own: Any, other: Any) -> list[str]:
+        mine, constant, apart = rows.mean(own), rows.mean(other), rows.mean(own - other)
+        return [name, _with_error(mine), _with_error(constant), _with_error(apart)]
+
+    lines = [
+        line("mean cost", rows.costs, rows.table[:, rows.constant]),
+        line("errors", (~rows.is_right).astype(np.float64), (~rows.is_constant_right).astype(np.float64)),
+    ]
+    losses = rows.log_loss()
+    if losses is not None:
+        lines.append(line("log-loss", losses, rows.shares_log_loss()))
+    told = (
+        "Means over the rows, ± one standard error. The one answer for all rows is to decide "
+        f"{rows.decision(rows.constant)}, which costs least on these rows"
+    )
+    told += "; for the log-loss it is the share of each class in these rows." if losses is not None else "."
+    told += " A difference below 0 is in favour of the model. Errors are decisions other than the true class."
+    return section("Risk", table(["", "model", "one answer for all", "difference"], lines), paragraph(told))
+
+
+def _with_error(value: MeanValue) -> str:
+    return plain(value.mean) if np.isnan(value.error) else f"{plain(value.mean)} ± {plain(value.error, 2)}"
+
+
+def costs_section(rows: JudgedRows) -> str:
+    """Where the cost comes from."""
+    totals, counts = rows.cells()
+    whole = float(totals.sum())
+    if whole <= 0:
+        return section("Where the cost comes from", paragraph("No decision cost anything."))
+    order = np.argsort(-totals, axis=None, kind="stable")[:_MOST_CELLS]
+    cells = [divmod(int(at), totals.shape[1]) for at in order]
+    lines = [
+        [
+            rows.label(i), rows.decision(j), plain(counts[i, j]), plain(totals[i, j]),
+            f"{100 * totals[i, j] / whole:.1f} %",
+        ]
+        for i, j in cells if totals[i, j] > 0
+    ]  # fmt: skip
+    worst = table(["true class", "decision", "rows", "cost", "share"], lines, left=2)
+    return section("Where the cost comes from", confusion_picture(rows), worst, _stated_costs(rows))
+
+
+def _stated_costs(rows: JudgedRows) -> str:
+    """The cost table that decisions are judged by, if there is one of few classes."""
+    samples = rows.samples
+    if samples.per_row:
+        return paragraph("Costs differ by row.")
+    if max(samples.values.shape) > _LARGEST_TABLE:
+        return ""
+    lines = [[rows.label(i), *(f"{cost:g}" for cost in row)] for i, row in enumerate(samples.values)]
+    names = [rows.decision(j) for j in range(len(samples.decisions))]
+    return paragraph("Costs (row: the truth, column: the decision):") + "\n" + table(["", *names], lines)
+
+
+def calibration_section(rows: JudgedRows) -> str:
+    """Whether probabilities, and expected costs, come true."""
+    parts = []
+    if rows.probabilities is not None:
+        told = (
+            "A point for each tenth of probability that the model gave to some rows. On the dashed line a class is as "
+            "often true as the model says. Bars are standard errors, long where rows are few. Each row counts once."
+        )
+        parts += [calibration_picture(rows), paragraph(told)]
+    expected = rows.expected()
+    if expected is not None:
+        above = " Costs are above the least one of each row, which no decision avoids." if rows.samples.per_row else ""
+        told = f"Rows in ten groups by what their decision was expected to cost.{above}"
+        parts += [expected_cost_picture(*expected, rows), paragraph(told)]
+    if not parts:
+        parts = [paragraph("The scores of this model say nothing about probabilities, so there is nothing to compare.")]
+    return section("Calibration", *parts)
+
+
+def members_section(rows: JudgedRows) -> str:
+    """What a `MinRiskClassifier` has tried, and which share of the model it became."""
+    tried = getattr(rows.model, "selection_", None)
+    if tried is None:
+        return ""
+    lines = [
+        [
+            line["surrogate"], line["variant"], f"{100 * line['share']:.1f} %", str(line["n_rounds"]),
+            plain(line["temperature"]), "–" if line["risk"] is None else plain(line["risk"]),
+        ]
+        for line in tried
+    ]  # fmt: skip
+    told = (
+        "Kinds of members that were tried, with the mean cost of rows that they had left out. One without a share is "
+        "not in the model."
+    )
+    header = ["surrogate", "kind", "share", "rounds", "temperature", "mean cost"]
+    return section("Members", table(header, lines, left=2), paragraph(told))
+
+
+def importances_section(model: Any, names: Sequence[str] | None = None) -> str:
+    """Which columns the learners split, by the loss that this took away: the one place that tells importances."""
+    shares = model.feature_importances_
+    order = [j for j in np.argsort(-shares, kind="stable").tolist() if shares[j] > 0]
+    if not order:
+        return section("Importances", paragraph("What the columns are worth to this model is not known."))
+    known = names_of_columns(model, names)
+    lines = [(known[j], float(shares[j]), f"{100 * shares[j]:.1f} %") for j in order[:_MOST_IMPORTANT]]
+    rest = len(order) - len(lines)
+    more = paragraph(f"{rest} more columns have the rest.") if rest else ""
+    told = "Shares of the columns in the relative falls of the training loss (feature_importances_)."
+    return section("Importances", bars(lines), more, paragraph(told))
+
+
+def worst_section(rows: JudgedRows, most: int) -> str:
+    """The rows whose decisions cost most."""
+    found = rows.worst(most)
+    if not len(found):
+        return section("Worst rows", paragraph("No decision cost more than it had to."))
+    header = ["row", "true class", "decision", "cost"] + (["probabilities"] if rows.probabilities is not None else [])
+    lines = [
+        [
+            str(n), rows.label(rows.samples.truth[n]), rows.decision(rows.samples.decided[n]), plain(rows.costs[n]),
+            *([] if rows.probabilities is None else [_likely(rows, int(n))]),
+        ]
+        for n in found
+    ]  # fmt: skip
+    told = "The decisions that cost most. Rows are numbered from 0."
+    return section("Worst rows", table(header, lines, left=len(header)), paragraph(told))
+
+
+def _likely(rows: JudgedRows, n: int) -> str:
+    """The likeliest classes of a row and their probabilities, and that of the true class."""
+    assert rows.probabilities is not None
+    p = rows.probabilities[n]
+    order = np.argsort(-p, kind="stable")[:_LIKELY].tolist()
+    truth = rows.label(rows.samples.truth[n])
+    order += [j for j, label in enumerate(rows.classes) if label_text(label) == truth and j not in order]
+    return ", ".join(f"{label_text(rows.classes[j])} {p[j]:.3f}" for j in order)

@@ -1,0 +1,199 @@
+"""Trees of a model as a table with a line for each node."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray
+from minrisk.costs.labels import label_text
+from minrisk.inspection.why_columns import check_model, codes_of_rows, names_of_features
+from minrisk.inspection.why_rows import wide_rows
+from minrisk.model.trees import PackedTrees
+
+_COUNTED_TOGETHER = 4096  # rows that fall through the trees at a time
+_INTERCEPT = -1  # the number of the tree that stands for the scores before the first round
+
+
+def pandas() -> Any:
+    """Return pandas, or say how to get it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        message = "Frames need pandas, which cannot be imported: pip install 'minrisk[cli]'."
+        raise ImportError(message) from error
+    return pd
+
+
+def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -> Any:
+    """The trees of a model as a DataFrame with a line for each node.
+
+    The scores H(x) of a row are the sums of the columns ``score of ...`` over the leaves that it falls into, one in
+    each tree: from node 0 of a tree it goes `left` where its value is missing or at most `threshold`, else `right`.
+    Tree -1 is a leaf alone, the scores before the first round; smooth scores that a `MinRiskClassifier` may hold beside
+    its trees are not in the table. A leaf with a slope adds to a score what stands in ``score of ...`` plus what stands
+    in ``slope of ...`` times x - `origin`, x being the value of its `feature`; the first alone where x is missing.
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+    X : array-like of shape (n, d), optional
+        Rows that are counted in every node, such as those of the training: models keep no counts.
+    names : sequence of d str, optional
+        Names of the columns of X; by default those of the training table, ``x[0]``, ``x[1]`` ... for an array.
+
+    Returns
+    -------
+    DataFrame
+        With the columns
+
+        - ``tree``: number of the tree, from 0 in the order of the sum; -1 for the intercept;
+        - ``round``: the round that added it, from 1; 0 for the intercept;
+        - ``member``: its place in the round, from 0: of a `MinRiskClassifier` the number of the booster;
+        - ``node``: number in the tree, 0 the root;
+        - ``depth``: splits above the node;
+        - ``parent``: its node, -1 for the root;
+        - ``feature``: name of what is split, None at leaves without a slope; linear features are ``"linear 0"`` ...,
+          the columns of ``model.model_.projection``;
+        - ``threshold``, ``left``, ``right``: where rows go, NaN and -1 at leaves;
+        - ``missing``: the node for missing values, which is `left`;
+        - ``gain``: share of the loss that the split took away, NaN at leaves;
+        - ``response``: f of a leaf, NaN elsewhere;
+        - ``score of LABEL``: what a leaf adds to each score, response times vector; NaN elsewhere. They are called
+          ``bit 0``, ``bit 1`` ... where classes have words of an output code;
+        - ``origin``, ``slope of LABEL``: of leaves with a slope, where there are such, 0 at other leaves;
+        - ``rows``: of X in the node, where X is given.
+
+    Raises
+    ------
+    TypeError
+        If the model is no classifier of minrisk, or holds no trees.
+    ImportError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import to_frame
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = REBELClassifier(n_estimators=2, max_depth=1).fit(X, y)
+    >>> frame = to_frame(model, X)
+    >>> frame[["tree", "node", "feature", "threshold", "left", "right", "rows"]].round(2)
+       tree  node            feature  threshold  left  right  rows
+    0    -1     0               None        NaN    -1     -1   150
+    1     0     0  petal length (cm)       2.45     1      2   150
+    2     0     1               None        NaN    -1     -1    50
+    3     0     2               None        NaN    -1     -1   100
+    4     1     0   petal width (cm)       1.75     1      2   150
+    5     1     1               None        NaN    -1     -1   104
+    6     1     2               None        NaN    -1     -1    46
+    """
+    model = check_model(model, "to_frame")
+    packed = model.model_.packed
+    if not isinstance(packed, PackedTrees):
+        raise TypeError(
+            f"to_frame is about trees, but the learners of this {type(model).__name__} are none: give a model whose "
+            "weak learners are trees."
+        )
+    columns = _columns(model, packed, names)
+    if X is not None:
+        columns["rows"] = np.concatenate([[X.shape[0]], _counts(model, packed, X)])
+    pd = pandas()
+    columns["feature"] = pd.Series(columns["feature"], dtype=object)  # else some versions make texts of None
+    return pd.DataFrame(columns)
+
+
+def _columns(model: Any, packed: PackedTrees, names: Sequence[str] | None) -> dict[str, Any]:
+    """Columns of the table; the first line is the intercept."""
+    n_nodes, leaf = len(packed.left), packed.is_leaf
+    tree = np.repeat(np.arange(len(packed)), np.diff(packed.offsets))
+    first = packed.offsets[tree]
+    node = np.arange(n_nodes) - first
+    left = np.where(leaf, -1, packed.left.astype(np.int64))
+    parent, depth = _parents(packed, node)
+    sloped = np.zeros(n_nodes, dtype=np.bool_) if packed.slope is None else leaf & (packed.slope != 0.0)
+    known = np.array([*names_of_features(model, names), None], dtype=object)
+    response = np.ones(n_nodes) if packed.value is None else packed.value
+    vectors, intercept = np.asarray(model.model_.vectors), model.model_.intercept
+    added = np.full((n_nodes, len(intercept)), np.nan)
+    added[leaf] = response[leaf, None] * vectors[packed.counted("vector")[leaf]]
+    feature = known[np.where(leaf & ~sloped, -1, packed.of_nodes("feature").astype(np.int64))]
+    per_round = model.model_.trees_per_round
+
+    def after(start: Any, values: Any) -> Any:
+        return np.concatenate([[start], values])
+
+    columns = {
+        "tree": after(_INTERCEPT, tree),
+        "round": after(0, tree // per_round + 1),
+        "member": after(0, tree % per_round),
+        "node": after(0, node),
+        "depth": after(0, depth),
+        "parent": after(-1, parent),
+        "feature": np.array([None, *feature], dtype=object),
+        "threshold": after(np.nan, np.where(leaf, np.nan, packed.of_nodes("threshold"))),
+        "left": after(-1, left),
+        "right": after(-1, np.where(leaf, -1, left + 1)),
+        "missing": after(-1, left),
+        "gain": after(np.nan, np.where(leaf, np.nan, packed.of_nodes("gain"))),
+        "response": after(1.0, np.where(leaf, response, np.nan)),
+    }
+    scores = names_of_scores(model)
+    for name, start, values in zip(scores, intercept, added.T, strict=True):
+        columns[name] = after(start, values)
+    if packed.slope is not None and packed.origin is not None:
+        columns["origin"] = after(0.0, np.where(leaf, packed.origin, np.nan))
+        for name, values in zip(scores, vectors.T, strict=True):
+            rise = packed.slope * values[packed.counted("vector")]
+            columns[f"slope of {name.removeprefix('score of ')}"] = after(0.0, np.where(leaf, rise, np.nan))
+    return columns
+
+
+def names_of_scores(model: Any) -> list[str]:
+    """What the columns of the scores are called."""
+    n = len(model.model_.intercept)
+    if model.model_.decoder is not None:
+        return [f"bit {bit}" for bit in range(n)]
+    labels = model.decisions_ if n == len(model.decisions_) else model.classes_
+    return [f"score of {label_text(label)}" for label in labels.tolist()]
+
+
+def _parents(packed: PackedTrees, node: IntArray) -> tuple[IntArray, IntArray]:
+    """Number of each node's parent in its tree, -1 for the root, and the splits above it."""
+    parent, depth = np.full(len(node), -1, dtype=np.int64), np.zeros(len(node), dtype=np.int64)
+    inner = np.flatnonzero(~packed.is_leaf)
+    left = packed.counted("left").astype(np.int64)[inner]
+    parent[left] = parent[left + 1] = node[inner]
+    for _ in range(int(packed.depth.max(initial=0))):
+        depth[left] = depth[left + 1] = depth[inner] + 1
+    return parent, depth
+
+
+def _counts(model: Any, packed: PackedTrees, X: Any) -> IntArray:
+    """Rows of X in each node, (n_nodes,)."""
+    counts, codes = np.zeros(len(packed.left), dtype=np.int64), codes_of_rows(model, X)
+    walk = packed.of_nodes("feature"), packed.of_nodes("threshold"), packed.counted("left"), packed.is_leaf
+    for low in range(0, X.shape[0], _COUNTED_TOGETHER):
+        wide = wide_rows(model, np.asarray(codes[low : low + _COUNTED_TOGETHER], dtype=np.float64))
+        for t, (first, last) in enumerate(itertools.pairwise(packed.offsets.tolist())):
+            counts[first:last] += _counted_rows(wide, *walk, first, last, int(packed.depth[t]))
+    return counts
+
+
+def _counted_rows(
+    X: FloatArray, feature: np.ndarray, threshold: FloatArray, left: np.ndarray, is_leaf: np.ndarray, first: int,
+    last: int, depth: int,
+) -> IntArray:  # fmt: skip
+    """The rows of X in each node of the tree whose nodes are first..last."""
+    rows, node = np.arange(len(X)), np.full(len(X), first, dtype=np.int64)
+    counts = np.bincount(node - first, minlength=last - first)
+    for _ in range(depth):
+        going = ~is_leaf[node]
+        rows, node = rows[going], node[going]
+        node = left[node] + (X[rows, feature[node]] > threshold[node])
+        counts += np.bincount(node - first, minlength=last - first)
+    return counts

@@ -1,0 +1,287 @@
+"""What would have to change: the smallest change of one value of a row that turns the decision into another.
+
+Along one column a sum of trees is constant between the thresholds of that column. A value on either side of each of
+them says all, and the nearest one with another decision is the smallest change: the search is exact. Linear features,
+leaves with a slope, kernels, similarities and regressors of scikit-learn change with every value of a column. Along
+such a column some values are looked at, and the nearest change among them is narrowed down by halving: there the search
+may miss a change that is undone before the next value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray
+from minrisk.costs.labels import listed
+from minrisk.inspection.why_answers import Decider
+from minrisk.inspection.why_columns import ColumnTexts, value_text
+from minrisk.model.regressors import PackedRegressors
+from minrisk.model.similarities import PackedSimilarities
+from minrisk.model.trees import PackedTrees
+
+_GRID_VALUES = 64  # values of a column along which scores are not constant between thresholds
+_HALVINGS = 40  # of the gap between two such values: what is left is a millionth of a millionth of it
+_ASKED_TOGETHER = 1 << 21  # values of rows that are asked about at a time
+_SPREADS = 3.0  # standard deviations to both sides in which values are looked at where no rows are given
+_NAMED = 3  # values of a category that are named
+
+Wanted = Callable[[IntArray], np.ndarray]  # decisions -> whether each is one that is looked for
+
+
+class Change(NamedTuple):
+    """A change of one value that turns the decision into another.
+
+    Attributes
+    ----------
+    column : str
+    value : object
+        What the row holds; None: missing.
+    to : object
+        The nearest value with the other decision; of a category a tuple of all such values.
+    text : str
+        Where the other decision begins, in words: ``"above 4.95"``, ``"4.75 or less"``, ``"about 3.2"``.
+    decision : label
+        The decision that comes then.
+    size : float
+        The change in standard deviations of the column; 1 for a category, NaN where the spread is not known.
+    exact : bool
+        Whether no smaller change exists; else the search has looked at some values only.
+    """
+
+    column: str
+    value: Any
+    to: Any
+    text: str
+    decision: Any
+    size: float
+    exact: bool
+
+
+class _Columns(NamedTuple):
+    """What is known of the columns of a model."""
+
+    thresholds: list[FloatArray]  # of each column, sorted
+    is_stepped: np.ndarray  # (d,) whether scores are constant between them
+    values: list[FloatArray]  # of each column that is not stepped some values that rows had, or might have
+    spread: FloatArray  # (d,) NaN where unknown
+
+
+def changes_of(
+    decider: Decider, codes: FloatArray, rows: FloatArray | None, wanted: Any = None,
+    columns: Sequence[Any] | None = None,
+) -> list[Change]:  # fmt: skip
+    """The smallest change of each column that turns the decision of a row into another, the smallest first.
+
+    Parameters
+    ----------
+    decider : Decider
+    codes : ndarray of shape (1, d)
+        The row.
+    rows : ndarray of shape (n, d), optional
+        Codes of other rows, which say what values the columns have.
+    wanted : label, optional
+        The decision that is looked for; by default any other.
+    columns : sequence of names or positions, optional
+        The columns that may change; all by default.
+    """
+    texts, own = ColumnTexts(decider.model), int(decider.answers(codes).decided[0])
+    is_wanted = _wanted(decider, own, wanted)
+    chosen = _chosen(texts, columns)
+    known = _known_columns(decider.model, rows)
+    numeric = [j for j in chosen if j not in texts.category]
+    found = _of_numbers(decider, codes, numeric, known, texts, is_wanted)
+    for j in chosen:
+        if j in texts.category:
+            found += _of_category(decider, codes, j, texts, is_wanted)
+    return sorted(found, key=lambda change: (np.isnan(change.size), change.size))
+
+
+def _wanted(decider: Decider, own: int, wanted: Any) -> Wanted:
+    """Which decisions are looked for."""
+    if wanted is None:
+        return lambda decided: decided != own
+    places = np.flatnonzero(decider.decisions == wanted)
+    if not len(places):
+        known = listed(decider.decisions.tolist())
+        raise ValueError(f"wanted must be one of the decisions {known}, got {wanted!r}: correct it.")
+    if places[0] == own:
+        raise ValueError(f"wanted must be another decision than {wanted!r}, which is taken already: leave it out.")
+    return lambda decided: decided == places[0]
+
+
+def _chosen(texts: ColumnTexts, columns: Sequence[Any] | None) -> list[int]:
+    """Positions of the columns that may change."""
+    if columns is None:
+        return list(range(len(texts.names)))
+    place = {name: j for j, name in enumerate(texts.names)}
+    found = [place.get(str(name), name) for name in columns]
+    for name in found:
+        if not isinstance(name, (int, np.integer)) or not 0 <= name < len(texts.names):
+            raise ValueError(f"columns must be names or positions of columns of X, got {name!r}: correct it.")
+    return [int(j) for j in found]
+
+
+# -- what the model says about its columns -------------------------------------------------------------------------
+def _known_columns(model: Any, rows: FloatArray | None) -> _Columns:
+    """Thresholds, spreads and values of all columns."""
+    d, parts = int(model.n_features_in_), [model.model_.packed]
+    if getattr(model, "cost_regression_", None) is not None:
+        parts.append(model.cost_regression_.packed)
+    thresholds, stepped = _thresholds(parts, d), np.ones(d, dtype=np.bool_)
+    center, scale = np.full(d, np.nan), np.full(d, np.nan)
+    linear, smooth, packed = model.model_.projection, model.model_.smooth, model.model_.packed
+    for part in parts:
+        if isinstance(part, PackedTrees) and part.slope is not None:
+            sloped = part.of_nodes("feature")[part.is_leaf & (part.slope != 0)]
+            stepped[sloped[sloped < d]] = False
+    if linear is not None:
+        center, scale = linear.center[:d], linear.scale[:d]
+        stepped &= ~np.any(linear.weights[:d] != 0, axis=1)
+    if smooth is not None:
+        center, scale = smooth.center[:d], smooth.scale[:d]
+        stepped &= smooth.scale[:d] == 0
+    anchors: FloatArray | None = None
+    if isinstance(packed, PackedSimilarities):
+        anchors, stepped[:] = (packed.anchors * packed.scale + packed.center)[:, :d], False
+    if isinstance(packed, PackedRegressors):
+        stepped[:] = False
+    examples = anchors if rows is None else rows
+    values = [
+        np.empty(0) if stepped[j] else _examples(j, examples, thresholds[j], center[j], scale[j]) for j in range(d)
+    ]
+    spread = np.array([_spread(j, examples, thresholds[j], scale[j]) for j in range(d)])
+    return _Columns(thresholds, stepped, values, spread)
+
+
+def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
+    """Those of each of the first d features in these trees, sorted, each once."""
+    features, thresholds = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for part in parts:
+        if isinstance(part, PackedTrees):
+            inner = ~part.is_leaf
+            features.append(part.of_nodes("feature")[inner].astype(np.int64))
+            thresholds.append(part.of_nodes("threshold")[inner])
+    of, at = np.concatenate(features), np.concatenate(thresholds)
+    order = np.argsort(of, kind="stable")
+    bounds = np.searchsorted(of[order], np.arange(d + 1))
+    return [np.unique(at[order[bounds[j] : bounds[j + 1]]]) for j in range(d)]
+
+
+def _spread(j: int, rows: FloatArray | None, thresholds: FloatArray, scale: float) -> float:
+    """Standard deviation of a column, or what is nearest to it; NaN where nothing tells."""
+    held = thresholds if rows is None else rows[:, j][~np.isnan(rows[:, j])]
+    spread = scale if rows is None and scale > 0 else float(held.std()) if len(held) > 1 else np.nan
+    return spread if spread > 0 else np.nan
+
+
+def _examples(j: int, rows: FloatArray | None, thresholds: FloatArray, center: float, scale: float) -> FloatArray:
+    """Values to look at along a column that is not stepped, sorted."""
+    if rows is not None:
+        held = rows[:, j][~np.isnan(rows[:, j])]
+    else:
+        sides = center + scale * np.linspace(-_SPREADS, _SPREADS, _GRID_VALUES)
+        held = np.concatenate([thresholds, sides[np.isfinite(sides)]])
+    if len(held) == 0:
+        return held
+    return np.unique(np.quantile(held, np.linspace(0.0, 1.0, _GRID_VALUES), method="nearest"))
+
+
+# -- the search ----------------------------------------------------------------------------------------------------
+def _decided(decider: Decider, codes: FloatArray, columns: IntArray, values: FloatArray) -> IntArray:
+    """The decision about a row with each of these columns set to each of these values, one at a time."""
+    found, height = np.empty(len(values), dtype=np.int64), max(1, _ASKED_TOGETHER // codes.shape[1])
+    for low in range(0, len(values), height):
+        part = slice(low, low + height)
+        rows = np.repeat(codes, len(values[part]), axis=0)
+        rows[np.arange(len(rows)), columns[part]] = values[part]
+        found[part] = decider.answers(rows).decided
+    return found
+
+
+def _of_category(
+    decider: Decider, codes: FloatArray, j: int, texts: ColumnTexts, is_wanted: Wanted
+) -> list[Change]:
+    """The other values of a category, by the decision that comes then."""
+    values = np.arange(len(texts.category[j].values), dtype=np.float64)
+    values = values[values != codes[0, j]]
+    decided = _decided(decider, codes, np.full(len(values), j), values)
+    found = []
+    for k in np.unique(decided[is_wanted(decided)]):
+        to = tuple(texts.value(j, code) for code in values[decided == k])
+        rest = f" or {len(to) - _NAMED} more" if len(to) > _NAMED else ""
+        text = " or ".join(map(value_text, to)) if not rest else ", ".join(map(value_text, to[:_NAMED])) + rest
+        found.append(Change(texts.names[j], texts.value(j, codes[0, j]), to, text, decider.decisions[k], 1.0, True))
+    return found
+
+
+def _candidates(
+    x: float, thresholds: FloatArray, values: FloatArray, is_stepped: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Values below x and above it, the nearest first. Missing values are below all, as trees have it."""
+    x = -np.inf if np.isnan(x) else x
+    below, above = thresholds[thresholds < x], np.nextafter(thresholds[thresholds >= x], np.inf)
+    if not is_stepped:
+        below, above = values[values < x], values[values > x]
+    return below[::-1], above
+
+
+def _of_numbers(
+    decider: Decider, codes: FloatArray, numeric: list[int], known: _Columns, texts: ColumnTexts, is_wanted: Wanted
+) -> list[Change]:  # fmt: skip
+    """The smallest change of each column of numbers."""
+    sides = [(j, values) for j in numeric for values in _candidates(
+        codes[0, j], known.thresholds[j], known.values[j], bool(known.is_stepped[j])
+    )]  # fmt: skip
+    columns = np.repeat([j for j, _ in sides], [len(values) for _, values in sides]).astype(np.int64)
+    values = np.concatenate([np.empty(0), *(values for _, values in sides)])
+    decided = _decided(decider, codes, columns, values)
+    hits, low, ends = is_wanted(decided), 0, []
+    for j, own in sides:  # the first of each side, and the value before it
+        high = low + len(own)
+        if hits[low:high].any():
+            first = low + int(hits[low:high].argmax())
+            ends.append((j, codes[0, j] if first == low else values[first - 1], values[first], int(decided[first])))
+        low = high
+    ends = _narrowed(decider, codes, ends, known, is_wanted)
+    best: dict[int, tuple[float, Change]] = {}
+    for j, _, to, k in ends:
+        distance = abs(to - codes[0, j])
+        if j not in best or distance < best[j][0]:
+            best[j] = distance, _change(texts, j, codes[0, j], to, decider.decisions[k], known)
+    return [change for _, change in best.values()]
+
+
+def _change(texts: ColumnTexts, j: int, x: float, to: float, decision: Any, known: _Columns) -> Change:
+    """A change of a number, in words."""
+    exact, rises = bool(known.is_stepped[j]), np.isnan(x) or to > x
+    at = texts.text(j, known.thresholds[j][np.searchsorted(known.thresholds[j], to) - 1] if exact and rises else to)
+    if exact:
+        text = f"above {at}" if rises else f"{at} or less"
+    else:
+        text = f"about {at} or {'more' if rises else 'less'}"
+    size = abs(to - x) / known.spread[j]
+    return Change(texts.names[j], texts.value(j, x), texts.value(j, to), text, decision, float(size), exact)
+
+
+def _narrowed(
+    decider: Decider, codes: FloatArray, ends: list[tuple[int, float, float, int]], known: _Columns, is_wanted: Wanted
+) -> list[tuple[int, float, float, int]]:  # fmt: skip
+    """The same ends with a smaller gap between the last value without and the first with the other decision."""
+    open_ends = [e for e, (j, before, _, _) in enumerate(ends) if not known.is_stepped[j] and not np.isnan(before)]
+    columns = np.array([ends[e][0] for e in open_ends], dtype=np.int64)
+    near = np.array([ends[e][1] for e in open_ends])
+    far = np.array([ends[e][2] for e in open_ends])
+    decided = np.array([ends[e][3] for e in open_ends], dtype=np.int64)
+    for _ in range(_HALVINGS if open_ends else 0):
+        middle = near + (far - near) / 2
+        there = _decided(decider, codes, columns, middle)
+        hit = is_wanted(there)
+        near, far = np.where(hit, near, middle), np.where(hit, middle, far)
+        decided = np.where(hit, there, decided)
+    found = list(ends)
+    for place, e in enumerate(open_ends):
+        found[e] = (ends[e][0], float(near[place]), float(far[place]), int(decided[place]))
+    return found

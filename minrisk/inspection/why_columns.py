@@ -1,0 +1,213 @@
+"""Columns as people know them: names of what trees split, values as they were handed over, and one row in any form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from minrisk._printable import short
+from minrisk._typing import FloatArray
+from minrisk.costs.labels import label_text, listed
+from minrisk.data.categories import FEW_VALUES, Category
+from minrisk.data.frames import DATE, DAY, EPOCH, TIME, Frame, is_missing
+from minrisk.estimator import BoostedClassifier
+
+
+def check_model(model: Any, what: str) -> Any:
+    """Refuse what is no fitted classifier of minrisk; `what` names the function that was asked.
+
+    Raises
+    ------
+    TypeError
+        If it is something else, such as a pipeline.
+    NotFittedError
+        If it is not fitted.
+    """
+    if not isinstance(model, BoostedClassifier):
+        raise TypeError(
+            f"{what} looks into classifiers of minrisk only: expected one, got {type(model).__name__}; of a pipeline "
+            "or a search give the classifier within and rows as it sees them."
+        )
+    check_is_fitted(model, "model_")
+    return model
+
+
+def names_of_columns(model: Any, names: Sequence[str] | None = None) -> list[str]:
+    """Names of the d columns of X; those without a name are called as Python indexes them, x[0] the first."""
+    d = int(model.n_features_in_)
+    if names is not None:
+        if len(names) != d:
+            raise ValueError(f"names must name each of the {d} columns of X once, got {len(names)}: correct them.")
+        return [str(name) for name in names]
+    own = getattr(model, "feature_names_in_", None)
+    own = model._column_names if own is None else own
+    if own is not None:
+        return [str(name) for name in own]
+    first = getattr(model, "first_feature_", None)  # of a file of svmlight's format
+    return [f"x[{j}]" if first is None else f"feature {j + first}" for j in range(d)]
+
+
+def names_of_features(model: Any, names: Sequence[str] | None = None) -> list[str]:
+    """Names of all that trees may split: the columns of X, what categories add to them, and linear features.
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+    names : sequence of d str, optional
+        Of the columns; by default those of the training table, ``x[0]``, ``x[1]`` ... for an array.
+
+    Returns
+    -------
+    list of str
+        A column of a category that stands for one of its values is ``"colour is red"``, one with the share of a class
+        in the training rows of each value ``"share of ill by town"``. Linear features are ``"linear 0"``,
+        ``"linear 1"`` ... in the order of the columns of ``model.model_.projection``.
+    """
+    found = names_of_columns(model, names)
+    for category in model._categories.columns:
+        found += _added_names(category, found[category.position], model.classes_.tolist())
+    linear = model.model_.projection
+    return found + [f"linear {c}" for c in range(0 if linear is None else linear.n_columns)]
+
+
+def _added_names(category: Category, name: str, classes: list[Any]) -> list[str]:
+    """What the columns of numbers say that a category adds; see `minrisk.data.categories`."""
+    n, n_values = category.table.shape[1], len(category.values)
+    if n == n_values and n_values <= FEW_VALUES:
+        return [f"{name} is {short(label_text(value))}" for value in category.values]
+    shares = classes[1:] if len(classes) == 2 else classes
+    if n == len(shares):
+        return [f"share of {short(label_text(label))} by {name}" for label in shares]
+    return [f"class shares {c} by {name}" for c in range(n)]
+
+
+class ColumnTexts:
+    """What the codes that models see stood for.
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.names = names_of_columns(model)
+        self.category = {column.position: column for column in model._categories.columns}
+        self._role = {column.position: column.role for column in model._categories.day_columns}
+
+    def value(self, j: int, code: float) -> Any:
+        """What column j holds where its code is this one: a number, a category's value, a date; None: missing."""
+        if np.isnan(code):
+            return None
+        if j in self.category:
+            return self.category[j].values[int(code)]
+        role = self._role.get(j)
+        if role is None:
+            return float(code)
+        moment = timedelta(microseconds=round(code * DAY))
+        return EPOCH + moment if role == DATE else (EPOCH + moment).time() if role == TIME else moment
+
+    def text(self, j: int, code: float) -> str:
+        """`value` in a few characters."""
+        value = self.value(j, code)
+        return "missing" if value is None else value_text(value)
+
+
+def value_text(value: Any) -> str:
+    """A value in a few characters: six digits of a number, a date without an hour of 0.
+
+    Examples
+    --------
+    >>> from datetime import datetime
+    >>> value_text(4.950000000000001), value_text(datetime(2024, 3, 1)), value_text("red"), value_text(None)
+    ('4.95', '2024-03-01', 'red', 'missing')
+    """
+    if value is None:
+        return "missing"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return short(label_text(value)).removesuffix(" 00:00:00")
+
+
+def codes_of_row(model: Any, x: Any) -> FloatArray:
+    """One row as the model sees it, with codes for categories and dates in days, (1, d).
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+    x : array-like of shape (d,) or (1, d), table of one row, pandas Series, or mapping from names to values
+        Columns without names are numbered from 0 in a mapping. All columns must be there; None and NaN are missing.
+
+    Raises
+    ------
+    ValueError
+        If it is not one row of the columns of the training, or holds a category that no training row had.
+    """
+    if Frame.of(x) is not None or issparse(x):
+        if x.shape[0] != 1:
+            raise ValueError(f"x must be one row, got {x.shape[0]} rows: give one of them, such as X.iloc[[0]].")
+        return np.asarray(codes_of_rows(model, x.toarray() if issparse(x) else x))
+    if hasattr(x, "to_dict") and not isinstance(x, Mapping):  # a Series of pandas
+        named = model._column_names is not None
+        x = dict(zip(x.index, x.tolist(), strict=True)) if named else x.tolist()
+    if isinstance(x, Mapping):
+        return _of_cells(model, _arranged_cells(model, x))
+    cells = np.asarray(x)
+    if cells.ndim == 2 and len(cells) == 1:
+        x, cells = x[0], cells[0]
+    if cells.ndim != 1 or len(cells) != model.n_features_in_:
+        raise ValueError(
+            f"x must be one row of {model.n_features_in_} values, got shape {cells.shape}: give one row of X."
+        )
+    if cells.dtype.kind in "biuf" and not model._categories.columns and not model._categories.day_columns:
+        return _checked(cells.astype(np.float64))
+    return _of_cells(model, list(x))
+
+
+def codes_of_rows(model: Any, X: Any) -> Any:
+    """Rows as the model sees them, (n, d); sparse rows stay what they are."""
+    checked: Any = model._check_columns(model._arranged(X), model._categories, reset=False)
+    return checked if not isinstance(checked, np.ndarray) else np.asarray(checked, dtype=np.float64)
+
+
+def _arranged_cells(model: Any, x: Mapping[Any, Any]) -> list[Any]:
+    """The values of a mapping in the order of the columns; names may be those of the columns, or their numbers."""
+    names = model._column_names or tuple(range(model.n_features_in_))
+    missing, unknown = [name for name in names if name not in x], [name for name in x if name not in names]
+    if missing or unknown:
+        told = f"lacks {listed(missing)}" if missing else f"has {listed(unknown)}"
+        way = "give None where a value is not known" if missing else "leave these out"
+        raise ValueError(f"x must hold a value for each of the columns {listed(names)}, but {told}: {way}.")
+    return [x[name] for name in names]
+
+
+def _of_cells(model: Any, cells: Sequence[Any]) -> FloatArray:
+    """Codes of Python's cells in the order of the columns."""
+    categories = model._categories
+    coded: FloatArray | None = categories.few_coded([cells])
+    if coded is not None:
+        return _checked(coded[0])
+    names, category = names_of_columns(model), {column.position: column for column in categories.columns}
+    for j, cell in enumerate(cells):
+        if j in category and not is_missing(cell) and cell not in category[j].values:
+            raise ValueError(
+                f"x must hold a category of the training in column {names[j]!r}, one of {listed(category[j].values)}, "
+                f"got {cell!r}: give None if it is missing."
+            )
+        if j not in category and not is_missing(cell) and isinstance(cell, str):
+            raise ValueError(f"x must hold a number in column {names[j]!r}, got {cell!r}: correct it.")
+    raise ValueError(
+        f"x must hold finite numbers, and dates where the training had them, got {list(cells)!r}: correct it."
+    )
+
+
+def _checked(codes: FloatArray) -> FloatArray:
+    """A row without infinities, (1, d)."""
+    if np.isinf(codes).any():
+        place = int(np.isinf(codes).argmax())
+        raise ValueError(f"x must hold finite numbers, got infinity in place {place}: give None for a missing value.")
+    return np.asarray(codes, dtype=np.float64)[None]
