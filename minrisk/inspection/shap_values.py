@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -84,6 +85,64 @@ class CostImportances(NamedTuple):
     values: FloatArray
 
 
+class ShapExplainer:
+    """`shap_values` of rows that come one after another: the background is looked at once.
+
+    Parameters
+    ----------
+    model : estimator
+        As in `shap_values`. A later fit of it changes nothing here.
+    background : array-like of shape (m, d)
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import ShapExplainer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> explainer = ShapExplainer(REBELClassifier(n_estimators=5).fit(X, y), X)
+    >>> explainer.explain(X[:1]).values.shape
+    (1, 4, 3)
+    """
+
+    def __init__(self, model: BoostedClassifier, background: Any, *, n_jobs: int | None = None) -> None:
+        explained_model(model)
+        if background is None:
+            raise ValueError(NO_BACKGROUND)
+        self._model = copy(model)
+        self._n_threads = effective_n_jobs(model.n_jobs if n_jobs is None else n_jobs)
+        with one_blas_thread(), Workers(self._n_threads) as workers:
+            self._scores = ScoreShapley(self._model, self._model._check_X(background), workers)
+
+    def explain(
+        self, X: Any, *, of: str = "scores", decision: Any = None, against: Any = None, cost: Any = None,
+        by: str = "line",
+    ) -> ShapValues:  # fmt: skip
+        """The `shap_values` of rows, whose parameters these are."""
+        check_parameters("shap_values", {"of": of, "by": by}, RULES)
+        if of == "scores" and by != "line":
+            raise ValueError("by='coalitions' is for what is not linear in the scores: leave it out for of='scores'.")
+        model, shapley = self._model, self._scores
+        numbers, told = model._check_X(X), _described(model, X)
+        with one_blas_thread(), Workers(self._n_threads) as workers:
+            if of == "scores":
+                names = model.classes_ if model.model_.link is not None else model.decisions_
+                base = np.tile(shapley.base, (numbers.shape[0], 1))
+                return ShapValues(shapley.values(numbers, None, workers), base, *told, [str(name) for name in names])
+            scores, decisions = model.model_.scores(numbers, workers), None
+            target: Target
+            if of == "cost":
+                target, decisions = expected_cost(model, scores, decision, cost)
+            else:
+                target = log_odds(model, decision, against)
+            if by == "coalitions":
+                found = coalition_values(shapley, numbers, target)
+            else:
+                found = _along_line(shapley, numbers, scores, target, workers)
+        return ShapValues(*found, *told, None, decisions)
+
+
 def shap_values(
     model: BoostedClassifier, X: Any, background: Any = None, *, of: str = "scores", decision: Any = None,
     against: Any = None, cost: Any = None, by: str = "line", n_jobs: int | None = None,
@@ -124,7 +183,8 @@ def shap_values(
         Rows to explain, as `predict` takes them.
     background : array-like of shape (m, d)
         Rows that say how often each way through a tree is taken: the training rows, or others of whom the base is to
-        speak. Models keep no counts of rows, so there is no default.
+        speak. Models keep no counts of rows, so there is no default. They are looked at once for many calls by a
+        `ShapExplainer`.
     of : {"scores", "log_odds", "cost"}, default="scores"
         What is explained.
     decision : label, optional
@@ -172,31 +232,9 @@ def shap_values(
     >>> bool(np.allclose(why.sums, expected))
     True
     """
-    check_parameters("shap_values", {"of": of, "by": by}, RULES)
-    explained_model(model)
-    if background is None:
-        raise ValueError(NO_BACKGROUND)
-    if of == "scores" and by != "line":
-        raise ValueError("by='coalitions' is for what is not linear in the scores: leave it out for of='scores'.")
-    numbers = model._check_X(X)
-    with one_blas_thread(), Workers(effective_n_jobs(model.n_jobs if n_jobs is None else n_jobs)) as workers:
-        shapley = ScoreShapley(model, model._check_X(background), workers)
-        told = _described(model, X)
-        if of == "scores":
-            names = model.classes_ if model.model_.link is not None else model.decisions_
-            base = np.tile(shapley.base, (numbers.shape[0], 1))
-            return ShapValues(shapley.values(numbers, None, workers), base, *told, [str(name) for name in names])
-        scores, decisions = model.model_.scores(numbers, workers), None
-        target: Target
-        if of == "cost":
-            target, decisions = expected_cost(model, scores, decision, cost)
-        else:
-            target = log_odds(model, decision, against)
-        if by == "coalitions":
-            found = coalition_values(shapley, numbers, target)
-        else:
-            found = _along_line(shapley, numbers, scores, target, workers)
-    return ShapValues(*found, *told, None, decisions)
+    return ShapExplainer(model, background, n_jobs=n_jobs).explain(
+        X, of=of, decision=decision, against=against, cost=cost, by=by
+    )
 
 
 def cost_importances(
