@@ -78,16 +78,16 @@ def figures(name: str, jobs: int) -> dict[str, Any]:
         scores = ScoreShapley(model, X, workers)
     packed, wide = model.model_.packed, wide_columns(model, rows)
     ours, theirs = rows[:OURS], wide[: 2 if is_quick() else THEIRS]
-    cells, weights = scores.cells(ours), np.random.default_rng(0).normal(size=(len(ours), len(scores.base)))
+    codes, weights = scores.codes(ours), np.random.default_rng(0).normal(size=(len(ours), len(scores.base)))
     blocks = [slice(low, low + 64) for low in range(0, len(ours), 64)]
     turns: dict[str, Callable[[], float]] = {
-        "scores": spent(lambda: [scores.trees.values(cells[part]) for part in blocks], len(ours)),
-        "one number": spent(lambda: [scores.trees.values(cells[part], weights[part]) for part in blocks], len(ours)),
+        "scores": spent(lambda: [scores.trees.values(codes[part]) for part in blocks], len(ours)),
+        "one number": spent(lambda: [scores.trees.values(codes[part], weights[part]) for part in blocks], len(ours)),
     }
     if there({"shap": "shap"}):
         their = explainer(model, X)
         turns["shap"] = spent(lambda: their.shap_values(theirs, check_additivity=False), len(theirs))
-        off = np.abs(their.shap_values(theirs)[:, scores.used] - scores.trees.values(cells[: len(theirs)])).max()
+        off = np.abs(their.shap_values(theirs)[:, scores.used] - scores.trees.values(codes[: len(theirs)])).max()
         if off > 1e-6:
             sys.exit(f"{name}: shap's values are {off} from ours.")
     with threadpool_limits(1):

@@ -161,7 +161,7 @@ def test_linear_features_go_to_the_columns_that_make_them():
     with Workers() as workers:
         scores = ScoreShapley(model, background, workers)
     wide = np.zeros((len(X), 4 + additive.projection.n_columns, 3))
-    wide[:, scores.used] = scores.trees.values(scores.cells(X))
+    wide[:, scores.used] = scores.trees.values(scores.codes(X))
     expected = wide[:, :4].copy()
     for i, x in enumerate(X):
         for c in range(additive.projection.n_columns):
@@ -253,7 +253,7 @@ def test_linear_features_as_wide_columns_of_shap():
     theirs = explainer.shap_values(wide)
     with Workers() as workers:
         scores = ScoreShapley(model, X[::4], workers)
-    np.testing.assert_allclose(scores.trees.values(scores.cells(X[1:6])), theirs[:, scores.used], atol=1e-9)
+    np.testing.assert_allclose(scores.trees.values(scores.codes(X[1:6])), theirs[:, scores.used], atol=1e-9)
     np.testing.assert_allclose(explainer.expected_value, scores.base, atol=1e-9)
 
 
@@ -437,9 +437,7 @@ def test_tools_of_scikit_learn(wine):
 
     model, X, y, cost = wine
 
-    def risk(fitted, X, y):
-        return -minrisk.metrics.expected_cost(y, fitted.predict(X), cost)
-
+    risk = minrisk.metrics.make_expected_cost_scorer(cost)
     found = permutation_importance(model, X[1::2], y[1::2], scoring=risk, n_repeats=3, random_state=0)
     assert found.importances_mean.max() > 0.0
     assert partial_dependence(model, X[1::2], [9], response_method="predict_proba")["average"].shape[0] == 3
@@ -464,7 +462,10 @@ def test_kind_refusals(wine):
         ("decision must be one of", {"background": X, "of": "cost", "decision": 7}),
         ("compares two classes", {"background": X, "of": "log_odds"}),
         ("against must be one of", {"background": X, "of": "log_odds", "decision": 0, "against": 9}),
-        ("leave it out", {"background": X, "by": "coalitions"}),
+        ("by says nothing to of='scores'", {"background": X, "by": "coalitions"}),
+        ("decision says nothing", {"background": X, "decision": 1}),
+        ("cost says nothing", {"background": X, "of": "log_odds", "decision": 1, "against": 0, "cost": np.eye(3)}),
+        ("against says nothing", {"background": X, "of": "cost", "against": 1}),
         ("at most 12 features", {"background": X, "of": "cost", "by": "coalitions"}),
         ("shape", {"background": X, "of": "cost", "cost": np.zeros((2, 3, 3))}),
     ):

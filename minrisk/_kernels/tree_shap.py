@@ -11,7 +11,7 @@ and the Shapley value of f is the integral over t from 0 to 1 of (o_f - z_f) F(t
 On m features its degree is m - 1, so that ceil(m / 2) points of Gauss and Legendre give it exactly. No term is
 subtracted from another, and o_f = 0 makes the factor -1 / (1 - t), the same for all features that are not met.
 
-An *entry* is a feature on the path to a leaf, with all conditions on it. Rows are told by their *cells*: of each
+An *entry* is a feature on the path to a leaf, with all conditions on it. Rows are told by their *codes*: of each
 feature, how many of the model's thresholds lie below the value; 0 where it is missing.
 """
 
@@ -19,19 +19,19 @@ import numpy as np
 
 from minrisk._kernels._jit import kernel
 
-ROWS_TOGETHER = 512  # of the background: their cells stay in cache while they go down a tree
+ROWS_TOGETHER = 512  # of the background: their codes stay in cache while they go down a tree
 
 
 @kernel
-def count_rows(cell, feature, cut, left, offsets, first, last, count):
-    """count[node] = rows of `cell` (n, d) that come to each node of trees first..last."""
-    for low in range(0, len(cell), ROWS_TOGETHER):
+def count_rows(code, feature, cut, left, offsets, first, last, count):
+    """count[node] = rows of `code` (n, d) that come to each node of trees first..last."""
+    for low in range(0, len(code), ROWS_TOGETHER):
         for t in range(first, last):
             root = offsets[t]
-            for i in range(low, min(low + ROWS_TOGETHER, len(cell))):
+            for i in range(low, min(low + ROWS_TOGETHER, len(code))):
                 node = root
                 while left[node] != node:
-                    node = left[node] + (cell[i, feature[node]] > cut[node])
+                    node = left[node] + (code[i, feature[node]] > cut[node])
                 count[node] += 1
     for t in range(first, last):
         for node in range(offsets[t + 1] - 1, offsets[t] - 1, -1):  # children come after their parents
@@ -43,7 +43,7 @@ def count_rows(cell, feature, cut, left, offsets, first, last, count):
 def merge_paths(feature, cut, left, offsets, count, first_entry, entry_feature, lowest, highest, share):
     """Write the entries of all leaves, one after another, and where those of each leaf begin; returns their number.
 
-    Cells from `lowest` to `highest` meet an entry's conditions; `share` is its z. A split that no row of the background
+    Codes from `lowest` to `highest` meet an entry's conditions; `share` is its z. A split that no row of the background
     comes to divides evenly. With arrays of no entries they are counted only.
     """
     parent = np.empty(len(left), dtype=np.int64)
@@ -85,8 +85,8 @@ def merge_paths(feature, cut, left, offsets, count, first_entry, entry_feature, 
 
 
 @kernel
-def entry_weights(cell, paths, points, first_leaf, last_leaf, product, held, share, weight):
-    """weight[e, r] = Shapley weights of the entries of some leaves, from 0, in the rows r of `cell` (d, r).
+def entry_weights(code, paths, points, first_leaf, last_leaf, product, held, share, weight):
+    """weight[e, r] = Shapley weights of the entries of some leaves, from 0, in the rows r of `code` (d, r).
 
     `paths` are first_entry, feature, lowest, highest and share of `merge_paths`; `points` are where the rule of each
     number of points begins, these points, and their weights. Entries are looked at by fours, of which some may be
@@ -94,16 +94,16 @@ def entry_weights(cell, paths, points, first_leaf, last_leaf, product, held, sha
     """
     first_entry, feature, lowest, highest, shares = paths
     first_point, point, point_weight = points
-    n_rows, before = cell.shape[1], first_entry[first_leaf]
+    n_rows, before = code.shape[1], first_entry[first_leaf]
     for leaf in range(first_leaf, last_leaf):
         start, m = first_entry[leaf], first_entry[leaf + 1] - first_entry[leaf]
         n_points = 3 * ((m + 5) // 6)
         p0 = first_point[n_points]
         for s in range(m):
-            f, low, width = feature[start + s], lowest[start + s], np.uint32(highest[start + s] - lowest[start + s])
+            f, low, high = feature[start + s], lowest[start + s], highest[start + s]
             share[s] = shares[start + s]
             for r in range(n_rows):
-                held[s, r] = 1.0 if np.uint32(cell[f, r] - low) <= width else 0.0
+                held[s, r] = 1.0 if (code[f, r] >= low) & (code[f, r] <= high) else 0.0
         for s in range(m, m + (-m) % 4):
             share[s] = 1.0
             for r in range(n_rows):
@@ -182,13 +182,13 @@ def add_products(weight, paths, first_leaf, last_leaf, vectors, direction, produ
 
 
 @kernel
-def add_shapley_values(cell, paths, points, groups, tree_leaves, tree_groups, most_entries, vectors, direction, values):
+def add_shapley_values(code, paths, points, groups, tree_leaves, tree_groups, most_entries, vectors, direction, values):
     """Add the Shapley values of all trees to `values` (d, D, r): of all outputs, or with a `direction` of one.
 
     Without a direction, which then has no rows, each output has its own values; else they are those of the products of
     the outputs and ``direction[:, r]``, and D is 1.
     """
-    n_rows = cell.shape[1]
+    n_rows = code.shape[1]
     first_entry = paths[0]
     most_points = len(points[0]) - 1
     product, held = np.empty((most_points + 1, n_rows)), np.empty((2 * most_points + 4, n_rows))
@@ -196,7 +196,7 @@ def add_shapley_values(cell, paths, points, groups, tree_leaves, tree_groups, mo
     weight = np.empty((most_entries, n_rows))
     for t in range(len(tree_leaves) - 1):
         low, high = tree_leaves[t], tree_leaves[t + 1]
-        entry_weights(cell, paths, points, low, high, product, held, share, weight)
+        entry_weights(code, paths, points, low, high, product, held, share, weight)
         if len(direction) == 0:
             add_vectors(weight, groups, tree_groups[t], tree_groups[t + 1], first_entry[low], vectors, values)
         else:
@@ -204,17 +204,17 @@ def add_shapley_values(cell, paths, points, groups, tree_leaves, tree_groups, mo
 
 
 @kernel
-def expected_scores(cell, known, paths, vectors, scores):
+def expected_scores(code, known, paths, vectors, scores):
     """scores[i] += what trees answer on average where only the features of `known` (d,) are known, of rows (d, n)."""
     first_entry, feature, lowest, highest, share = paths
-    for i in range(cell.shape[1]):
+    for i in range(code.shape[1]):
         for leaf in range(len(first_entry) - 1):
             reached = 1.0
             for e in range(first_entry[leaf], first_entry[leaf + 1]):
                 f = feature[e]
                 if not known[f]:
                     reached *= share[e]
-                elif cell[f, i] < lowest[e] or cell[f, i] > highest[e]:
+                elif code[f, i] < lowest[e] or code[f, i] > highest[e]:
                     reached = 0.0
                     break
             if reached > 0.0:

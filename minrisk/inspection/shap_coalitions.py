@@ -12,7 +12,7 @@ from minrisk._typing import FloatArray
 from minrisk.inspection.shap_scores import ScoreShapley
 from minrisk.inspection.shap_targets import Target
 
-MOST_FEATURES = 12  # whose coalitions, 4096, are gone through
+MOST_PLAYERS = 12  # whose coalitions, 4096, are gone through
 
 
 def coalition_values(
@@ -44,16 +44,16 @@ def coalition_values(
         players[: rows.shape[1]] |= shapley.smooth.smooth.scale > 0.0
     who = np.flatnonzero(players)
     F = len(who)
-    if F > MOST_FEATURES:
+    if F > MOST_PLAYERS:
         raise ValueError(
-            f"by='coalitions' goes through all coalitions of at most {MOST_FEATURES} features that the model uses, and "
+            f"by='coalitions' goes through all coalitions of at most {MOST_PLAYERS} features that the model uses, and "
             f"this one uses {F}: leave by out, or fit with fewer columns (and pool=False, for no linear features)."
         )
-    cells, game = shapley.cells(rows), np.empty((1 << F, len(rows)))
+    codes, game = shapley.codes(rows), np.empty((1 << F, len(rows)))
     for number in range(1 << F):
         known = np.zeros(n_wide, dtype=np.bool_)
         known[who] = (number >> np.arange(F)) & 1
-        scores = shapley.model.intercept + shapley.paths.expected_scores(cells, known[shapley.used])
+        scores = shapley.model.intercept + shapley.paths.expected_scores(codes, known[shapley.used])
         if shapley.smooth is not None:
             scores = scores + shapley.smooth.expected_scores(rows, known[: rows.shape[1]])
         game[number] = target(scores)

@@ -102,7 +102,7 @@ class ScoreShapley:
         count = np.zeros(len(nodes.left), dtype=np.int64)
         starts = range(0, background.shape[0], CONVERTED_ROWS)
         for low in starts:
-            count += nodes.counts(self.cells_by(nodes, background[low : low + CONVERTED_ROWS]), workers)
+            count += nodes.counts(self.codes_by(nodes, background[low : low + CONVERTED_ROWS]), workers)
         self.count = count
         self.paths = TreePaths.of(packed, nodes, np.asarray(self.model.vectors), count)
         self.trees = TreeShapley(self.paths)
@@ -112,13 +112,13 @@ class ScoreShapley:
             self.smooth = SmoothShapley(self.model.smooth, np.asarray(background[:], dtype=np.float64))
             self.base = self.base + self.smooth.base
 
-    def cells_by(self, nodes: TreeNodes, X: Any) -> Any:
+    def codes_by(self, nodes: TreeNodes, X: Any) -> Any:
         """Of rows of numbers, for the columns that trees split."""
-        return nodes.cells(wide_rows(self.model, X)[:, self.used])
+        return nodes.codes(wide_rows(self.model, X)[:, self.used])
 
-    def cells(self, X: Any) -> Any:
+    def codes(self, X: Any) -> Any:
         """Likewise."""
-        return self.cells_by(self.paths.nodes, X)
+        return self.codes_by(self.paths.nodes, X)
 
     def values(self, X: Any, direction: FloatArray | None, workers: Workers) -> FloatArray:
         """Of all scores, (n, d, D), or of their sum with weights `direction` (n, D): (n, d, 1)."""
@@ -128,7 +128,7 @@ class ScoreShapley:
         def explain(low: int) -> None:
             rows, part = points(X[low : low + height]), slice(low, low + height)
             weights = None if direction is None else direction[part]
-            of_used = self.trees.values(self.cells(rows), weights)
+            of_used = self.trees.values(self.codes(rows), weights)
             found = self.pulled_back(of_used, self.used, rows)
             if self.smooth is not None:
                 smooth = self.smooth.values(rows)

@@ -32,7 +32,7 @@ class TreeNodes:
     Attributes
     ----------
     feature, cut, left : ndarray of int32, (n_nodes,)
-        A row goes right where its cell of the feature is above `cut`. `left` counts from the first node of all.
+        A row goes right where its code of the feature is above `cut`. `left` counts from the first node of all.
     offsets : ndarray of int64, (n_trees + 1,)
     thresholds : list of ndarray
         Of each feature, ascending.
@@ -57,18 +57,18 @@ class TreeNodes:
             thresholds[j], cut[nodes] = np.unique(threshold[nodes], return_inverse=True)
         return cls(feature.astype(np.int32), cut, packed.counted("left"), packed.offsets, thresholds)
 
-    def cells(self, X: FloatArray) -> Int32Array:
+    def codes(self, X: FloatArray) -> Int32Array:
         """Of each feature how many thresholds are below the value, (n, d); 0 where it is missing."""
-        cells = np.empty(X.shape, dtype=np.int32)
+        codes = np.empty(X.shape, dtype=np.int32)
         for j, thresholds in enumerate(self.thresholds):
-            cells[:, j] = np.searchsorted(thresholds, X[:, j], side="left")
-        cells[np.isnan(X)] = 0
-        return cells
+            codes[:, j] = np.searchsorted(thresholds, X[:, j], side="left")
+        codes[np.isnan(X)] = 0
+        return codes
 
-    def counts(self, cells: Int32Array, workers: Workers) -> IntArray:
+    def counts(self, codes: Int32Array, workers: Workers) -> IntArray:
         """How many of these rows come to each node, (n_nodes,)."""
         count = np.zeros(len(self.left), dtype=np.int64)
-        nodes = [read_only(part) for part in (cells, self.feature, self.cut, self.left, self.offsets)]
+        nodes = [read_only(part) for part in (codes, self.feature, self.cut, self.left, self.offsets)]
         n_trees = len(self.offsets) - 1
 
         def add(first: int) -> None:
@@ -88,7 +88,7 @@ class TreePaths:
     first_entry : ndarray of int64, (n_leaves + 1,)
         Where the entries of each leaf begin: features on its path.
     feature, lowest, highest, share : ndarray of shape (n_entries,)
-        Cells of the feature from `lowest` to `highest` meet the path's conditions on it, and `share` is that of the
+        Codes of the feature from `lowest` to `highest` meet the path's conditions on it, and `share` is that of the
         background's rows that do, at the splits where these conditions stand.
     tree_leaves : ndarray of int64, (n_trees + 1,)
         Leaves before each tree.
@@ -136,10 +136,10 @@ class TreePaths:
             reached[some] = np.multiply.reduceat(self.share, self.first_entry[some])
         return np.asarray((reached[:, None] * self.vectors).sum(axis=0))
 
-    def expected_scores(self, cells: Int32Array, known: np.ndarray) -> FloatArray:
+    def expected_scores(self, codes: Int32Array, known: np.ndarray) -> FloatArray:
         """What the trees answer on average where some features are known, of rows (n, d): (n, D)."""
-        scores = np.zeros((len(cells), self.vectors.shape[1]))
-        rows = read_only(np.ascontiguousarray(cells.T))
+        scores = np.zeros((len(codes), self.vectors.shape[1]))
+        rows = read_only(np.ascontiguousarray(codes.T))
         kernels.expected_scores(rows, read_only(known), self.arrays, read_only(self.vectors), scores)
         return scores
 
@@ -170,18 +170,18 @@ class TreeShapley:
             read_only(paths.vectors),
         )  # fmt: skip
 
-    def values(self, cells: Int32Array, direction: FloatArray | None = None) -> FloatArray:
+    def values(self, codes: Int32Array, direction: FloatArray | None = None) -> FloatArray:
         """Of few rows (n, d), `LANES` are best; they depend on no other rows.
 
         Parameters
         ----------
-        cells : ndarray of int32, (n, d)
+        codes : ndarray of int32, (n, d)
         direction : ndarray of shape (n, D), optional
             Weights of the scores: values of their weighted sum, (n, d, 1); without them of all scores, (n, d, D).
         """
         n_outputs = self.paths.vectors.shape[1]
-        weights = np.empty((0, len(cells))) if direction is None else np.ascontiguousarray(direction.T)
-        values = np.zeros((self.n_features, n_outputs if direction is None else 1, len(cells)))
-        rows = read_only(np.ascontiguousarray(cells.T))
+        weights = np.empty((0, len(codes))) if direction is None else np.ascontiguousarray(direction.T)
+        values = np.zeros((self.n_features, n_outputs if direction is None else 1, len(codes)))
+        rows = read_only(np.ascontiguousarray(codes.T))
         kernels.add_shapley_values(rows, *self._parts, read_only(weights), values)
         return values.transpose(2, 0, 1)

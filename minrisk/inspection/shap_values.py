@@ -19,7 +19,8 @@ from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, explaine
 from minrisk.inspection.shap_targets import Target, expected_cost, log_odds
 from minrisk.validation import Choice, check_parameters
 
-RULES = {"of": Choice(("scores", "log_odds", "cost")), "by": Choice(("line", "coalitions"))}
+OPTIONS = {"of": Choice(("scores", "log_odds", "cost")), "by": Choice(("line", "coalitions"))}
+USED = {"scores": (), "log_odds": ("decision", "against", "by"), "cost": ("decision", "cost", "by")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +121,8 @@ class ShapExplainer:
         by: str = "line",
     ) -> ShapValues:  # fmt: skip
         """The `shap_values` of rows, whose parameters these are."""
-        check_parameters("shap_values", {"of": of, "by": by}, RULES)
-        if of == "scores" and by != "line":
-            raise ValueError("by='coalitions' is for what is not linear in the scores: leave it out for of='scores'.")
+        check_parameters("shap_values", {"of": of, "by": by}, OPTIONS)
+        _check_used(of, decision=decision, against=against, cost=cost, by=None if by == "line" else by)
         model, shapley = self._model, self._scores
         numbers, told = model._check_X(X), _described(model, X)
         with one_blas_thread(), Workers(self._n_threads) as workers:
@@ -277,6 +277,13 @@ def cost_importances(
     size = np.abs(found.values).mean(axis=0)
     order = np.argsort(-size, kind="stable")
     return CostImportances([found.feature_names[j] for j in order], size[order])
+
+
+def _check_used(of: str, **given: Any) -> None:
+    """Refuse arguments that would do nothing."""
+    for name, value in given.items():
+        if value is not None and name not in USED[of]:
+            raise ValueError(f"{name} says nothing to of={of!r}, got {value!r}: leave it out, or choose another of.")
 
 
 def _along_line(
