@@ -380,7 +380,7 @@ def test_a_feature_that_no_tree_splits_has_no_value():
 def test_rows_alone_and_threads_make_no_difference(deep):
     model, X, _ = deep
     for of in ("scores", "cost"):
-        rows = np.concatenate([X, X[:30]])
+        rows = np.concatenate([X, X, X[:30]])
         assert len(rows) > 2 * LANES
         together = shap_values(model, rows, X, of=of).values
         np.testing.assert_array_equal(shap_values(model, rows, X, of=of, n_jobs=2).values, together)

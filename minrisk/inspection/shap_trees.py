@@ -14,7 +14,7 @@ from minrisk._workers import Workers
 from minrisk.model.trees import PackedTrees
 
 TREES_TOGETHER = 64  # whose nodes one thread counts the background's rows in
-LANES = 64  # rows that a kernel explains side by side: a pass through them takes longer than to begin it
+LANES = 128  # rows that a kernel explains side by side: a pass through them takes longer than to begin it
 
 
 def gauss_legendre(most: int) -> tuple[IntArray, FloatArray, FloatArray]:
