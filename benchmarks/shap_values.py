@@ -3,8 +3,8 @@
 The model is `MinRiskClassifier` with defaults, the background its training rows, and the rows explained are of the test
 part. shap has the trees by ``to_shap(model, background, linear=True)``, with the linear features as columns; its values
 agree with ours to 1e-6 or the run ends. Both explain blocks of rows by turns in one thread, and the medians are scaled
-to a thousand rows. "whole" is `shap_values` from the model to values of columns, on so many rows and both threads, by
-the clock: with counts of the background, linear features pulled back and smooth members. "again" has the background
+to a thousand rows. "whole" is `shap_values` from the model to values of columns, on so many rows and both threads, which
+share these seconds: with counts of the background, linear features pulled back and smooth members. "again" has the background
 looked at already (`ShapExplainer`), and one row.
 
 ``shap_by_coalitions.csv`` has, of small models, how far SHAP values of the expected cost along the straight line of the
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.common import costs, interleaved, is_quick, load, parser, save, seconds, show, there
+from benchmarks.common import costs, interleaved, is_quick, load, parser, save, show, there
 from minrisk import MinRiskClassifier
 from minrisk._workers import Workers
 from minrisk.inspection import ShapExplainer, shap_values, to_shap, wide_columns
@@ -71,9 +71,9 @@ def figures(name: str, jobs: int) -> dict[str, Any]:
     whole = {}
     for of in ("scores", "cost"):
         shap_values(model, rows[:1], X[:99], of=of)  # compiles
-        whole[of] = seconds(lambda of=of: shap_values(model, rows, X, of=of))  # type: ignore[misc]
+        whole[of] = spent(lambda of=of: shap_values(model, rows, X, of=of), ROWS)()  # type: ignore[misc]
     again = ShapExplainer(model, X)
-    one_row = float(np.median([seconds(lambda: again.explain(rows[:1], of="cost")) for _ in range(TURNS)]))
+    one_row = float(np.median([spent(lambda: again.explain(rows[:1], of="cost"), ROWS)() for _ in range(TURNS)]))
     smooth, model.model_ = model.model_.smooth, _without_smooth(model)
     with Workers() as workers:
         scores = ScoreShapley(model, X, workers)
