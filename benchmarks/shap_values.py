@@ -3,8 +3,8 @@
 The model is `MinRiskClassifier` with defaults, the background its training rows, and the rows explained are of the test
 part. shap has the trees by ``to_shap(model, background, linear=True)``, with the linear features as columns; its values
 agree with ours to 1e-6 or the run ends. Both explain blocks of rows by turns in one thread, and the medians are scaled
-to a thousand rows. "whole" is `shap_values` from the model to values of columns, on so many rows and both threads, which
-share these seconds: with counts of the background, linear features pulled back and smooth members. "again" has the background
+to a thousand rows. "whole" is `shap_values` from the model to values of columns, on so many rows, by threads that share
+these seconds: with counts of the background, linear features pulled back and smooth members. "again" has the background
 looked at already (`ShapExplainer`), and one row.
 
 ``shap_by_coalitions.csv`` has, of small models, how far SHAP values of the expected cost along the straight line of the

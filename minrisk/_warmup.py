@@ -45,7 +45,9 @@ def warmup() -> Path | None:
 
 def compile_all(backwards: bool = False) -> None:
     """All tiny fits, in this process."""
-    parts = (_vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines, _sparse, _explanations)
+    parts = (
+        _vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines, _sparse, _explanations,
+    )  # fmt: skip
     for part in reversed(parts) if backwards else parts:
         part()
 
