@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine, make_classificat
 import minrisk
 from minrisk._workers import Workers
 from minrisk.algorithms import ALGORITHMS
-from minrisk.inspection import cost_importances, shap_values, to_shap, wide_columns
+from minrisk.inspection import ShapExplainer, cost_importances, shap_values, to_shap, wide_columns
 from minrisk.inspection.shap_scores import ScoreShapley, linear_shares, sufficient_points, wide_rows
 from minrisk.inspection.shap_trees import LANES, gauss_legendre
 
@@ -265,7 +265,27 @@ def test_an_explanation_for_pictures_of_shap():
     assert found.shape == (15, 4, 3)
     assert list(found.feature_names) == list(X.columns)
     assert list(found.output_names) == ["0", "1", "2"]
-    assert shap_values(model, X[::10], X, of="cost").explanation()[0].base_values.ndim == 0
+    costs = shap_values(model, X[::10], X, of="cost").explanation()
+    assert np.ndim(costs[0].base_values) == 0
+
+
+@pytest.mark.filterwarnings("ignore")  # of shap and matplotlib
+def test_pictures_of_shap_take_them():
+    shap = pytest.importorskip("shap")
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    X["shade"] = np.where(X["hue"] > 1, "light", "dark")
+    model = minrisk.MinRiskClassifier(random_state=0, n_estimators=10, pool=False).fit(X[::2], y[::2])
+    of_costs = shap_values(model, X[1::2], X[::2], of="cost").explanation()
+    of_scores = shap_values(model, X[1::2], X[::2]).explanation()
+    shap.plots.beeswarm(of_costs, show=False)
+    shap.plots.waterfall(of_scores[0, :, 1], show=False)
+    assert any(" = " in label.get_text() for label in plt.gca().get_yticklabels())  # cells beside names
+    plt.close("all")
 
 
 # -- costs and log-odds -------------------------------------------------------------------------------------------------
@@ -386,6 +406,17 @@ def test_rows_alone_and_threads_make_no_difference(deep):
         np.testing.assert_array_equal(shap_values(model, rows, X, of=of, n_jobs=2).values, together)
         alone = np.concatenate([shap_values(model, rows[i : i + 1], X, of=of).values for i in (0, 3, 70, 149)])
         np.testing.assert_array_equal(alone, together[[0, 3, 70, 149]])
+
+
+def test_rows_alone_make_no_difference_beside_linear_features_and_kernels():
+    X, y = load_iris(return_X_y=True)
+    model = minrisk.MinRiskClassifier(random_state=0).fit(X, y)
+    assert model.model_.projection is not None
+    explainer = ShapExplainer(model, X)
+    for of in ("scores", "cost"):
+        together = explainer.explain(X, of=of).values
+        for i in (0, 77, 149):
+            np.testing.assert_array_equal(explainer.explain(X[i : i + 1], of=of).values[0], together[i])
 
 
 def test_models_that_learnt_nothing():

@@ -132,7 +132,8 @@ class ScoreShapley:
             found = self.pulled_back(of_used, self.used, rows)
             if self.smooth is not None:
                 smooth = self.smooth.values(rows)
-                smooth = smooth if weights is None else np.einsum("njk,nk->nj", smooth, weights)[:, :, None]
+                if weights is not None:
+                    smooth = (smooth * weights[:, None, :]).sum(axis=2, keepdims=True)
                 found += self.of_source(smooth)
             out[part] = found
 
@@ -146,8 +147,9 @@ class ScoreShapley:
         found[:, columns[own]] = values[:, own]
         if not own.all():
             assert self.model.projection is not None
-            shares = linear_shares(self.model.projection.take(columns[~own] - d), X)
-            found += np.einsum("njc,nck->njk", shares, values[:, ~own])
+            linear = self.model.projection.take(columns[~own] - d)
+            for i in range(len(X)):  # one by one: sums of many may be made in another order
+                found[i] += np.einsum("jc,ck->jk", linear_shares(linear, X[i : i + 1])[0], values[i, ~own])
         return self.of_source(found)
 
     def of_source(self, values: FloatArray) -> FloatArray:
