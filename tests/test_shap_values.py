@@ -514,6 +514,15 @@ def test_kind_refusals(wine):
         shap_values(trained_on_costs, X[:2], X, of="cost")
 
 
+def test_rows_elsewhere_are_asked_for(wine):
+    dask_array = pytest.importorskip("dask.array")
+    model, X, _, _ = wine
+    there = dask_array.from_array(X, chunks=(50, 13))
+    for rows, background in ((there, X), (X, there)):
+        with pytest.raises(TypeError, match="compute"):
+            shap_values(model, rows, background)
+
+
 def test_costs_per_row_are_asked_for():
     X, y = load_wine(return_X_y=True)
     costs = np.where(np.arange(3) == y[:, None], 0.0, 1.0 + X[:, :1] / 10)

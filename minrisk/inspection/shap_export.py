@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
-from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, explained_model, wide_rows
+from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model, wide_rows
 
 NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
 
@@ -72,7 +72,7 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
             "fit with pool=False, or set linear=True and explain the rows of wide_columns(model, X)."
         )
     with Workers(effective_n_jobs(model.n_jobs)) as workers:
-        shapley = ScoreShapley(model, model._check_X(background), workers)
+        shapley = ScoreShapley(model, checked_rows(model, background), workers)
     packed, n_outputs = additive.packed, len(additive.intercept)
     weight = _weights(shapley)
     values = np.zeros((len(weight), n_outputs))
@@ -111,7 +111,7 @@ def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:
     >>> wide_columns(REBELClassifier(n_estimators=3).fit(X, y), X).shape  # it has no linear features
     (150, 4)
     """
-    return np.array(wide_rows(explained_model(model, "wide_columns"), model._check_X(X)[:]))
+    return np.array(wide_rows(explained_model(model, "wide_columns"), checked_rows(model, X)[:]))
 
 
 def _weights(shapley: ScoreShapley) -> FloatArray:

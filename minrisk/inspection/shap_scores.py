@@ -12,6 +12,7 @@ from minrisk._kernels._dtypes import FAR
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
+from minrisk.data.partitioned import is_partitioned
 from minrisk.estimator import BoostedClassifier
 from minrisk.inspection.shap_trees import LANES, TreeNodes, TreePaths, TreeShapley, gauss_legendre
 from minrisk.model.additive import AdditiveModel
@@ -59,6 +60,19 @@ def explained_model(estimator: Any, name: str = "shap_values") -> AdditiveModel:
             "is no sum."
         )
     return model
+
+
+def checked_rows(estimator: BoostedClassifier, X: Any) -> Any:
+    """The numbers of rows that are here, as `predict` takes them.
+
+    Raises
+    ------
+    TypeError
+        If they lie in partitions elsewhere.
+    """
+    if is_partitioned(X):
+        raise TypeError("SHAP values are of rows that are here, got a Dask collection: give X.compute(), or some rows.")
+    return estimator._check_X(X)
 
 
 def wide_rows(model: AdditiveModel, X: Any) -> FloatArray:

@@ -15,7 +15,7 @@ from minrisk._workers import Workers, one_blas_thread
 from minrisk.data.frames import Frame
 from minrisk.estimator import BoostedClassifier
 from minrisk.inspection.shap_coalitions import coalition_values
-from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, explained_model
+from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model
 from minrisk.inspection.shap_targets import Target, expected_cost, log_odds
 from minrisk.validation import Choice, check_parameters
 
@@ -114,7 +114,7 @@ class ShapExplainer:
         self._model = copy(model)
         self._n_threads = effective_n_jobs(model.n_jobs if n_jobs is None else n_jobs)
         with one_blas_thread(), Workers(self._n_threads) as workers:
-            self._scores = ScoreShapley(self._model, self._model._check_X(background), workers)
+            self._scores = ScoreShapley(self._model, checked_rows(self._model, background), workers)
 
     def explain(
         self, X: Any, *, of: str = "scores", decision: Any = None, against: Any = None, cost: Any = None,
@@ -124,7 +124,7 @@ class ShapExplainer:
         check_parameters("shap_values", {"of": of, "by": by}, OPTIONS)
         _check_used(of, decision=decision, against=against, cost=cost, by=None if by == "line" else by)
         model, shapley = self._model, self._scores
-        numbers, told = model._check_X(X), _described(model, X)
+        numbers, told = checked_rows(model, X), _described(model, X)
         with one_blas_thread(), Workers(self._n_threads) as workers:
             if of == "scores":
                 names = model.classes_ if model.model_.link is not None else model.decisions_
