@@ -45,7 +45,9 @@ def warmup() -> Path | None:
 
 def compile_all(backwards: bool = False) -> None:
     """All tiny fits, in this process."""
-    parts = (_vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines, _sparse)
+    parts = (
+        _vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines, _sparse, _explanations,
+    )  # fmt: skip
     for part in reversed(parts) if backwards else parts:
         part()
 
@@ -210,6 +212,22 @@ def _sparse() -> None:
     few.resize(60, DENSE_VALUES // 60 + 1)  # too many values for an array
     for algorithm in (MCBoostClassifier, LocalizedSimilaritiesClassifier):
         algorithm(n_estimators=1).fit(few, y).predict(few)
+
+
+def _explanations() -> None:
+    from minrisk.algorithms.min_risk import MinRiskClassifier
+    from minrisk.ensemble.landmarks import fit_basis
+    from minrisk.inspection import shap_values
+    from minrisk.inspection.shap_scores import SmoothShapley
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = MinRiskClassifier(n_estimators=2, cv=1, pool=False).fit(X, np.digitize(X[:, 0], (-0.5, 0.5)))
+    shap_values(model, X, X)
+    for by in ("line", "coalitions"):
+        shap_values(model, X, X, of="cost", by=by)
+    basis = fit_basis(X, np.ones(60), 0)
+    if basis is not None:
+        SmoothShapley(basis.scores(np.zeros((len(basis.squares), 3))), X).values(X)
 
 
 def _each(y: np.ndarray) -> np.ndarray:

@@ -65,6 +65,10 @@ for model in (pooled, minrisk.load(sys.argv[1])):
     for rows in (X, X[:1], X.astype(np.float32), np.where(X > 1, np.nan, X)):
         model.predict_proba(rows)
     list(model.staged_predict(X))
+    for of in ("scores", "cost", "log_odds"):
+        minrisk.inspection.shap_values(model, X[:9].astype(np.float32), X, of=of, n_jobs=2)
+plain = MinRiskClassifier(cost, n_estimators=2, cv=1, pool=False).fit(X[:500], y[:500])
+minrisk.inspection.shap_values(plain, X[:9], X, of="cost", by="coalitions")
 each = cost[y] * rng.uniform(1, 2, (9000, 1))
 for surrogate in ("auto", "coupled", "gll", "gel"):
     model = MinRiskClassifier(surrogate=surrogate, n_estimators=3, cv=2, subsample=0.5, random_state=0)

@@ -1,14 +1,17 @@
-"""Pictures of models, of what decisions cost and of methods compared; why a row is decided as it is; models as tables.
+"""Pictures of models, of what decisions cost and of methods compared; what decisions rest on; models as tables.
 
-Pictures need matplotlib: ``pip install 'minrisk[plots]'``.
+Pictures need matplotlib: ``pip install 'minrisk[plots]'``; those of SHAP values shap: ``pip install 'minrisk[shap]'``.
 """
 
 from minrisk.inspection.explanation import explain
 from minrisk.inspection.plotting import CostConfusionDisplay, CriticalDifferenceDisplay, RiskCurveDisplay
 from minrisk.inspection.report_page import report
+from minrisk.inspection.shap_export import to_shap, wide_columns
+from minrisk.inspection.shap_values import CostImportances, ShapExplainer, ShapValues, cost_importances, shap_values
 from minrisk.inspection.tree_frame import to_frame
 from minrisk.inspection.why_decision import why
 
 __all__ = [
-    "CostConfusionDisplay", "CriticalDifferenceDisplay", "RiskCurveDisplay", "explain", "report", "to_frame", "why",
+    "CostConfusionDisplay", "CostImportances", "CriticalDifferenceDisplay", "RiskCurveDisplay", "ShapExplainer",
+    "ShapValues", "cost_importances", "explain", "report", "shap_values", "to_frame", "to_shap", "why", "wide_columns",
 ]  # fmt: skip

@@ -1,0 +1,313 @@
+"""Exact SHAP values of scores, of log-odds and of the expected cost of a decision."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from minrisk._typing import FloatArray
+from minrisk._workers import Workers, one_blas_thread
+from minrisk.data.frames import Frame
+from minrisk.estimator import BoostedClassifier
+from minrisk.inspection.shap_coalitions import coalition_values
+from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model
+from minrisk.inspection.shap_targets import Target, expected_cost, log_odds
+from minrisk.validation import Choice, check_parameters
+
+OPTIONS = {"of": Choice(("scores", "log_odds", "cost")), "by": Choice(("line", "coalitions"))}
+USED = {"scores": (), "log_odds": ("decision", "against", "by"), "cost": ("decision", "cost", "by")}
+
+
+@dataclass(frozen=True, eq=False)
+class ShapValues:
+    """What each feature of each row adds to what is explained.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d), or (n, d, D) of all scores
+    base_values : ndarray of shape (n,), or (n, D)
+        What is explained where no feature is known; with all values of a row it makes what is explained of the row.
+    data : ndarray of shape (n, d)
+        The rows, as they were given.
+    feature_names : list of str
+        Of the columns, "x0", "x1", ... where they have no names.
+    output_names : list of str or None
+        Of the scores; None where one number is explained.
+    decisions : ndarray of shape (n,) or None
+        Whose expected costs are explained.
+    """
+
+    values: FloatArray
+    base_values: FloatArray
+    data: Any
+    feature_names: list[str]
+    output_names: list[str] | None = None
+    decisions: np.ndarray | None = None
+
+    @property
+    def sums(self) -> FloatArray:
+        """What is explained, (n,) or (n, D)."""
+        return np.asarray(self.base_values + self.values.sum(axis=1))
+
+    def explanation(self) -> Any:
+        """A ``shap.Explanation``, which the pictures of ``shap.plots`` take.
+
+        Raises
+        ------
+        ImportError
+            If shap is not installed.
+        """
+        try:
+            from shap import Explanation
+        except ImportError as error:
+            message = "A shap.Explanation needs shap, which cannot be imported: pip install 'minrisk[shap]'."
+            raise ImportError(message) from error
+        return Explanation(
+            self.values, self.base_values, self.data, feature_names=self.feature_names, output_names=self.output_names
+        )
+
+
+class CostImportances(NamedTuple):
+    """How much features move the expected cost of decisions, the largest first.
+
+    Attributes
+    ----------
+    names : list of str
+    values : ndarray of shape (d,)
+        Mean over the rows of the size of the SHAP value of the decision's expected cost, in the unit of the costs.
+    """
+
+    names: list[str]
+    values: FloatArray
+
+
+class ShapExplainer:
+    """`shap_values` of rows that come one after another: the background is looked at once.
+
+    Parameters
+    ----------
+    model : estimator
+        As in `shap_values`. A later fit of it changes nothing here.
+    background : array-like of shape (m, d)
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import ShapExplainer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> explainer = ShapExplainer(REBELClassifier(n_estimators=5).fit(X, y), X)
+    >>> explainer.explain(X[:1]).values.shape
+    (1, 4, 3)
+    """
+
+    def __init__(self, model: BoostedClassifier, background: Any, *, n_jobs: int | None = None) -> None:
+        explained_model(model)
+        if background is None:
+            raise ValueError(NO_BACKGROUND)
+        self._model = copy(model)
+        self._n_threads = effective_n_jobs(model.n_jobs if n_jobs is None else n_jobs)
+        with one_blas_thread(), Workers(self._n_threads) as workers:
+            self._scores = ScoreShapley(self._model, checked_rows(self._model, background), workers)
+
+    def explain(
+        self, X: Any, *, of: str = "scores", decision: Any = None, against: Any = None, cost: Any = None,
+        by: str = "line",
+    ) -> ShapValues:  # fmt: skip
+        """The `shap_values` of rows, whose parameters these are."""
+        check_parameters("shap_values", {"of": of, "by": by}, OPTIONS)
+        _check_used(of, decision=decision, against=against, cost=cost, by=None if by == "line" else by)
+        model, shapley = self._model, self._scores
+        numbers, told = checked_rows(model, X), _described(model, X)
+        with one_blas_thread(), Workers(self._n_threads) as workers:
+            if of == "scores":
+                names = model.classes_ if model.model_.link is not None else model.decisions_
+                base = np.tile(shapley.base, (numbers.shape[0], 1))
+                return ShapValues(shapley.values(numbers, None, workers), base, *told, [str(name) for name in names])
+            scores, decisions = model.model_.scores(numbers, workers), None
+            target: Target
+            if of == "cost":
+                target, decisions = expected_cost(model, scores, decision, cost)
+            else:
+                target = log_odds(model, decision, against)
+            if by == "coalitions":
+                found = coalition_values(shapley, numbers, target)
+            else:
+                found = _along_line(shapley, numbers, scores, target, workers)
+        return ShapValues(*found, *told, None, decisions)
+
+
+def shap_values(
+    model: BoostedClassifier, X: Any, background: Any = None, *, of: str = "scores", decision: Any = None,
+    against: Any = None, cost: Any = None, by: str = "line", n_jobs: int | None = None,
+) -> ShapValues:  # fmt: skip
+    r"""Shapley values of what a model says of rows, exact for its scores.
+
+    The features are the players of a game whose coalitions S are worth v(S), and the value of feature j is
+
+    .. math:: \phi_j = \sum_{S \not\ni j} \frac{|S|!\,(d - |S| - 1)!}{d!} \, (v(S \cup j) - v(S)).
+
+    *Scores.* v(S) = E[H(x) | x_S]: a tree is walked down by the features of S, and where it splits another feature both
+    ways are taken, weighed by the share of the rows of `background` that went there ("path dependent", Lundberg, Erion
+    and Lee 2018). Where no row of the background came, both ways count half. A Gaussian kernel of a "smooth" member is
+    a product of factors, one for each feature; those of other features than S have their mean over the background.
+
+    *Log-odds* log p_a - log p_b are, of the link "softmax", a difference of two scores, and exact too.
+
+    *Expected cost* of a decision, c(H) = sum_i C_i p_i(H), is not linear in the scores. Each feature has moved the
+    scores from their base H_0 to H(x) by a vector phi_j; it is given its part of the cost by the gradient's integral
+    along the straight line between them (Aumann and Shapley 1974), which the sum over features makes exact:
+
+    .. math:: \phi_j^c = \Big\langle \phi_j, \int_0^1 \nabla c(H_0 + t (H(x) - H_0)) \, dt \Big\rangle,
+              \qquad \sum_j \phi_j^c = c(H(x)) - c(H_0).
+
+    It is linear in the costs. With ``by="coalitions"`` the values are those of the game v(S) = c(E[H | x_S]) itself,
+    for models that use few features. Log-odds of other links than "softmax" are treated as costs are.
+
+    *Columns.* Linear features, which members of `MinRiskClassifier` split beside the columns, are players of their own.
+    The value of one, sum_j w_j (x_j - c_j), goes to the columns in proportion to \|w_j (x_j - c_j)\| in that row; a
+    missing x_j counts as the center and has no share, and where all are 0 the shares are the standardised weights'.
+    What a column of categories became is summed.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with trees whose leaves are constants (lines, similarities and output codes are refused).
+    X : array-like of shape (n, d)
+        Rows to explain, as `predict` takes them.
+    background : array-like of shape (m, d)
+        Rows that say how often each way through a tree is taken: the training rows, or others of whom the base is to
+        speak. Models keep no counts of rows, so there is no default. They are looked at once for many calls by a
+        `ShapExplainer`.
+    of : {"scores", "log_odds", "cost"}, default="scores"
+        What is explained.
+    decision : label, optional
+        For "cost" the decision whose expected cost is explained; default: of each row the one of least expected cost.
+        For "log_odds" the class a.
+    against : label, optional
+        For "log_odds" the class b. Of two classes both may be left out, for the second against the first.
+    cost : optional
+        For "cost", costs instead of those of the fit: a matrix as in `fit`, or (n, K, D) with a matrix for each row.
+    by : {"line", "coalitions"}, default="line"
+        How what is not linear in the scores is explained; "coalitions" is for at most 12 features.
+    n_jobs : int, optional
+        Threads, as in joblib; default: the model's. The values do not depend on it.
+
+    Returns
+    -------
+    ShapValues
+
+    Raises
+    ------
+    TypeError
+        If the model is no sum of trees with constant leaves.
+    ValueError
+        If there is no background, the model has no probabilities for what is asked, or an argument is not usable.
+
+    References
+    ----------
+    S. M. Lundberg, G. G. Erion and S.-I. Lee, "Consistent individualized feature attribution for tree ensembles",
+    arXiv:1802.03888, 2018. R. J. Aumann and L. S. Shapley, "Values of non-atomic games", Princeton 1974.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from minrisk import MinRiskClassifier
+    >>> from minrisk.inspection import shap_values
+    >>> X, y = load_wine(return_X_y=True)
+    >>> cost = [[0, 1, 1], [1, 0, 1], [10, 10, 0]]
+    >>> model = MinRiskClassifier(cost, random_state=0).fit(X[::2], y[::2])
+    >>> why = shap_values(model, X[1::2], X[::2], of="cost")
+    >>> why.values.shape
+    (89, 13)
+    >>> p = model.predict_proba(X[1::2])
+    >>> expected = (p @ np.array(cost)).min(axis=1)
+    >>> bool(np.allclose(why.sums, expected))
+    True
+    """
+    return ShapExplainer(model, background, n_jobs=n_jobs).explain(
+        X, of=of, decision=decision, against=against, cost=cost, by=by
+    )
+
+
+def cost_importances(
+    model: BoostedClassifier, X: Any, background: Any = None, *, cost: Any = None, n_jobs: int | None = None
+) -> CostImportances:
+    r"""How much each feature moves the expected cost of the decisions about rows, in the unit of the costs.
+
+    The mean over the rows of \|phi_j\|, phi_j being the `shap_values` of the expected cost of the row's decision. A
+    feature of 0.2 makes decisions, in the mean, 0.2 cheaper or dearer than they were expected to be without it.
+    `feature_importances_` says what lowered the loss in training, in no unit.
+
+    Parameters
+    ----------
+    model : estimator
+    X : array-like of shape (n, d)
+    background : array-like of shape (m, d), optional
+        As in `shap_values`; default: X.
+    cost : optional
+        As in `shap_values`.
+    n_jobs : int, optional
+        Threads, as in joblib; default: the model's.
+
+    Returns
+    -------
+    CostImportances
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import MinRiskClassifier
+    >>> from minrisk.inspection import cost_importances
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = MinRiskClassifier(random_state=0).fit(X, y)
+    >>> names, values = cost_importances(model, X)
+    >>> names[0]
+    'petal length (cm)'
+    """
+    explained_model(model, "cost_importances")
+    found = shap_values(model, X, X if background is None else background, of="cost", cost=cost, n_jobs=n_jobs)
+    size = np.abs(found.values).mean(axis=0)
+    order = np.argsort(-size, kind="stable")
+    return CostImportances([found.feature_names[j] for j in order], size[order])
+
+
+def _check_used(of: str, **given: Any) -> None:
+    """Refuse arguments that would do nothing."""
+    for name, value in given.items():
+        if value is not None and name not in USED[of]:
+            raise ValueError(f"{name} says nothing to of={of!r}, got {value!r}: leave it out, or choose another of.")
+
+
+def _along_line(
+    shapley: ScoreShapley, X: Any, scores: FloatArray, target: Target, workers: Workers
+) -> tuple[FloatArray, FloatArray]:
+    """Values (n, d) of a function of the scores, by its mean gradient on the way to them, and its base (n,)."""
+    start = np.tile(shapley.base, (len(scores), 1))
+    gradients = target.mean_gradients(shapley.base, scores)
+    values = shapley.values(X, gradients, workers)[:, :, 0]
+    base, size = target(start), np.abs(values)
+    rest = target(scores) - base - values.sum(axis=1)  # rounding, to those who have a part
+    total = size.sum(axis=1)
+    values += np.where(total > 0.0, rest / np.where(total > 0.0, total, 1.0), 0.0)[:, None] * size
+    return values, base
+
+
+def _described(model: BoostedClassifier, X: Any) -> tuple[Any, list[str]]:
+    """The rows as they were given, in the order of the model's columns, and names of these."""
+    names, frame = model._column_names, Frame.of(model._arranged(X))
+    data: Any
+    if frame is None:
+        data = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    else:
+        data = np.column_stack([np.asarray(column.cells, dtype=object) for column in frame.columns])
+        with suppress(TypeError, ValueError):  # of words
+            data = data.astype(np.float64)
+    return data, [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
