@@ -20,7 +20,7 @@ import numpy as np
 from minrisk._kernels import lanes
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel, part
-from minrisk._kernels.lanes import EIGHT, LANES, NAMED, add_eight, lanes_above, name_lanes
+from minrisk._kernels.lanes import EIGHT, LANES, WORDS_NAMED, add_eight, lanes_above, name_lanes
 
 TOP = 255  # nodes of a tree's top, at most: a byte names its ends
 CODED_ROWS, CODED_VALUES = 4096, 1 << 19  # rows coded and walked at a time, and their coded values: these stay in cache
@@ -199,7 +199,7 @@ def walk_trees(code, nodes, roots, shift, leaf):
 def find_leaves(codes, base, top, ends, nodes, shift, words, named, place):
     """place[i] = the leaf of each of 64 rows in a tree, whose codes begin at `base`.
 
-    `words` (2 TOP + 1 + NAMED,) and `named` (64,) are room.
+    `words` (2 TOP + 1 + WORDS_NAMED,) and `named` (64,) are room.
     """
     n_top, n_ends = np.uint64(top.shape[0]), np.uint64(ends.shape[0])
     words[0] = ALL
@@ -208,11 +208,11 @@ def find_leaves(codes, base, top, ends, nodes, shift, words, named, place):
         right = lanes_above(codes, base + np.int64(node >> TOP_COLUMN) * LANES, np.uint8(node >> TOP_BIN))
         words[node & TOP_PLACE] = reached & ~right
         words[(node >> TOP_RIGHT) & TOP_PLACE] = reached & right
-    for q in range(NAMED):
+    for q in range(WORDS_NAMED):
         words[n_top + n_ends + np.uint64(q)] = np.uint64(0)
     for i in range(LANES):
         named[i] = np.uint8(0)
-    for end in range(0, ends.shape[0], NAMED):
+    for end in range(0, ends.shape[0], WORDS_NAMED):
         name_lanes(named, 0, words, top.shape[0] + end, np.uint8(end))
     for i in range(LANES):
         place[i] = ends[np.uint64(named[i])]
@@ -224,7 +224,7 @@ def find_leaves(codes, base, top, ends, nodes, shift, words, named, place):
 @coded_kernel
 def add_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, vector, vectors, first, last, sums):
     """sums[i] += vector of the leaf of coded row i in each of trees first..last, in order."""
-    words, named = np.empty(2 * TOP + 1 + NAMED, dtype=np.uint64), np.empty(LANES, dtype=np.uint8)
+    words, named = np.empty(2 * TOP + 1 + WORDS_NAMED, dtype=np.uint64), np.empty(LANES, dtype=np.uint8)
     place = np.empty(LANES, dtype=np.int64)
     for t in range(first, last):
         tree, own = nodes[roots[t] : roots[t + 1]], vector[roots[t] : roots[t + 1]]
@@ -240,7 +240,7 @@ def add_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, ve
 @coded_kernel
 def count_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, vector, vectors, first, last, sums):
     """The same of whole numbers, whose columns are whole eights."""
-    words, named = np.empty(2 * TOP + 1 + NAMED, dtype=np.uint64), np.empty(LANES, dtype=np.uint8)
+    words, named = np.empty(2 * TOP + 1 + WORDS_NAMED, dtype=np.uint64), np.empty(LANES, dtype=np.uint8)
     place, width = np.empty(LANES, dtype=np.int64), np.int64(vectors.shape[1])
     for t in range(first, last):
         tree, own = nodes[roots[t] : roots[t + 1]], vector[roots[t] : roots[t + 1]]

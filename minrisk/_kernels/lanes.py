@@ -10,7 +10,7 @@ from numba.core import config
 from numba.extending import intrinsic
 
 LANES = 64  # rows side by side
-NAMED = 16  # words that `name_lanes` looks at together
+WORDS_NAMED = 16  # words that `name_lanes` looks at together
 EIGHT = 8  # entries that `add_eight` adds
 
 if config.DISABLE_JIT:
@@ -22,7 +22,7 @@ if config.DISABLE_JIT:
 
     def name_lanes(out, offset, words, first, number):
         """See below."""
-        for j in range(NAMED):
+        for j in range(WORDS_NAMED):
             bits = np.unpackbits(words[first + j : first + j + 1].view(np.uint8), bitorder="little")
             out[offset : offset + LANES] |= bits * np.uint8(number + j)
 
@@ -72,7 +72,7 @@ else:
             pointer = _pointer(context, builder, signature.args[0], out_array, start)
             word = _pointer(context, builder, signature.args[2], word_array, first_word)
             numbers, parts = _all_lanes(builder, base), [ir.Constant(BYTES, [0] * LANES)] * 2
-            for j in range(NAMED):  # in two chains, each of which waits for its own last word only
+            for j in range(WORDS_NAMED):  # in two chains, each of which waits for its own last word only
                 bits = builder.bitcast(builder.load(builder.gep(word, [ir.Constant(WORD, j)])), BITS)
                 named = builder.add(numbers, ir.Constant(BYTES, [j] * LANES))
                 parts[j % 2] = builder.select(bits, named, parts[j % 2])
