@@ -18,7 +18,7 @@ from minrisk.inspection.report_markup import picture
 from minrisk.inspection.report_rows import JudgedRows
 
 _CURVE_COLOUR = "#0072B2"  # Okabe and Ito's
-_MOST_PANELS = 30  # classes that have a curve
+_MOST_CURVES = 30  # classes that have a curve
 _PANELS_BESIDE = 5
 _BINS = 10
 _LONGEST_LABEL = 24  # characters
@@ -57,7 +57,7 @@ def calibration_picture(rows: JudgedRows) -> str:
     mass = np.array([np.count_nonzero(rows.samples.truth == k) for k in range(len(rows.samples.classes))])
     of_class = {label_text(label): k for k, label in enumerate(rows.samples.classes)}
     codes = [of_class.get(label_text(label), -1) for label in rows.classes]
-    most = sorted(range(len(codes)), key=lambda j: -mass[codes[j]] if codes[j] >= 0 else 0)[:_MOST_PANELS]
+    most = sorted(range(len(codes)), key=lambda j: -mass[codes[j]] if codes[j] >= 0 else 0)[:_MOST_CURVES]
     chosen = sorted(most)
     beside = min(_PANELS_BESIDE, len(chosen))
     below = -(-len(chosen) // beside)
