@@ -46,7 +46,7 @@ def stored(packed: PackedTrees) -> dict[str, Array]:
         made["leaf_value"] = packed.value[leaf]
     if packed.slope is not None and packed.origin is not None:
         made |= {"leaf_slope": packed.slope[leaf], "leaf_origin": packed.origin[leaf]}
-        made["leaf_feature"] = packed.feature[leaf].astype(np.int32)
+        made |= {"leaf_feature": packed.feature[leaf].astype(np.int32), "leaf_gain": packed.gain[leaf]}
     return made
 
 
@@ -134,7 +134,7 @@ def read_trees(
     if slope is not None:
         feature = narrow(_of_all(feature, need("leaf_feature"), is_leaf))
         threshold = _of_all(threshold, np.inf, is_leaf)
-        gain = _of_all(gain, 0.0, is_leaf)
+        gain = _of_all(gain, need("leaf_gain"), is_leaf)
     return PackedTrees(
         feature, threshold, left, value, vector, gain, offsets, vector_offsets, depth, slope, origin
     )  # fmt: skip

@@ -125,6 +125,7 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
         "leaf_slope": Numbers(("leaves",)),
         "leaf_origin": Numbers(("leaves",)),
         "leaf_feature": Numbers(("leaves",), INT32, 0, "columns"),
+        "leaf_gain": Numbers(("leaves",), BOTH, 0, LARGEST_SHARE),
     },
     "linear features": {
         "center": Numbers(("features",)),

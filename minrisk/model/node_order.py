@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -45,28 +45,48 @@ def by_levels(packed: PackedTrees, vectors: Any) -> tuple[PackedTrees, Any]:
     """
     if is_by_levels(packed):
         return packed, vectors
+    parts, used = list[PackedTrees](), list[IntArray]()
+    for first, last in chunks(packed.offsets):
+        part, of_part = _part_by_levels(packed[first:last])
+        parts.append(part)
+        used.append(of_part + packed.vector_offsets[first])
+    return _joined(parts), vectors[np.concatenate(used)]
+
+
+def _part_by_levels(packed: PackedTrees) -> tuple[PackedTrees, IntArray]:
+    """Some trees in that order, and the numbers that their vectors had before."""
     order, offsets = _level_order(packed)
-    leaf = packed.is_leaf[order]
-    named = packed.named
-    rank = np.cumsum(named) - 1  # among the nodes that have a feature of their own
-    own = rank[order[named[order]]]
-    sizes = np.diff(offsets)
+    leaf, named, sizes = packed.is_leaf[order], packed.named, np.diff(offsets)
+    own = (np.cumsum(named) - 1)[order[named[order]]]  # of the nodes that have a feature
     place = np.arange(len(order)) - np.repeat(offsets[:-1], sizes)
-    inner = np.cumsum(~leaf)
-    before = inner - ~leaf - np.repeat(np.append(0, inner)[offsets[:-1]], sizes)
-    left = np.where(leaf, place, 2 * before + 1)
+    splits = np.append(0, np.cumsum(~leaf))  # before each node, and in all
+    before = splits[:-1] - np.repeat(splits[offsets[:-1]], sizes)
+    n_leaves = offsets - splits[offsets]  # before each tree, and in all
     of_leaves, used = _first_use(packed.counted("vector")[order[leaf]])
-    vector = np.zeros(len(order), dtype=np.int64)
-    n_leaves = np.append(0, np.cumsum(leaf))[offsets]
     most = np.maximum.accumulate(of_leaves)[n_leaves[1:] - 1] + 1  # vectors in use up to the end of each tree
     vector_offsets = np.append(0, most).astype(np.int64)
+    vector = np.zeros(len(order), dtype=np.int64)
     vector[leaf] = of_leaves - np.repeat(vector_offsets[:-1], np.diff(n_leaves))
     reordered = replace(
-        packed, feature=packed.feature[own], threshold=packed.threshold[own], left=narrow(left), vector=narrow(vector),
-        gain=packed.gain[own], offsets=offsets, vector_offsets=vector_offsets,
+        packed, feature=packed.feature[own], threshold=packed.threshold[own], gain=packed.gain[own],
+        left=narrow(np.where(leaf, place, 2 * before + 1)), vector=narrow(vector), offsets=offsets,
+        vector_offsets=vector_offsets,
         **{name: part[order] for name in ("value", "slope", "origin") if (part := getattr(packed, name)) is not None},
     )  # fmt: skip
-    return reordered, vectors[used]
+    return reordered, used
+
+
+def _joined(parts: Sequence[PackedTrees]) -> PackedTrees:
+    """One part after another."""
+    whole: dict[str, Any] = {}
+    for field in fields(PackedTrees):
+        arrays = [getattr(part, field.name) for part in parts]
+        if field.name in ("offsets", "vector_offsets"):
+            lengths = [np.diff(offsets) for offsets in arrays]
+            whole[field.name] = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+        else:
+            whole[field.name] = None if arrays[0] is None else np.concatenate(arrays)
+    return PackedTrees(**whole)
 
 
 def is_by_levels(packed: PackedTrees) -> bool:
