@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 
 from minrisk.io import model_file
 from minrisk.io.model_file import MAGIC
-from minrisk.io.schema import FORMER, GROUPS, LAST_FORMER
+from minrisk.io.schema import FORMER_GROUPS, GROUPS, LAST_FORMER
 
 START = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
 FILES = Path(__file__).parent / "files"
@@ -188,7 +188,7 @@ JUNK = (
     "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostMOClassifier", "AdaBoostSIPClassifier", "hamming",
     "StructBoostClassifier",
 )  # fmt: skip
-ALL_GROUPS = [*GROUPS.values(), *FORMER.values()]
+ALL_GROUPS = [*GROUPS.values(), *FORMER_GROUPS.values()]
 SIZES = sorted({size.partition(" + 1")[0] for parts in ALL_GROUPS for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups
 for parts in ALL_GROUPS:

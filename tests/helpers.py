@@ -12,7 +12,7 @@ from minrisk.io.arrays import made
 from minrisk.io.former_trees import read_former_trees
 from minrisk.io.packed_trees import read_trees, stored
 from minrisk.io.planes import BLOCK, Planes
-from minrisk.io.schema import FORMER, GROUPS, check_range, check_shape, named_sizes
+from minrisk.io.schema import FORMER_GROUPS, GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.node_order import by_levels
@@ -106,7 +106,7 @@ def check_packed(packed, n_features, **changes):
         return
     n_vectors = int(packed.vector_offsets[-1])
     former = former_arrays(packed) | changes
-    check_arrays(former, FORMER, n_features, n_vectors)
+    check_arrays(former, FORMER_GROUPS, n_features, n_vectors)
     again = read_former_trees(former.get, n_vectors)
     if changes:
         return

@@ -1,8 +1,9 @@
 """Trees as files hold them, and their way back: checked, so that a prediction kernel can walk them.
 
 Nodes are in the order of `minrisk.model.node_order.by_levels`, so that a bit for each, whether it is a leaf, says all
-of a tree's shape, and mostly which vector a leaf names. A split names a feature and the place of its threshold in a table of
-the feature's thresholds. Arrays are asked for one at a time, so that reading takes hardly more memory than the trees.
+of a tree's shape, and mostly which vector a leaf names. A split names a feature and the place of its threshold in a
+table of the feature's thresholds. Arrays are asked for one at a time, so that reading takes hardly more memory than the
+trees. docs/developers/model_files.md has the whole.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.io.arrays import Array
-from minrisk.io.planes import BLOCK, REALS, WHOLE
+from minrisk.io.planes import BLOCK, REALS, WHOLE, Planes
 from minrisk.model.node_order import chunks, dtype_below
 from minrisk.model.trees import PackedTrees, narrow
 
@@ -50,7 +51,7 @@ def stored(packed: PackedTrees) -> dict[str, Array]:
     return made
 
 
-def _own_vectors(packed: PackedTrees, leaf: np.ndarray) -> Array:
+def _own_vectors(packed: PackedTrees, leaf: np.ndarray) -> Planes:
     """Which vector of its tree each leaf names; none where they name one after another."""
     own = packed.vector[leaf]
     return WHOLE.planes(own if len(own) != packed.vector_offsets[-1] else own[:0])
@@ -66,7 +67,7 @@ def _thresholds(feature: np.ndarray, threshold: FloatArray) -> tuple[np.ndarray,
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (sorted_feature[1:] != sorted_feature[:-1]) | (sorted_threshold[1:] != sorted_threshold[:-1])
     features, counts = np.unique(sorted_feature[new], return_counts=True)
-    table = {
+    table: dict[str, np.ndarray] = {
         "table_feature": features.astype(np.int32), "table_count": counts.astype(np.int32),
         "table_threshold": sorted_threshold[new] + 0.0,  # of -0.0, which splits alike, 0.0
     }  # fmt: skip
@@ -157,7 +158,7 @@ def _shapes(is_leaf: np.ndarray, offsets: IntArray) -> tuple[np.ndarray, np.ndar
         place = np.arange(len(leaf)) - np.repeat(roots, sizes)
         before = splits[:-1] - np.repeat(own[:-1], sizes)
         if np.any(2 * before < place) or np.any(2 * np.diff(own) + 1 != sizes):
-            raise ValueError("its array 'leaf_bits' must have for each tree a leaf more than splits, in an order of levels.")
+            raise ValueError("its array 'leaf_bits' must have a leaf more than splits for each tree, level by level.")
         left[nodes] = np.where(leaf, place, 2 * before + 1)
         vector[nodes] = np.where(leaf, place - before, 0)
         leaves[first + 1 : last + 1] = leaves[first] + np.cumsum(np.diff(own) + 1)
@@ -177,7 +178,7 @@ def _depths(splits: IntArray, roots: IntArray, sizes: IntArray) -> IntArray:
 
 
 def _shared_vectors(named: np.ndarray, is_leaf: np.ndarray, leaves: IntArray) -> tuple[np.ndarray, IntArray]:
-    """Vectors of all nodes, counted from the first one of their tree, and how many stand before each tree and in all."""
+    """Vectors of all nodes, counted from the first one of their tree; how many stand before each tree, and in all."""
     counts = np.maximum.reduceat(named, leaves[:-1]).astype(np.int64) + 1
     vector = np.zeros(len(is_leaf), dtype=narrow(named).dtype)
     vector[is_leaf] = named

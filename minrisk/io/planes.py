@@ -34,7 +34,7 @@ class Planes(NamedTuple):
         return np.ascontiguousarray(coded.view(np.uint8).reshape(-1, self.width)[:, place])
 
 
-class Coding(NamedTuple):
+class PlaneCoding(NamedTuple):
     """What bytes mean."""
 
     widths: tuple[int, ...]  # bytes of a number
@@ -87,6 +87,6 @@ def _of_reals(coded: np.ndarray) -> np.ndarray:
     return (coded.astype(np.uint32) << 16).view(np.float32)
 
 
-WHOLE = Coding((1, 2, 4), _whole, lambda coded: coded)  # numbers from 0
-SIGNED = Coding((1, 2), _signed, _of_zigzag)  # int16, those near 0 in one byte
-REALS = Coding((2, 8), _reals, _of_reals)  # float64 as they are, float32 with eight binary digits: see `shortened`
+WHOLE = PlaneCoding((1, 2, 4), _whole, lambda coded: coded)  # numbers from 0
+SIGNED = PlaneCoding((1, 2), _signed, _of_zigzag)  # int16, those near 0 in one byte
+REALS = PlaneCoding((2, 8), _reals, _of_reals)  # float64 as they are, float32 with eight binary digits: see `shortened`

@@ -22,7 +22,7 @@ from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, ArchiveArrays
 from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
-from minrisk.io.planes import REALS, SIGNED, WHOLE, Coding
+from minrisk.io.planes import REALS, SIGNED, WHOLE, PlaneCoding
 from minrisk.losses.surrogates import POSTERIOR
 from minrisk.model.rounded_vectors import EXPONENTS
 
@@ -32,7 +32,7 @@ WIDE = float(np.finfo(np.float32).max)  # the largest float32: weights of linear
 SPANS = 1e-300, 1e300  # squared distances whose inverse is finite
 MOST_LINEAR = 256  # linear features: a fit makes about 40, and a prediction has memory for each in every row
 COURSE = 1e300  # of a curve: differences of two are finite
-LAST_FORMER = 5  # the last format with `FORMER` arrays
+LAST_FORMER = 5  # the last format with `FORMER_GROUPS` arrays
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ class Numbers(NamedTuple):
     least: float = -LARGEST_FLOAT
     most: float | str = LARGEST_FLOAT
     is_curve: bool = False
-    coding: Coding | None = None
+    coding: PlaneCoding | None = None
 
 
 INT16, INT32, INT64, BYTES = (np.int16,), (np.int32,), (np.int64,), (np.uint8,)
@@ -113,9 +113,7 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
     "similarities": SIMILARITIES,
     "vectors": {"vectors": Numbers(("vectors", "scores"))},
     "rounded vectors": {
-        "mantissa_bytes": Numbers(
-            ("mantissas", "mantissa width"), BYTES, -(1 << 15), (1 << 15) - 1, coding=SIGNED
-        ),
+        "mantissa_bytes": Numbers(("mantissas", "mantissa width"), BYTES, -(1 << 15), (1 << 15) - 1, coding=SIGNED),
         "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
     },
     "stages": {"corrected": Numbers(("stage vectors", "scores"))},
@@ -147,7 +145,7 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
     "validated costs": {"validation_risk": Numbers(("validated",), is_curve=True)},
     "validated loss": {"validation_loss": Numbers(("checkpoints", "two"), is_curve=True)},
 }
-FORMER: dict[str, Group] = {  # what these groups were in formats up to `LAST_FORMER`
+FORMER_GROUPS: dict[str, Group] = {  # what these groups were in formats up to `LAST_FORMER`
     "trees": FORMER_TREES,
     "rounded vectors": {
         "mantissa": Numbers(("vectors", "scores"), INT16, -(1 << 15), (1 << 15) - 1),
@@ -286,7 +284,7 @@ class Contents(Mapping[str, np.ndarray]):
     room : Allowance
         Memory that the file may ask for beside its arrays.
     is_former : bool
-        Whether it has the arrays of `FORMER`.
+        Whether it has the arrays of `FORMER_GROUPS`.
 
     Raises
     ------
@@ -330,7 +328,7 @@ class Contents(Mapping[str, np.ndarray]):
         return array
 
     def take(self, n_bytes: int) -> None:
-        """Say that so much memory is about to be taken for what arrays code; raises `ValueError` if that is too much."""
+        """Say that so much memory is about to be taken for what arrays code; raises `ValueError` if it is too much."""
         self._archive.allowance.take(n_bytes)
 
     @property
@@ -348,7 +346,7 @@ class Contents(Mapping[str, np.ndarray]):
         names, groups = set(self._archive) - {"header"}, set[str]()
         parts: dict[str, Numbers] = {}
         others = {"trees", "linear features"} if "anchors" in names else {"similarities"}  # arrays of the same names
-        for group, arrays in (GROUPS | FORMER if self.is_former else GROUPS).items():
+        for group, arrays in (GROUPS | FORMER_GROUPS if self.is_former else GROUPS).items():
             if group in others or arrays.keys().isdisjoint(names):
                 continue
             if missing := arrays.keys() - names:

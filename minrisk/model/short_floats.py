@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-KEPT = np.uint32(0xFFFF0000)  # sign, exponent and seven digits behind the first, as in bfloat16
+LEADING_BITS = np.uint32(0xFFFF0000)  # sign, exponent and seven digits behind the first, as in bfloat16
 LARGEST = np.array([0x7F7F0000], dtype=np.uint32).view(np.float32)[0]
 
 
@@ -35,5 +35,5 @@ def shortened(numbers: np.ndarray) -> np.ndarray:
     """
     bits = np.clip(numbers, -LARGEST, LARGEST).astype(np.float32).view(np.uint32)
     bits += np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    bits &= KEPT
-    return np.clip(bits.view(np.float32), -LARGEST, LARGEST)
+    bits &= LEADING_BITS
+    return np.asarray(np.clip(bits.view(np.float32), -LARGEST, LARGEST))
