@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 
 from minrisk.io import model_file
 from minrisk.io.model_file import MAGIC
-from minrisk.io.schema import GROUPS
+from minrisk.io.schema import FORMER_GROUPS, GROUPS, LAST_FORMER
 
 START = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
 FILES = Path(__file__).parent / "files"
@@ -30,6 +30,11 @@ def taken_apart(raw):
     with np.load(io.BytesIO(raw[START:])) as archive:
         arrays = {name: archive[name].copy() for name in archive.files}
     return json.loads(arrays.pop("header").tobytes()), arrays
+
+
+def version_of(arrays):
+    """The format that has these arrays."""
+    return LAST_FORMER if any(name in arrays for name in ("left", "mantissa")) else model_file.VERSION
 
 
 def envelope(payload, version=model_file.VERSION):
@@ -56,15 +61,17 @@ def archive(members, packing=zipfile.ZIP_DEFLATED):
     return buffer.getvalue()
 
 
-def changed(raw, change, version=model_file.VERSION):
-    """A file whose arrays and header a function has changed."""
+def changed(raw, change):
+    """A file whose arrays and header a function has changed, of the format that it had."""
     header, arrays = taken_apart(raw)
+    version = version_of(arrays)
     change(arrays, header)
     return put_together(header, arrays, version)
 
 
-def put_together(header, arrays, version=model_file.VERSION):
-    """A file of these; `header` may be bytes."""
+def put_together(header, arrays, version=None):
+    """A file of these, of the format that has the arrays; `header` may be bytes."""
+    version = version_of(arrays) if version is None else version
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     whole = {"header": np.frombuffer(text, dtype=np.uint8), **arrays}
     return envelope(archive({name: as_bytes(np.asarray(array)) for name, array in whole.items()}), version)
@@ -181,9 +188,10 @@ JUNK = (
     "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostMOClassifier", "AdaBoostSIPClassifier", "hamming",
     "StructBoostClassifier",
 )  # fmt: skip
-SIZES = sorted({size.partition(" + 1")[0] for parts in GROUPS.values() for part in parts.values() for size in part.shape})
+ALL_GROUPS = [*GROUPS.values(), *FORMER_GROUPS.values()]
+SIZES = sorted({size.partition(" + 1")[0] for parts in ALL_GROUPS for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups
-for parts in GROUPS.values():
+for parts in ALL_GROUPS:
     for name, part in parts.items():
         SHAPES.setdefault(name, []).append(part.shape)
 
@@ -312,8 +320,16 @@ def swap(rng, header, arrays):
 
 
 def relink(rng, header, arrays):
-    """Children and leaves anew, in range: shared, crossing trees, without an end."""
+    """Children and leaves anew, in range: shared, crossing trees, without an end; or leaves in other places."""
     prefix = one_of(rng, ("", "costs_"))
+    if f"{prefix}leaf_bits" in arrays:
+        bits = np.unpackbits(arrays[f"{prefix}leaf_bits"])
+        if len(bits):
+            for _ in range(one_of(rng, (1, 2, 2, 4))):
+                low = int(rng.integers(len(bits)))
+                part = slice(low, low + one_of(rng, (1, 2, 2, 3, 9, len(bits))))
+                bits[part] = bits[part][::-1] if rng.random() < 0.8 else 1 - bits[part]
+            arrays[f"{prefix}leaf_bits"] = np.packbits(bits)
     if f"{prefix}left" in arrays:
         left = np.array(arrays[f"{prefix}left"])
         if len(left):
@@ -362,8 +378,7 @@ SAFE = (set_entries, fill, permute, wrap_offsets, resize, relink, change_header,
 def combined(rng, header, arrays, other_header, other_arrays):
     """Some arrays or groups of one file, others of another; the header of either, or fields of both."""
     if rng.random() < 0.6:
-        group = GROUPS[one_of(rng, GROUPS)]
-        for name in group:
+        for name in one_of(rng, ALL_GROUPS):
             if name in other_arrays:
                 arrays[name] = other_arrays[name]
             elif rng.random() < 0.5:
@@ -413,7 +428,7 @@ def odd_archive(rng, header, arrays):
     payload = bytearray(archive(members))
     for _ in range(int(rng.integers(1, 4)) if kind == 6 else 0):
         payload[one_of(rng, (int(rng.integers(len(payload))), -int(rng.integers(1, min(900, len(payload))))))] = rng.integers(256)
-    return envelope(bytes(payload), one_of(rng, (model_file.VERSION, *model_file.READABLE)))
+    return envelope(bytes(payload), one_of(rng, (version_of(arrays), *model_file.READABLE)))
 
 
 def forged(files, number):
@@ -429,7 +444,7 @@ def forged(files, number):
         for _ in range(one_of(rng, (1, 1, 1, 2, 3))):
             with suppress(ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):  # of what others left
                 one_of(rng, SAFE if gentle else MUTATIONS)(rng, header, arrays)
-    version = one_of(rng, (model_file.VERSION,) * 6 + model_file.READABLE)
+    version = one_of(rng, (None,) * 9 + model_file.READABLE)
     if way >= 0.95 and header:
         return put_together(deep(rng, header), arrays, version)
     if way >= 0.85:

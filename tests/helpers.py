@@ -1,6 +1,6 @@
 """Small data and parts for tests of the core."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -8,10 +8,15 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Recipe
 from minrisk.costs.units import AvoidableCosts
 from minrisk.data.binning import fit_binner
-from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
+from minrisk.io.arrays import made
+from minrisk.io.former_trees import read_former_trees
+from minrisk.io.packed_trees import read_trees, stored
+from minrisk.io.planes import BLOCK, Planes
+from minrisk.io.schema import FORMER_GROUPS, GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import CoupledLoss
-from minrisk.model.stored_trees import read_trees, stored
+from minrisk.model.node_order import by_levels
+from minrisk.model.short_floats import shortened
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import binned_rows
 from minrisk.rows.limits import LIMITS
@@ -90,26 +95,81 @@ def in_units(table):
 
 
 def check_packed(packed, n_features, **changes):
-    """Compare packed learners, with some arrays changed, with the schema of model files, as loading does."""
+    """Compare packed learners with the schema of model files, as loading does, and what is read again with them.
+
+    Changes are to arrays of similarities, or of trees as files of format 5 had them.
+    """
     similar = hasattr(packed, "anchors")
-    arrays = {field.name: getattr(packed, field.name) for field in fields(packed)} if similar else stored_arrays(packed)
+    if similar:
+        arrays = {field.name: getattr(packed, field.name) for field in fields(packed)} | changes
+        check_arrays(arrays, {"similarities": GROUPS["similarities"]}, n_features, int(packed.vector_offsets[-1]))
+        type(packed)(**arrays).check()
+        return
     n_vectors = int(packed.vector_offsets[-1])
-    arrays |= changes
-    groups = ("similarities",) if similar else ("trees", "values", "lines")
-    parts = {name: part for group in groups for name, part in GROUPS[group].items() if name in arrays}
+    former = former_arrays(packed) | changes
+    check_arrays(former, FORMER_GROUPS, n_features, n_vectors)
+    again = read_former_trees(former.get, n_vectors)
+    if changes:
+        return
+    assert_same(again, packed)
+    ordered, _ = by_levels(packed, np.zeros((n_vectors, 1)))
+    short = ordered if packed.gain.dtype == np.float64 else replace(ordered, gain=shortened(ordered.gain))
+    assert_same(in_a_file(ordered, n_features), short)
+
+
+def check_arrays(arrays, groups, n_features, n_vectors):
+    """Compare arrays with what the schema says of those of their names."""
+    groups = [groups[name] for name in ("trees", "values", "lines", "similarities") if name in groups]
+    parts = {name: part for group in groups for name, part in group.items() if name in arrays}
+    assert parts.keys() == arrays.keys()
     known = {"features": n_features, "vectors": n_vectors}
     sizes = named_sizes(parts, {name: (array.dtype, array.shape) for name, array in arrays.items()}, known)
     for name, part in parts.items():
         check_shape(name, part, arrays[name].shape, sizes)
-        check_range(name, part, arrays[name], sizes)
-    if similar:
-        type(packed)(**arrays).check()
-        return
-    again = read_trees(arrays.get, n_vectors)
-    for field in fields(packed) if not changes else ():
-        np.testing.assert_array_equal(getattr(again, field.name), getattr(packed, field.name))
+        check_range(name, part, numbers_of(name, arrays[name]), sizes)
+
+
+def assert_same(one, other):
+    """Of packed trees: all arrays are equal, and of the same dtypes."""
+    for field in fields(other):
+        mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        assert (mine is None) == (theirs is None), field.name
+        if theirs is not None:
+            np.testing.assert_array_equal(mine, theirs, err_msg=field.name)
+
+
+def numbers_of(name, array):
+    """The numbers that an array of a file codes, if it is of bytes; else the array."""
+    of = {name: part for group in GROUPS.values() for name, part in group.items()}
+    coding = of[name].coding if name in of else None
+    return array if coding is None else coding.numbers(array.copy())
+
+
+def in_a_file(packed, n_features):
+    """Trees as they are read again from the arrays that a file has of them."""
+    arrays = stored_arrays(packed)
+    n_vectors = int(packed.vector_offsets[-1])
+    check_arrays(arrays, GROUPS, n_features, n_vectors)
+    return read_trees(lambda name: numbers_of(name, arrays[name]) if name in arrays else None, n_vectors, lambda _: None)
 
 
 def stored_arrays(packed):
-    """The arrays of packed trees that a file has."""
-    return {name: make() for name, make in stored(packed).items()}
+    """The arrays of packed trees, which are ordered by levels, that a file has."""
+    return {name: as_array(made(array)) for name, array in stored(packed).items()}
+
+
+def as_array(array):
+    """An array of a file that may be planes of bytes."""
+    if not isinstance(array, Planes):
+        return array
+    n, width = array.shape
+    planes = [np.concatenate([array.plane(b, low) for low in range(0, n, BLOCK)] or [np.empty(0)]) for b in range(width)]
+    return np.column_stack(planes).astype(np.uint8).reshape(n, width)
+
+
+def former_arrays(packed):
+    """The arrays of packed trees that files of format 5 had."""
+    arrays = {name: packed.of_nodes(name) for name in ("feature", "threshold", "gain")}
+    arrays |= {name: packed.counted(name) for name in ("left", "vector")}
+    others = ("offsets", "vector_offsets", "depth", "value", "slope", "origin")
+    return arrays | {name: part for name in others if (part := getattr(packed, name)) is not None}

@@ -23,7 +23,9 @@ from minrisk.inspection import RiskCurveDisplay
 from minrisk.io.header import MOST_FEATURES, depth
 from minrisk.io.labels import MOST_LETTERS
 from minrisk.io.model_file import ModelFileError
-from minrisk.io.schema import COURSE, GROUPS, MOST_LINEAR, Numbers
+from minrisk.io.planes import REALS, WHOLE
+from minrisk.io.schema import COURSE, FORMER_GROUPS, GROUPS, MOST_LINEAR, Numbers
+from minrisk.model.packed import pack
 from tests import forging
 from tests.forged_outcomes import TRIAL, attack, check_answers, check_shown, rows_for
 from tests.forging import archive, as_bytes, changed, envelope, put_together, taken_apart
@@ -105,13 +107,30 @@ def test_numbers_out_of_their_range_are_refused(parts, name, tmp_path):
         array = arrays.get(name)
         if array is None or not array.size:
             continue
-        kinds = [group[name] for group in GROUPS.values() if name in group and group.keys() <= arrays.keys()]
+        kinds = [group[name] for group in forging.ALL_GROUPS if name in group and group.keys() <= arrays.keys()]
         part = next(kind for kind in kinds if len(kind.shape) == array.ndim)
+        if part.coding is not None:
+            for wrong in wrong_bytes(part.coding, array.shape[1]):
+                for at in (0, -1):
+                    forged = array.copy()
+                    forged[at] = wrong
+                    refused(put_together(header, {**arrays, name: forged}), tmp_path)
+                    tried += 1
+            continue
         for wrong in wrong_numbers(part, array.dtype):
             for at in (0, -1):
                 refused(put_together(header, {**arrays, name: set_entry(array, at, wrong)}), tmp_path)
                 tried += 1
-    assert tried or name in ("train_loss", "train_risk", "validation_risk", "validation_loss", "mantissa", "real", "code"), name
+    of_any = "loss", "risk", "mantissa", "mantissa_bytes", "leaf_bits", "costs_leaf_vector_bytes", "real", "code"  # none, or none is there
+    assert tried or name.endswith(of_any), name
+
+
+def wrong_bytes(coding, width):
+    """Of numbers outside any range: no file here has as many as a byte tells apart, and none counts beyond it."""
+    if coding is REALS:
+        dtype = np.dtype("<f8" if width == 8 else "<f4")
+        return [np.array([n], dtype=dtype).view(np.uint8)[-width:] for n in (np.nan, np.inf, -np.inf, -1.0, -1e-30)]
+    return [255] if coding is WHOLE else []
 
 
 def wrong_numbers(part: Numbers, dtype):
@@ -140,7 +159,7 @@ def test_arrays_of_other_shapes_and_kinds_and_missing_ones_are_refused(parts, ch
             if other is not None and other.dtype == arrays[array].dtype and other.shape == arrays[array].shape:
                 continue  # nothing to take away
             kept = {key: part for key, part in arrays.items() if key != array} | ({} if other is None else {array: other})
-            if other is None and array in ("value", "cost", "corrected", "validation_risk", "validation_loss"):
+            if other is None and array in ("value", "leaf_value", "cost", "corrected", "validation_risk", "validation_loss"):
                 continue  # a model without them may be whole, too
             if other is not None and array.startswith("validation") and (other.dtype, other.ndim) == (float, arrays[array].ndim):
                 continue  # whose length is its own
@@ -171,13 +190,13 @@ def test_whatever_stands_in_the_header_is_refused_or_answers(parts, tmp_path):
 
 
 # -- known ones --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["rebel", "rebel_sides", "softmax", "cost_rows", "lines"])
+@pytest.mark.parametrize("name", ["cost_rows", *(f"format_5_{name}" for name in ("rebel", "sides", "min_risk", "cost_rows", "lines"))])
 @pytest.mark.parametrize("array", ["offsets", "vector_offsets", "costs_offsets", "costs_vector_offsets", "costs_bounds"])
 @pytest.mark.parametrize("step", [2**62, -(2**62), 2**63 - 1, 2**61, 2**32, 2**31, -1])
 def test_offsets_whose_differences_wrap_are_refused(parts, name, array, step, tmp_path):
     """From 0 over both ends of int64 back to what is right: every difference is 1 or more where it is computed."""
     header, arrays = parts[name]
-    if array not in arrays:
+    if array not in arrays or (step == -1 and array == "costs_bounds"):  # other trees of a class may be right
         return
     offsets = arrays[array].copy()
     with np.errstate(over="ignore"):
@@ -187,12 +206,63 @@ def test_offsets_whose_differences_wrap_are_refused(parts, name, array, step, tm
 
 def test_four_trees_more_than_there_are_nodes(parts, tmp_path):
     """Whose offsets wrap, and whose other arrays have as many entries as are asked for."""
-    header, arrays = parts["rebel"]
+    header, arrays = parts["format_5_rebel"]
     wrapped = np.array([0, 2**62, -(2**63), -(2**62), 0, len(arrays["feature"])], dtype=np.int64)
     more = {"offsets": wrapped, "vector_offsets": np.arange(6), "depth": np.ones(5, dtype=np.int32)}
-    more |= {name: np.resize(arrays[name], 6) for name in ("train_loss", "train_risk", "validation_risk")}
+    more |= {name: np.resize(arrays[name], 6) for name in ("train_loss", "train_risk")}
     more["vectors"] = np.resize(arrays["vectors"], (5, arrays["vectors"].shape[1]))
     assert "'offsets' must" in refused(put_together(header, {**arrays, **more}), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["rebel", "softmax", "cost_rows"])
+@pytest.mark.parametrize("sizes", [[2**31 - 1] * 4, [2**31 - 1], [1], [3], [5, 1], [2, 2], []])
+def test_sizes_of_trees_are_those_of_their_nodes(parts, name, sizes, tmp_path):
+    """The last ones changed: sums beyond 32 bits, even sizes, and nodes of one tree in another."""
+    header, arrays = parts[name]
+    for array in {"tree_nodes", "costs_tree_nodes"} & arrays.keys():
+        changed_sizes = arrays[array].copy()
+        if not sizes:
+            changed_sizes = np.roll(changed_sizes, 1)
+        elif len(sizes) <= len(changed_sizes):
+            changed_sizes[-len(sizes) :] = sizes
+        if not np.array_equal(changed_sizes, arrays[array]):
+            refused(put_together(header, {**arrays, array: changed_sizes}), tmp_path)
+
+
+def test_few_bytes_do_not_make_large_trees(parts, tmp_path):
+    """A bit of a file is a node, which takes tens of bytes: what packs too well is refused before they are taken."""
+    header, arrays = parts["format_5_rebel"]
+    n = 40_000_000
+    nodes = np.array([2 * n + 1], dtype=np.int32)
+    bits = np.resize(np.array([0b01010101], dtype=np.uint8), -(-int(nodes[0]) // 8))
+    whole = {name: part for name, part in arrays.items() if name not in FORMER_GROUPS["trees"] and name != "value"} | {
+        "tree_nodes": nodes, "leaf_bits": bits, "leaf_vector_bytes": np.zeros((0, 1), dtype=np.uint8),
+        **{f"{name}_bytes": np.zeros((n, width), dtype=np.uint8) for name, width in (("feature", 1), ("place", 1), ("gain", 2))},
+        "table_feature": np.zeros(1, dtype=np.int32), "table_count": np.ones(1, dtype=np.int32), "table_threshold": np.zeros(1),
+        "vectors": arrays["vectors"][:1], **{name: arrays[name][:2] for name in ("train_loss", "train_risk")},
+    }  # fmt: skip
+    refused(put_together(header, whole), tmp_path)
+
+
+@pytest.mark.parametrize(("name", "times"), [("format_5_rebel", 1 << 16), ("rebel_rows", 1 << 16), ("softmax", 1 << 12)])
+def test_models_of_trees_that_are_all_alike_are_saved_and_loaded(files, name, times, tmp_path):
+    """Which pack too well: they are written as they are, and their memory is paid for."""
+    model = loaded(files[name], tmp_path)
+    one = model.model_
+    trees = pack(one.learners[:1] * times)
+    vectors = one.vectors[np.zeros(trees.vector_offsets[-1], dtype=np.int64)]
+    if not isinstance(vectors, np.ndarray):
+        trees = replace(trees, gain=trees.gain.astype(np.float32))
+    model.model_ = replace(one, packed=trees, vectors=vectors, trees_per_round=times)
+    model.n_iter_, model.train_loss_ = 1, np.zeros(2)
+    for curve in ("train_risk_", "validation_loss_"):
+        if getattr(model, curve, None) is not None:
+            setattr(model, curve, getattr(model, curve)[:2])
+    model.validation_risk_ = None
+    minrisk.save(model, tmp_path / "alike")
+    again = minrisk.load(tmp_path / "alike")
+    X = rows_for(np.random.default_rng(0), model, 9)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_more_scores_than_classes_have_no_probabilities(parts, tmp_path):
@@ -202,8 +272,8 @@ def test_more_scores_than_classes_have_no_probabilities(parts, tmp_path):
     header |= {"link": "softmax", "decisions": {"dtype": "object", "values": [*header["classes"]["values"], *range(D - K)]}}
     cost = np.ones((K, D))
     np.fill_diagonal(cost, 0.0)
-    vectors = {name: np.resize(arrays[name], (len(arrays["exponent"]), D)) for name in ("mantissa",)}
-    whole = {**arrays, **vectors, "cost": cost, "intercept": np.zeros(D)}
+    vectors = np.resize(arrays["mantissa_bytes"], (len(arrays["exponent"]) * D, 1))
+    whole = {**arrays, "mantissa_bytes": vectors, "cost": cost, "intercept": np.zeros(D)}
     assert "link does not fit" in refused(put_together(header, whole), tmp_path, most=60e6)
     header["facts"]["surrogate"] = header["facts"]["selection"][0]["surrogate"] = "softmax"
     assert "must have a score for each" in refused(put_together(header, whole), tmp_path, most=60e6)
@@ -285,7 +355,7 @@ def test_as_many_features_as_may_be_take_little_memory(parts, tmp_path):
 def test_scores_that_would_not_be_finite_are_refused(parts, temperature, tmp_path):
     header, arrays = parts["rebel_rows"]
     refused(put_together(header | {"temperature": temperature}, arrays), tmp_path)
-    for name, largest in (("vectors", 1e308), ("intercept", -1e308), ("value", 1e308)):
+    for name, largest in (("vectors", 1e308), ("intercept", -1e308), ("leaf_value", 1e308)):
         whole = {**arrays, name: np.where(arrays[name] != 0.0, largest, 0.0)}
         assert "beyond what a number holds" in refused(put_together(header, whole), tmp_path)
     header, arrays = parts["softmax"]
@@ -361,8 +431,8 @@ def test_headers_of_arrays_are_not_evaluated(parts, header, tmp_path):
 
 def test_importances_where_trees_do_not_use_the_last_linear_feature(parts, tmp_path):
     header, arrays = parts["softmax"]
-    feature = np.minimum(arrays["feature"], header["n_features"])
-    model = loaded(put_together(header, {**arrays, "feature": feature}), tmp_path)
+    feature = np.minimum(arrays["table_feature"], header["n_features"])
+    model = loaded(put_together(header, {**arrays, "table_feature": feature}), tmp_path)
     assert model.feature_importances_.shape == (header["n_features"],)
 
 
@@ -383,7 +453,7 @@ def test_learners_of_another_algorithm_are_refused(parts, name, algorithm, said,
 
 def test_trees_in_place_of_similarities_are_refused(parts, tmp_path):
     header, arrays = parts["rebel_rows"]
-    arrays = {name: array for name, array in arrays.items() if name != "value"}
+    arrays = {name: array for name, array in arrays.items() if name != "leaf_value"}
     forged = put_together({**header, "algorithm": "LocalizedSimilaritiesClassifier", "parameters": {}}, arrays)
     assert "whose rounds must be of similarities" in refused(forged, tmp_path)
 

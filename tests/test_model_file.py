@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 
 import minrisk
 from minrisk.io.model_file import MAGIC, ModelFileError
-from tests.forging import START, changed, envelope
+from tests.forging import FILES, START, changed, envelope
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +150,48 @@ def put(name, value, at=0):
     return change
 
 
+def add(name, *more, at=0):
+    """Numbers from a place on, with others added to them."""
+
+    def change(arrays, header):
+        flat = arrays[name].reshape(-1)
+        flat[at : at + len(more)] += np.array(more, dtype=flat.dtype)
+
+    return change
+
+
+def wide(name, width):
+    """Planes of so many bytes, the further ones of zeros."""
+
+    def change(arrays, header):
+        n, present = arrays[name].shape
+        planes = np.zeros((n, width), dtype=np.uint8)
+        planes[:, : min(present, width)] = arrays[name][:, :width]
+        arrays[name] = planes
+
+    return change
+
+
+def cut(name):
+    """An array without its last row."""
+
+    def change(arrays, header):
+        arrays[name] = arrays[name][:-1]
+
+    return change
+
+
+def flip(*places):
+    """Nodes that are leaves split, and the other way round."""
+
+    def change(arrays, header):
+        bits = np.unpackbits(arrays["leaf_bits"], bitorder="little")
+        bits[list(places)] ^= 1
+        arrays["leaf_bits"] = np.packbits(bits, bitorder="little")
+
+    return change
+
+
 def put_header(name, value):
     def change(arrays, header):
         header[name] = value
@@ -160,12 +202,8 @@ def put_header(name, value):
 @pytest.mark.parametrize(
     "change",
     [
-        put("feature", 4), put("feature", -1), put("left", 10**6), put("left", -5), put("left", 2), put("offsets", 1),
-        put("offsets", 10**9, -1), put("depth", 60), put("depth", 0), put("depth", -1), put("threshold", np.nan),
-        put("vectors", np.nan), put("intercept", np.inf), put("value", np.nan), put("cost", -1.0), put("cost", np.nan),
-        lambda a, h: a.pop("left"), lambda a, h: a.update(left=a["left"].astype(np.int64)),
-        lambda a, h: a.update(vectors=a["vectors"][:-1]), lambda a, h: a.update(vectors=a["vectors"][:, :-1]),
-        lambda a, h: a.update(train_loss=a["train_loss"][:-1]), lambda a, h: h.pop("classes"),
+        put("vectors", np.nan), put("intercept", np.inf), put("cost", -1.0), put("cost", np.nan), cut("vectors"),
+        lambda a, h: a.update(vectors=a["vectors"][:, :-1]), cut("train_loss"), lambda a, h: h.pop("classes"),
         put_header("n_features", 2), put_header("algorithm", "os.system"), put_header("link", "eval"),
         put_header("feature_labels", [{"time": "noon"}] * 4), put_header("feature_labels", [{"tuple": 3}] * 4),
         put_header("feature_labels", [[1]] * 4), put_header("feature_labels", [{}] * 4),
@@ -174,12 +212,31 @@ def put_header(name, value):
         put_header("parameters", {"unknown": 1}), put_header("classes", {"dtype": "O8", "values": [[1], [2], [3]]}),
         put_header("classes", {"dtype": "<i8", "values": [1, 1, 2]}), put_header("facts", {"log_scale": "x"}),
         put_header("facts", {}), put_header("temperature", 0.0), put_header("temperature", "warm"),
-        put("vector", 1), put("vector", -1), put("vector", 10**6, -1), put("vector", 0, -1), put("vector_offsets", 1),
-        put("vector_offsets", 10**9, -1), put("vector_offsets", -1, 1), put("vector_offsets", 0, 1),
-        lambda a, h: a.update(vector=a["vector"][:-1]), lambda a, h: a.update(vector_offsets=a["vector_offsets"][:-1]),
-        lambda a, h: a.pop("vector"), lambda a, h: a.pop("vector_offsets"), lambda a, h: h.pop("trees_per_round"),
+        lambda a, h: h.pop("trees_per_round"),
         put_header("trees_per_round", 0), put_header("trees_per_round", -1), put_header("trees_per_round", 10**6),
         put_header("trees_per_round", 1.0), put_header("trees_per_round", True), put_header("trees_per_round", "1"),
+        # nodes
+        put("tree_nodes", 0), put("tree_nodes", -1), put("tree_nodes", 2**31 - 1), add("tree_nodes", 2),
+        add("tree_nodes", 2, -2), add("tree_nodes", 1, -1), add("tree_nodes", -1, 1), cut("tree_nodes"),
+        put("leaf_bits", 0), put("leaf_bits", 255), put("leaf_bits", 0, slice(None)), put("leaf_bits", 255, slice(None)),
+        flip(0), flip(1), flip(0, 1), flip(0, 1, 2), cut("leaf_bits"), lambda a, h: a.pop("leaf_bits"),
+        lambda a, h: a.update(leaf_bits=np.append(a["leaf_bits"], np.uint8(0))),
+        lambda a, h: a.update(leaf_bits=a["leaf_bits"].view(np.int8)), lambda a, h: a.pop("tree_nodes"),
+        lambda a, h: a.update(tree_nodes=a["tree_nodes"].astype(np.int64)),
+        # vectors of leaves
+        put("leaf_vector_bytes", 1), put("leaf_vector_bytes", 255, -1), cut("leaf_vector_bytes"),
+        wide("leaf_vector_bytes", 3), wide("leaf_vector_bytes", 8), lambda a, h: a.pop("leaf_vector_bytes"),
+        lambda a, h: a.update(leaf_vector_bytes=a["leaf_vector_bytes"][:0]),
+        # splits
+        put("feature_bytes", 4), put("feature_bytes", 255, -1), cut("feature_bytes"), wide("feature_bytes", 3),
+        wide("feature_bytes", 0), wide("feature_bytes", 8), lambda a, h: a.update(feature_bytes=a["feature_bytes"][:, 0]),
+        put("place_bytes", 255), put("place_bytes", 255, -1), cut("place_bytes"), wide("place_bytes", 8),
+        put("gain_bytes", 255), cut("gain_bytes"), wide("gain_bytes", 4), wide("gain_bytes", 1),
+        lambda a, h: a["gain_bytes"].__setitem__((0, 7), 191),  # the byte of the sign
+        put("table_feature", 4), put("table_feature", -1), put("table_feature", -(2**31)), cut("table_feature"),
+        put("table_count", 0), put("table_count", -1), put("table_count", 2**31 - 1), add("table_count", 1),
+        add("table_count", -1, 1), cut("table_count"), put("table_threshold", np.nan), cut("table_threshold"),
+        put("leaf_value", np.nan), put("leaf_value", np.inf), cut("leaf_value"),
     ],
 )  # fmt: skip
 def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, change):
@@ -192,15 +249,81 @@ def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, c
 @pytest.mark.parametrize(
     "change",
     [
-        put("vector", 1), put("vector", 2, 2), put("vector", 0, 2), put("vector", 1, 4),
-        put("vector", 12, -1), put("vector_offsets", 1, 1), put("vector_offsets", 3, 1), put("vector_offsets", 13, -1),
-        lambda a, h: a.update(vectors=a["vectors"][:-1]), lambda a, h: a.update(vectors=np.repeat(a["vectors"], 2, 0)),
-        put_header("trees_per_round", 4), put_header("trees_per_round", 2), put_header("trees_per_round", 6),
+        put("feature", 4), put("feature", -1), put("left", 10**6), put("left", -5), put("left", 2), put("offsets", 1),
+        put("offsets", 10**9, -1), put("depth", 60), put("depth", 0), put("depth", -1), put("threshold", np.nan),
+        put("value", np.nan), lambda a, h: a.pop("left"), lambda a, h: a.update(left=a["left"].astype(np.int64)),
+        put("vector", 1), put("vector", -1), put("vector", 10**6, -1), put("vector", 0, -1), put("vector_offsets", 1),
+        put("vector_offsets", 10**9, -1), put("vector_offsets", -1, 1), put("vector_offsets", 0, 1),
+        cut("vector"), cut("vector_offsets"), lambda a, h: a.pop("vector"), lambda a, h: a.pop("vector_offsets"),
+    ],
+)  # fmt: skip
+def test_forged_files_of_format_5_are_refused(tmp_path, change):
+    path = tmp_path / "forged"
+    raw = (FILES / "format_5_rebel.minrisk").read_bytes()
+    path.write_bytes(changed(raw, lambda arrays, header: None))
+    minrisk.load(path)
+    path.write_bytes(changed(raw, change))
+    with pytest.raises(ModelFileError):
+        minrisk.load(path)
+
+
+def named_by_leaves(*vectors):
+    """Vectors that the leaves of each stump name."""
+
+    def change(arrays, header):
+        arrays["leaf_vector_bytes"] = np.tile(np.array(vectors, dtype=np.uint8), len(arrays["tree_nodes"]))[:, None]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        named_by_leaves(0, 0), named_by_leaves(0, 2), named_by_leaves(0, 255),
+        named_by_leaves(0), named_by_leaves(0, 1, 0), cut("vectors"),
+        lambda a, h: a.update(vectors=np.repeat(a["vectors"], 2, 0)),
+        put_header("trees_per_round", 4), put_header("trees_per_round", 5), put_header("trees_per_round", 7),
     ],
 )  # fmt: skip
 def test_forged_vectors_of_leaves_are_refused(two_sided, tmp_path, change):
     path = tmp_path / "forged"
     path.write_bytes(changed(two_sided, change))
+    with pytest.raises(ModelFileError):
+        minrisk.load(path)
+
+
+def test_a_vector_that_no_leaf_names_is_not_written_again(two_sided, iris, tmp_path):
+    (tmp_path / "one").write_bytes(changed(two_sided, named_by_leaves(1, 1)))
+    model = minrisk.load(tmp_path / "one")
+    minrisk.save(model, tmp_path / "again")
+    again = minrisk.load(tmp_path / "again")
+    assert len(model.model_.vectors) == 12 and len(again.model_.vectors) == 6 and same(model, again, iris[0])
+
+
+def test_leaves_may_name_their_vectors_in_any_order(two_sided, iris, tmp_path):
+    def turned(arrays, header):
+        named_by_leaves(1, 0)(arrays, header)
+        arrays["vectors"] = arrays["vectors"].reshape(-1, 2, arrays["vectors"].shape[1])[:, ::-1].reshape(arrays["vectors"].shape)
+
+    for name, change in (("plain", lambda a, h: None), ("in order", named_by_leaves(0, 1)), ("turned", turned)):
+        (tmp_path / name).write_bytes(changed(two_sided, change))
+        model = minrisk.load(tmp_path / name)
+        minrisk.save(model, tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == two_sided
+        np.testing.assert_array_equal(model.decision_function(iris[0]), minrisk.load(tmp_path / "again").decision_function(iris[0]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("vector", 1), put("vector", 2, 2), put("vector", 0, 2), put("vector", 1, 4),
+        put("vector", 10, -1), put("vector_offsets", 1, 1), put("vector_offsets", 3, 1), put("vector_offsets", 11, -1),
+        cut("vectors"), lambda a, h: a.update(vectors=np.repeat(a["vectors"], 2, 0)),
+    ],
+)  # fmt: skip
+def test_forged_vectors_of_leaves_of_format_5_are_refused(tmp_path, change):
+    path = tmp_path / "forged"
+    path.write_bytes(changed((FILES / "format_5_sides.minrisk").read_bytes(), change))
     with pytest.raises(ModelFileError):
         minrisk.load(path)
 
@@ -212,15 +335,6 @@ def smooth(iris, tmp_path_factory):
     assert model.model_.smooth is not None
     minrisk.save(model, path)
     return path.read_bytes()
-
-
-def cut(name):
-    """An array without its last row."""
-
-    def change(arrays, header):
-        arrays[name] = arrays[name][:-1]
-
-    return change
 
 
 @pytest.mark.parametrize("change", [
@@ -241,9 +355,20 @@ def test_forged_smooth_scores_are_refused(smooth, tmp_path, change):
         minrisk.load(path)
 
 
-def test_files_of_the_format_before_are_read(written, fitted, iris, tmp_path):
-    (tmp_path / "before").write_bytes(envelope(written[START:], version=3))
-    assert same(minrisk.load(tmp_path / "before"), fitted, iris[0])
+def test_files_of_the_format_before_are_read(iris, tmp_path):
+    """One whose arrays formats 3, 4 and 5 have."""
+    raw = (FILES / "format_5_rebel.minrisk").read_bytes()
+    model = minrisk.load(FILES / "format_5_rebel.minrisk")
+    for version in (3, 4, 5):
+        (tmp_path / "before").write_bytes(envelope(raw[START:], version=version))
+        assert same(minrisk.load(tmp_path / "before"), model, iris[0][:, :3])
+
+
+def test_arrays_of_another_format_are_refused(written, tmp_path):
+    for raw, version in ((written, 5), ((FILES / "format_5_rebel.minrisk").read_bytes(), 6)):
+        (tmp_path / "odd").write_bytes(envelope(raw[START:], version=version))
+        with pytest.raises(ModelFileError, match="does not belong to such a model"):
+            minrisk.load(tmp_path / "odd")
 
 
 def test_splits_stay_behind_and_former_names_are_read(iris, tmp_path):
@@ -299,13 +424,13 @@ def test_forged_payload_bytes_never_crash(written, two_sided, iris, tmp_path, pl
 
 def test_a_newer_format_says_so(written, tmp_path):
     (tmp_path / "new").write_bytes(envelope(written[START:], version=7))
-    with pytest.raises(ModelFileError, match="format 7.*reads 3, 4 and 5: upgrade"):
+    with pytest.raises(ModelFileError, match="format 7.*reads 3, 4, 5 and 6: upgrade"):
         minrisk.load(tmp_path / "new")
 
 
 def test_an_older_format_says_so(written, tmp_path):
     (tmp_path / "old").write_bytes(envelope(written[START:], version=1))
-    with pytest.raises(ModelFileError, match="format 1.*reads 3, 4 and 5: train again"):
+    with pytest.raises(ModelFileError, match="format 1.*reads 3, 4, 5 and 6: train again"):
         minrisk.load(tmp_path / "old")
 
 

@@ -21,8 +21,10 @@ from minrisk.io import arrays as io_arrays
 from minrisk.io.model_file import MAGIC, ModelFileError
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.coded_trees import CodedTrees
+from minrisk.model.node_order import by_levels
 from minrisk.model.packed import pack
 from minrisk.model.rounded_vectors import EXPONENTS, RoundedVectors
+from minrisk.model.short_floats import shortened
 from tests.forging import START, archive, as_bytes, envelope
 from tests.test_model import leaf_tree, plain_scores
 
@@ -104,6 +106,12 @@ def written(fitted, tmp_path_factory):
     return path.read_bytes()
 
 
+def in_memory(model):
+    """Bytes of the trees and vectors of a model as it is held."""
+    arrays = [getattr(model.packed, field.name) for field in fields(model.packed)]
+    return sum(array.nbytes for array in (*arrays, model.vectors.mantissa, model.vectors.exponent) if array is not None)
+
+
 def in_double_precision(model):
     """Bytes of a model of trees whose numbers are float64, all of them stored."""
     n_nodes, (n_vectors, D) = len(model.packed.left), model.vectors.shape
@@ -120,16 +128,18 @@ def test_all_that_a_fit_knows_comes_back(fitted, written, problem, tmp_path):
     path = tmp_path / "m"
     path.write_bytes(written)
     loaded = minrisk.load(path)
-    for field in fields(fitted.model_.packed):
-        one, other = (getattr(m.model_.packed, field.name) for m in (fitted, loaded))
+    packed, vectors = by_levels(fitted.model_.packed, fitted.model_.vectors)
+    packed = replace(packed, gain=shortened(packed.gain))
+    for field in fields(packed):
+        one, other = getattr(packed, field.name), getattr(loaded.model_.packed, field.name)
         assert (one is None) == (other is None)
         if one is not None:
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(np.asarray(fitted.model_.vectors), np.asarray(loaded.model_.vectors))
+    np.testing.assert_array_equal(np.asarray(vectors), np.asarray(loaded.model_.vectors))
     np.testing.assert_array_equal(fitted.model_.scores(problem[0]), loaded.model_.scores(problem[0]))
     np.testing.assert_array_equal(fitted.predict_proba(problem[0]), loaded.predict_proba(problem[0]))
-    np.testing.assert_array_equal(fitted.feature_importances_, loaded.feature_importances_)
+    np.testing.assert_allclose(fitted.feature_importances_, loaded.feature_importances_, rtol=2 * 2.0**-8)
     minrisk.save(loaded, path)
     assert path.read_bytes() == written
 
@@ -157,7 +167,7 @@ def large(estimator, times):
     packed = pack(trees)
     vectors = RoundedVectors.of(rng.normal(size=(packed.vector_offsets[-1], len(model.intercept))), -12)
     made = pickle.loads(pickle.dumps(estimator))
-    packed = replace(packed, gain=packed.gain.astype(np.float32))
+    packed, vectors = by_levels(replace(packed, gain=packed.gain.astype(np.float32)), vectors)
     made.model_ = replace(model, packed=packed, vectors=vectors)
     made.n_iter_ = len(made.model_)
     made.train_loss_ = np.zeros(made.n_iter_ + 1)
@@ -184,14 +194,13 @@ def peak_of(function, *arguments):
 
 
 @pytest.mark.parametrize("name", ["fitted", "two_classes"])
-def test_loading_takes_less_than_twice_the_file(request, name, tmp_path):
+def test_loading_takes_little_more_than_the_model(request, name, tmp_path):
     path, times = tmp_path / "large", {"fitted": 40, "two_classes": 50}[name]
     minrisk.save(large(request.getfixturevalue(name), times), path)
     minrisk.load(path)
     loaded, peak = peak_of(minrisk.load, path)
-    size = path.stat().st_size
-    assert size > 4e6 and loaded.model_.n_trees > 0
-    assert peak < 2.0 * size
+    assert path.stat().st_size > 4e6 and loaded.model_.n_trees > 0
+    assert peak < 1.25 * in_memory(loaded.model_) + 0.5e6
 
 
 @pytest.mark.parametrize("name", ["fitted", "two_classes"])
@@ -224,18 +233,21 @@ def test_a_file_that_cannot_be_sought_in(fitted, written, problem, tmp_path):
     np.testing.assert_array_equal(loaded.model_.scores(problem[0]), fitted.model_.scores(problem[0]))
 
 
-@pytest.mark.parametrize("name", ["min_risk", "rebel"])
-def test_files_of_format_4_are_read(name, tmp_path):
-    """Files and what their models said, by the version before 16 bits."""
+@pytest.mark.parametrize(("version", "name"), [
+    (4, "min_risk"), (4, "rebel"), (5, "min_risk"), (5, "rebel"), (5, "cost_rows"), (5, "lines"), (5, "sides"),
+])  # fmt: skip
+def test_files_of_former_formats_are_read(version, name, tmp_path):
+    """Files, and what their models said, by the versions that wrote them."""
     i = np.arange(48)
     X = np.column_stack([np.sin(i), np.cos(3.0 * i), (i * i % 17) / 4.0])
-    expected = json.loads((FILES / "format_4.json").read_text())[name]
-    path = FILES / f"format_4_{name}.minrisk"
-    assert path.read_bytes()[len(MAGIC)] == 4
-    for _ in range(2):  # as it is, and written again
+    expected = json.loads((FILES / f"format_{version}.json").read_text())[name]
+    path = FILES / f"format_{version}_{name}.minrisk"
+    assert path.read_bytes()[len(MAGIC)] == version
+    for written_again in (False, True):  # as it is, and written again
         model = minrisk.load(path)
         np.testing.assert_allclose(model.model_.scores(X[:8]), expected["scores"], rtol=1e-12)
-        np.testing.assert_allclose(model.feature_importances_, expected["importances"], rtol=1e-12)
+        rtol = 2 * 2.0**-8 if written_again and name in ("min_risk", "cost_rows") else 1e-12  # of shorter gains
+        np.testing.assert_allclose(model.feature_importances_, expected["importances"], rtol=rtol)
         assert model.predict(X).tolist() == expected["predicted"]
         path = tmp_path / "again"
         minrisk.save(model, path)
@@ -262,8 +274,8 @@ def refused(payload, path, most):
 
 def test_an_archive_that_would_unpack_to_far_more_is_refused(written, tmp_path):
     arrays = parts(written)
-    zeros = np.zeros((10**7, 14), dtype=np.int16)
-    payload = archive({name: as_bytes(zeros if name == "mantissa" else part) for name, part in arrays.items()})
+    zeros = np.zeros((14 * 10**7, 2), dtype=np.uint8)
+    payload = archive({name: as_bytes(zeros if name == "mantissa_bytes" else part) for name, part in arrays.items()})
     assert len(payload) < 1e6
     assert "far more" in refused(payload, tmp_path / "bomb", 10e6)
 
@@ -271,7 +283,7 @@ def test_an_archive_that_would_unpack_to_far_more_is_refused(written, tmp_path):
 @pytest.mark.parametrize("shape", [(10**6, 10**6), (10**15,), (2**62, 2), (-1, 14), (0, 14), (10**4, 14)])
 def test_shapes_are_compared_with_the_archive_before_memory_is_taken(written, tmp_path, shape):
     arrays = parts(written)
-    for name in ("mantissa", "threshold", "header", "offsets"):
+    for name in ("mantissa_bytes", "gain_bytes", "table_threshold", "header", "tree_nodes"):
         members = {other: as_bytes(part, shape if other == name else None) for other, part in arrays.items()}
         refused(archive(members), tmp_path / "forged", 10e6)
 
@@ -280,11 +292,11 @@ def test_members_that_hold_less_or_more_than_they_say_are_refused(written, tmp_p
     arrays = parts(written)
     for more in (b"", b"x" * 10**6):
         members = {name: as_bytes(part) for name, part in arrays.items()}
-        members["left"] = (members["left"] + more)[: None if more else -1]
+        members["leaf_bits"] = (members["leaf_bits"] + more)[: None if more else -1]
         refused(archive(members), tmp_path / "forged", 10e6)
     payload = bytearray(archive({name: as_bytes(part) for name, part in arrays.items()}))
     with zipfile.ZipFile(io.BytesIO(payload)) as file:
-        size = file.getinfo("mantissa.npy").file_size
+        size = file.getinfo("mantissa_bytes.npy").file_size
     place = payload.rindex(size.to_bytes(4, "little"))  # the directory's word
     payload[place : place + 4] = (size // 2).to_bytes(4, "little")
     refused(bytes(payload), tmp_path / "forged", 10e6)
@@ -330,8 +342,9 @@ def test_what_packs_too_well_is_stored():
 
 
 @pytest.mark.parametrize("change", [
-    {"exponent": EXPONENTS[1] + 1}, {"exponent": EXPONENTS[0] - 1}, {"exponent": 32767}, {"vector": -(2**31)},
-    {"left": -(2**31)}, {"left": 2**31 - 1}, {"vector": 2**31 - 1},
+    {"exponent": EXPONENTS[1] + 1}, {"exponent": EXPONENTS[0] - 1}, {"exponent": 32767},
+    {"table_feature": -(2**31)}, {"table_feature": 2**31 - 1}, {"table_count": -(2**31)}, {"table_count": 2**31 - 1},
+    {"tree_nodes": -(2**31)}, {"tree_nodes": 2**31 - 1}, {"feature_bytes": 255}, {"place_bytes": 255}, {"gain_bytes": 255},
 ])  # fmt: skip
 def test_numbers_out_of_range_are_refused(written, tmp_path, change):
     for at in (0, 7, -1):
@@ -342,12 +355,15 @@ def test_numbers_out_of_range_are_refused(written, tmp_path, change):
 
 
 @pytest.mark.parametrize("change", [
-    lambda a: a.pop("mantissa"), lambda a: a.pop("exponent"), lambda a: a.update(exponent=a["exponent"][:-1]),
-    lambda a: a.update(mantissa=a["mantissa"][:-1]), lambda a: a.update(mantissa=a["mantissa"].astype(np.int32)),
-    lambda a: a.update(mantissa=a["mantissa"][:, :-1]), lambda a: a.update(exponent=a["exponent"][:, None]),
-    lambda a: a.update(gain=a["gain"].astype(np.float16)), lambda a: a.update(gain=a["gain"][:-1]),
-    lambda a: a.update(slope=np.zeros(len(a["gain"])), origin=np.zeros(len(a["gain"]))),
-    lambda a: a.update(value=np.ones(3)), lambda a: a.update(left=a["left"].astype(">i4")),
+    lambda a: a.pop("mantissa_bytes"), lambda a: a.pop("exponent"), lambda a: a.update(exponent=a["exponent"][:-1]),
+    lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:-1]),
+    lambda a: a.update(mantissa_bytes=a["mantissa_bytes"].astype(np.int16)),
+    lambda a: a.update(mantissa_bytes=np.repeat(a["mantissa_bytes"], 2, axis=1)),
+    lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:, 0]), lambda a: a.update(exponent=a["exponent"][:, None]),
+    lambda a: a.update(gain_bytes=a["gain_bytes"][:, :1]), lambda a: a.update(gain_bytes=a["gain_bytes"][:-1]),
+    lambda a: a.update(leaf_slope=np.zeros(len(a["exponent"])), leaf_origin=np.zeros(len(a["exponent"]))),
+    lambda a: a.update(leaf_value=np.ones(3)), lambda a: a.update(tree_nodes=a["tree_nodes"].astype(">i4")),
+    lambda a: a.update(leaf_vector_bytes=np.zeros((len(a["exponent"]), 1), dtype=np.uint8)),
 ])  # fmt: skip
 def test_parts_that_do_not_fit_are_refused(written, tmp_path, change):
     arrays = parts(written)
@@ -362,8 +378,10 @@ def test_forged_numbers_never_crash(written, problem, tmp_path, which, place, ch
     arrays = {name: np.array(part, order="C") for name, part in parts(written).items()}
     names = sorted(set(arrays) - {"header"})
     flat = arrays[names[which % len(names)]].reshape(-1)
+    if not flat.size:
+        return
     place %= flat.size
-    if flat.dtype.kind == "i":
+    if flat.dtype.kind in "iu":
         now, limits = int(flat[place]), np.iinfo(flat.dtype)
         flat[place] = np.clip((now - 2, now - 1, now + 1, now + 2, limits.min, limits.max), limits.min, limits.max)[choice]
     else:

@@ -292,7 +292,9 @@ class RecipeClassifier(BoostedClassifier):
         Only `at_end` are rows touched and warnings given: rounds may go on after an estimator for callbacks was made.
         """
         from minrisk.model.additive import AdditiveModel
+        from minrisk.model.node_order import by_levels
         from minrisk.model.packed import pack
+        from minrisk.model.trees import PackedTrees
 
         (rows, recipe), progress, stages = (made.data.rows, made.data.recipe), made.progress, made.stages
         per_round, n_features = recipe.learners_per_round, len(made.data.binner.thresholds)
@@ -315,6 +317,8 @@ class RecipeClassifier(BoostedClassifier):
         if stages is not None and n > 0:
             vectors = stages.vectors[n - 1]
         packed = pack(progress.trees[: n * per_round])
+        if isinstance(packed, PackedTrees):
+            packed, vectors = by_levels(packed, vectors)
         self.model_ = AdditiveModel(
             packed, vectors, intercept, n_features, link, per_round, decoder=recipe.decoder
         )

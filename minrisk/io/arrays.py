@@ -16,19 +16,22 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from minrisk.io.planes import BLOCK, Planes
+
 SUFFIX = ".npy"
 ALLOWED_BYTES = 1 << 20  # bytes of memory that any archive may ask for,
 ALLOWED_TIMES = 64  # and how many more for each of its own bytes: no model compresses better
 CHUNK_BYTES = 1 << 16  # bytes of a file that are read, packed or unpacked at a time: memory does not follow the file
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1  # a flag of members
+FEW_PLANES = 8  # columns of bytes that are read one by one
 ARRAY_MAGIC = npy.magic(1, 0)  # what an array begins with as NumPy writes it
 # What NumPy writes before an array's numbers, of one dimension or two; nothing in it is evaluated.
 ARRAY_HEADER = re.compile(
     rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': (True|False), 'shape': \((\d{1,15}),(?: (\d{1,15}))?\), \} *\n"
 )
 
-Array = np.ndarray | Callable[[], np.ndarray]
+Array = np.ndarray | Planes | Callable[[], np.ndarray | Planes]
 
 
 class Allowance:
@@ -74,17 +77,18 @@ class _Rest:
         return self._file.seek(self._start + offset) - self._start
 
 
-def write(file: IO[bytes], arrays: Mapping[str, Array], as_they_are: Collection[str] = ()) -> int:
+def write(file: IO[bytes], arrays: Mapping[str, Array], as_they_are: Collection[str] = (), beside: int = 0) -> int:
     """Write the archive from a file's place on, up to its end: the same bytes for the same arrays; returns how many.
 
-    The arrays named by `as_they_are` are not packed.
+    The arrays named by `as_they_are` are not packed, and none is where the archive would be too small for what they
+    take, and so many bytes `beside` them.
     """
     start = file.tell()
     for packing in reversed(PACKED):  # stored is what would seem to unpack to too much
         file.seek(start)
         file.truncate()
         rest: Any = _Rest(file, start)
-        unpacked = 0
+        unpacked = beside
         with zipfile.ZipFile(rest, "w") as archive:
             for name, array in arrays.items():
                 entry = zipfile.ZipInfo(name + SUFFIX)
@@ -97,13 +101,20 @@ def write(file: IO[bytes], arrays: Mapping[str, Array], as_they_are: Collection[
     return size
 
 
-def made(array: Array) -> np.ndarray:
+def made(array: Array) -> np.ndarray | Planes:
     """An array, which may be made only now."""
     return array() if callable(array) else array
 
 
-def _write(member: IO[bytes], array: np.ndarray) -> int:
+def _write(member: IO[bytes], array: np.ndarray | Planes) -> int:
     """An array as NumPy writes it, without a copy of it; returns its bytes."""
+    if isinstance(array, Planes):
+        npy.write_array_header_1_0(member, {"descr": "|u1", "fortran_order": True, "shape": array.shape})
+        n, width = array.shape
+        for place in range(width):
+            for low in range(0, n, BLOCK):
+                member.write(array.plane(place, low).data)
+        return n * width
     description = npy.header_data_from_array_1_0(array)
     npy.write_array_header_1_0(member, description)
     numbers = np.ascontiguousarray(array.T if description["fortran_order"] else array).reshape(-1).view(np.uint8)
@@ -167,16 +178,27 @@ class ArchiveArrays(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         with self._archive.open(self._members[name]) as file:
             dtype, shape, columns_first = self._header(name, file)
-            flat = np.empty(math.prod(shape), dtype=dtype)
-            rest = flat.view(np.uint8)
-            while len(rest):
-                chunk = file.read(min(CHUNK_BYTES, len(rest)))
-                if not chunk:
-                    raise ValueError(f"its array {name!r} is cut short.")
-                rest[: len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
-                rest = rest[len(chunk) :]
+            array = np.empty(shape, dtype=dtype)
+            if columns_first and array.ndim == 2 and dtype == np.uint8 and shape[1] <= FEW_PLANES:
+                for plane in array.T:  # into its place, without a copy of all
+                    self._fill(name, file, plane)
+            elif columns_first:
+                flat = np.empty(math.prod(shape), dtype=dtype)
+                self._fill(name, file, flat.view(np.uint8))
+                array[...] = flat.reshape(shape[::-1]).T
+            else:
+                self._fill(name, file, array.reshape(-1).view(np.uint8))
             file.read(1)  # there its checksum is compared
-        return np.ascontiguousarray(flat.reshape(shape[::-1]).T) if columns_first else flat.reshape(shape)
+        return array
+
+    def _fill(self, name: str, file: IO[bytes], rest: np.ndarray) -> None:
+        """Read the next bytes of an array."""
+        while len(rest):
+            chunk = file.read(min(CHUNK_BYTES, len(rest)))
+            if not chunk:
+                raise ValueError(f"its array {name!r} is cut short.")
+            rest[: len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
+            rest = rest[len(chunk) :]
 
     def _header(self, name: str, file: IO[bytes]) -> tuple[np.dtype, tuple[int, ...], bool]:
         """Dtype, shape, and whether columns stand one after another; raises where the archive holds more or less."""

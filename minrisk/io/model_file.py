@@ -33,17 +33,20 @@ from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
 from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, SAID_OF_DATA, room_of_header
 from minrisk.io.labels import costs_out, labels_out, room_of_labels
-from minrisk.io.restore import check_scores, restore
-from minrisk.io.schema import GROUPS, REGRESSION, TREES, Contents, check_range
+from minrisk.io.packed_trees import room_of_trees, stored
+from minrisk.io.planes import SIGNED, Planes
+from minrisk.io.restore import check_scores, restore, room_of_mantissas
+from minrisk.io.schema import GROUPS, REGRESSION, Contents, check_range
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.node_order import by_levels
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
-from minrisk.model.stored_trees import stored
 from minrisk.model.trees import PackedTrees
 from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"  # what a model file begins with
-VERSION = 5  # of the format, as files are written
-READABLE = (3, 4, 5)  # 3 knew no smooth scores, 4 no rounded vectors and nothing packed
+VERSION = 6  # of the format, as files are written
+READABLE = (3, 4, 5, 6)  # 3 knew no smooth scores, 4 no rounded vectors and nothing packed, 5 no planes of bytes
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32  # of a SHA-256
 LONGEST_SENTENCE = 400  # characters of a sentence in a message, at most
@@ -115,9 +118,9 @@ def load(path: str | Path) -> Any:
         If the file cannot be read.
     """
     with open(path, "rb") as file, _seekable(file) as whole:
-        size = _check_head(whole, path)
+        size, version = _check_head(whole, path)
         try:
-            return restore(Contents(io_arrays.ArchiveArrays(whole, size), size))
+            return restore(Contents(io_arrays.ArchiveArrays(whole, size), size, version))
         except MemoryError:
             raise
         except BROKEN as error:
@@ -151,8 +154,8 @@ def _seekable(file: IO[bytes]) -> Iterator[IO[bytes]]:
         yield copy
 
 
-def _check_head(file: IO[bytes], path: str | Path) -> int:
-    """Length of the payload of a file whose format and checksum are right; reads it to its end."""
+def _check_head(file: IO[bytes], path: str | Path) -> tuple[int, int]:
+    """Length of the payload of a file whose format and checksum are right, and its format; reads it to its end."""
     start = file.read(len(MAGIC) + HEAD.size + DIGEST_BYTES)
     if not start.startswith(MAGIC) or len(start) < len(MAGIC) + HEAD.size + DIGEST_BYTES:
         raise ModelFileError(f"{path} is not a minrisk model file, or is cut short: give a file made by minrisk.save.")
@@ -165,7 +168,7 @@ def _check_head(file: IO[bytes], path: str | Path) -> int:
         advice = "upgrade" if version > VERSION else "train again"
         known = ", ".join(map(str, READABLE[:-1])) + f" and {READABLE[-1]}"
         raise ModelFileError(f"{path} has format {version}, this version of minrisk reads {known}: {advice}.")
-    return found
+    return found, version
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
@@ -174,9 +177,10 @@ def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_a
     file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
     start = file.tell()
     size = _write_archive(file, header, arrays)
-    contents = Contents(io_arrays.ArchiveArrays(file, size), size)
+    contents = Contents(io_arrays.ArchiveArrays(file, size), size, VERSION)
     for name, array in arrays.items():
-        check_range(name, contents.parts[name], io_arrays.made(array), contents.sizes)
+        made = io_arrays.made(array)
+        check_range(name, contents.parts[name], made.numbers if isinstance(made, Planes) else made, contents.sizes)
     head = HEAD.pack(VERSION, size)
     file.seek(start)
     digest = _digest(file, head)[0]
@@ -200,11 +204,11 @@ def _write_archive(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[s
     what is still missing.
     """
     text, start = json.dumps(header, sort_keys=True, allow_nan=False).encode(), file.tell()
-    needed, blanks = room_of_header(text) + room_of_labels(header), 0
+    needed, blanks, beside = room_of_header(text) + room_of_labels(header), 0, _room_beside(arrays)
     while True:
         file.seek(start)
         whole = {"header": np.frombuffer(text + b" " * blanks, dtype=np.uint8), **arrays}
-        size = io_arrays.write(file, whole, ["header"] if blanks else ())
+        size = io_arrays.write(file, whole, ["header"] if blanks else (), beside)
         lacking = needed + LETTER_BYTES * blanks - io_arrays.most(size)
         if lacking <= 0:
             return size
@@ -245,29 +249,11 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
                 f"A model with functions for {name} cannot be saved, since model files hold no code: use a name "
                 "instead, or keep the data and fit again."
             )
-    arrays: dict[str, io_arrays.Array] = {}
-    if isinstance(model.packed, PackedTrees):
-        arrays |= stored(model.packed)
-    else:
-        arrays |= {field.name: getattr(model.packed, field.name) for field in fields(model.packed)}
-    if isinstance(model.vectors, RoundedVectors):
-        arrays |= {name: getattr(model.vectors, name) for name in GROUPS["rounded vectors"]}
-    else:
-        arrays["vectors"] = model.vectors
-    arrays["intercept"] = model.intercept
-    if model.corrected is not None:
-        arrays["corrected"] = model.corrected
-    if model.decoder is not None:
-        arrays["code"] = model.decoder.words > 0
-    if model.projection is not None:
-        arrays |= {name: getattr(model.projection, name) for name in GROUPS["linear features"]}
-    if (smooth := model.smooth) is not None:
-        parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
-        arrays |= dict(zip(GROUPS["smooth scores"], parts, strict=True))
+    arrays = _model_arrays(model)
     if (regression := getattr(estimator, "cost_regression_", None)) is not None:
+        packed, vectors = by_levels(regression.packed, regression.vectors)
         arrays |= {f"costs_{name}": np.atleast_1d(getattr(regression, name)) for name in REGRESSION}
-        trees = stored(regression.packed)
-        arrays |= {f"costs_{name}": trees[name] for name in TREES}
+        arrays |= {"costs_vectors": vectors} | {f"costs_{name}": array for name, array in stored(packed).items()}
     arrays["train_loss"] = estimator.train_loss_
     for name in ("train_risk", "validation_risk", "validation_loss"):
         if (curve := getattr(estimator, name + "_", None)) is not None:
@@ -300,6 +286,43 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
     if columns := estimator._categories.columns:
         arrays["category_numbers"] = np.concatenate([column.table.ravel() for column in columns])
     return header | _columns_out(estimator._categories), arrays
+
+
+def _model_arrays(model: AdditiveModel) -> dict[str, io_arrays.Array]:
+    """The arrays of the additive model."""
+    packed: Any = model.packed
+    vectors, arrays = model.vectors, dict[str, io_arrays.Array]()
+    if isinstance(packed, PackedTrees):
+        packed, vectors = by_levels(packed, vectors)
+        arrays |= stored(packed)
+    else:
+        arrays |= {field.name: getattr(packed, field.name) for field in fields(packed)}
+    if isinstance(vectors, RoundedVectors):
+        arrays |= {"mantissa_bytes": SIGNED.planes(vectors.mantissa.reshape(-1)), "exponent": vectors.exponent}
+    else:
+        arrays["vectors"] = vectors
+    arrays["intercept"] = model.intercept
+    if model.corrected is not None:
+        arrays["corrected"] = model.corrected
+    if model.decoder is not None:
+        arrays["code"] = model.decoder.words > 0
+    if model.projection is not None:
+        arrays |= {name: getattr(model.projection, name) for name in GROUPS["linear features"]}
+    if (smooth := model.smooth) is not None:
+        parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
+        arrays |= dict(zip(GROUPS["smooth scores"], parts, strict=True))
+    return arrays
+
+
+def _room_beside(arrays: Mapping[str, io_arrays.Array]) -> int:
+    """Bytes of memory that loading takes for what arrays of bytes code."""
+    room = 0
+    for prefix in ("", "costs_"):
+        if isinstance(nodes := arrays.get(f"{prefix}tree_nodes"), np.ndarray):
+            room += room_of_trees(int(nodes.sum(dtype=np.int64)), len(nodes))
+    if isinstance(mantissas := arrays.get("mantissa_bytes"), Planes):
+        room += room_of_mantissas(len(mantissas.numbers))
+    return room
 
 
 def _columns_out(categories: Categories) -> dict[str, Any]:

@@ -13,8 +13,10 @@ from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category, DayColumn
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
+from minrisk.io.former_trees import read_former_trees
 from minrisk.io.header import SAID_OF_DATA
 from minrisk.io.labels import restore_labels, values_in
+from minrisk.io.packed_trees import read_trees
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.codes import Decoder
@@ -22,7 +24,6 @@ from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.smooth import SmoothScores
-from minrisk.model.stored_trees import read_trees
 from minrisk.model.trees import PackedTrees
 
 
@@ -93,10 +94,8 @@ def _model(contents: Contents) -> AdditiveModel:
         packed = PackedSimilarities(*_parts(contents, "similarities"))
         packed.check()
     else:
-        packed = read_trees(contents.get, contents.sizes["vectors"])
-    vectors: Any = (
-        RoundedVectors(*_parts(contents, "rounded vectors")) if "mantissa" in contents else contents["vectors"]
-    )
+        packed = _trees(contents, contents.sizes["vectors"])
+    vectors = _rounded_vectors(contents) if "rounded vectors" in contents.groups else contents["vectors"]
     smooth = None
     if "smooth scores" in contents.groups:
         center, scale, landmarks, of_landmarks, width = _parts(contents, "smooth scores")
@@ -107,6 +106,33 @@ def _model(contents: Contents) -> AdditiveModel:
     )  # fmt: skip
     check_scores(model)
     return model
+
+
+def _trees(contents: Contents, n_vectors: int, prefix: str = "") -> PackedTrees:
+    """The trees whose arrays have names that begin so."""
+
+    def get(name: str) -> np.ndarray | None:
+        return contents.get(prefix + name)
+
+    if contents.is_former:
+        return read_former_trees(get, n_vectors)
+    return read_trees(get, n_vectors, contents.take)
+
+
+def room_of_mantissas(n: int) -> int:
+    """Bytes of memory that so many take beside their bytes in a file."""
+    return 2 * n
+
+
+def _rounded_vectors(contents: Contents) -> RoundedVectors:
+    """Vectors in 16 bits an entry."""
+    shape = contents.sizes["vectors"], contents.sizes["scores"]
+    if contents.is_former:
+        mantissa = contents["mantissa"]
+    else:
+        contents.take(room_of_mantissas(shape[0] * shape[1]))
+        mantissa = contents["mantissa_bytes"]
+    return RoundedVectors(mantissa.reshape(shape), contents["exponent"])
 
 
 def _decoder(contents: Contents) -> Decoder | None:
@@ -134,7 +160,7 @@ def _regression(contents: Contents) -> CostRegression | None:
     """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
     if "regression of costs" not in contents.groups:
         return None
-    packed = read_trees(lambda name: contents.get(f"costs_{name}"), contents.sizes["cost vectors"])
+    packed = _trees(contents, contents.sizes["cost vectors"], "costs_")
     unit, means, vectors, bounds = (contents[f"costs_{name}"] for name in ("unit", "means", "vectors", "bounds"))
     if bounds[0] != 0 or bounds[-1] != len(packed) or np.any(bounds[1:] < bounds[:-1]):
         raise ValueError("its array 'costs_bounds' must lead from 0 to the number of trees, in order.")

@@ -4,7 +4,7 @@ A file is data of a stranger. `Contents` looks at all of it before anything is m
 (`minrisk.io.header`), at the dtypes and shapes of all arrays, at laws between them, and at the numbers of an array when
 it is read. What a kernel follows as an index is in the range that stands here beside its name;
 docs/developers/model_files.md says which kernel follows which. Only how the nodes of a tree hang together is left to
-`minrisk.model.stored_trees`.
+`minrisk.io.packed_trees`, and `minrisk.io.former_trees` for files of format 5 and before.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, ArchiveArrays
 from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
+from minrisk.io.planes import REALS, SIGNED, WHOLE, PlaneCoding
 from minrisk.losses.surrogates import POSTERIOR
 from minrisk.model.rounded_vectors import EXPONENTS
 
@@ -31,6 +32,7 @@ WIDE = float(np.finfo(np.float32).max)  # the largest float32: weights of linear
 SPANS = 1e-300, 1e300  # squared distances whose inverse is finite
 MOST_LINEAR = 256  # linear features: a fit makes about 40, and a prediction has memory for each in every row
 COURSE = 1e300  # of a curve: differences of two are finite
+LAST_FORMER = 5  # the last format with `FORMER_GROUPS` arrays
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
@@ -38,7 +40,8 @@ class Numbers(NamedTuple):
     """An array: its shape in named sizes, its dtypes, and the range of its numbers, which NaN is outside of.
 
     A size is "trees", or "trees + 1" where there is one more. Where the upper end is a size, numbers are below it. Of
-    a curve, which only people look at, NaN and what is beyond `COURSE` are read as its end.
+    a curve, which only people look at, NaN and what is beyond `COURSE` are read as its end. Where there is a coding,
+    the array is of bytes, and the range is that of the numbers that they code.
     """
 
     shape: tuple[str, ...]
@@ -46,11 +49,23 @@ class Numbers(NamedTuple):
     least: float = -LARGEST_FLOAT
     most: float | str = LARGEST_FLOAT
     is_curve: bool = False
+    coding: PlaneCoding | None = None
 
 
-INT16, INT32, INT64 = (np.int16,), (np.int32,), (np.int64,)
+INT16, INT32, INT64, BYTES = (np.int16,), (np.int32,), (np.int64,), (np.uint8,)
 BOTH = (np.float64, np.float32)
 TREES = {
+    "tree_nodes": Numbers(("trees",), INT32, 1, "nodes + 1"),
+    "leaf_bits": Numbers(("leaf bytes",), BYTES, 0, 255),
+    "leaf_vector_bytes": Numbers(("naming leaves", "vector width"), BYTES, 0, "vectors", coding=WHOLE),
+    "feature_bytes": Numbers(("splits", "feature width"), BYTES, 0, "split features", coding=WHOLE),
+    "place_bytes": Numbers(("splits", "place width"), BYTES, 0, "thresholds", coding=WHOLE),
+    "gain_bytes": Numbers(("splits", "gain width"), BYTES, 0, LARGEST_SHARE, coding=REALS),
+    "table_feature": Numbers(("split features",), INT32, 0, "columns"),
+    "table_count": Numbers(("split features",), INT32, 1, "thresholds + 1"),
+    "table_threshold": Numbers(("thresholds",), least=-math.inf, most=math.inf),
+}
+FORMER_TREES = {
     "feature": Numbers(("nodes",), INT32, 0, "columns"),
     "threshold": Numbers(("nodes",), least=-math.inf, most=math.inf),
     "left": Numbers(("nodes",), INT32, 0, "nodes"),
@@ -72,13 +87,6 @@ SIMILARITIES = {
     "scale": Numbers(("features",), least=math.ulp(0.0)),
     "fill": Numbers(("features",)),
 }
-REGRESSION_TREES = {
-    name: part._replace(
-        shape=tuple(f"cost {size}" for size in part.shape),
-        most=part.most if not isinstance(part.most, str) else "features" if name == "feature" else f"cost {part.most}",
-    )
-    for name, part in TREES.items()
-}  # which see the features only
 REGRESSION = {
     "unit": Numbers(("one",), least=0),
     "means": Numbers(("classes", "decisions")),
@@ -86,19 +94,37 @@ REGRESSION = {
     "bounds": Numbers(("classes + 1",), INT64, 0, "cost trees + 1"),
 }
 Group = Mapping[str, Numbers]
+
+
+def _regression(trees: Group) -> Group:
+    """The arrays of a regression of costs, whose trees see the features only."""
+    ends = {name: f"cost {part.most}" if isinstance(part.most, str) else part.most for name, part in trees.items()}
+    ends |= {name: "features" for name in ("feature", "table_feature") if name in trees}
+    parts = {
+        name: part._replace(shape=tuple(f"cost {size}" for size in part.shape), most=ends[name])
+        for name, part in trees.items()
+    }
+    return {f"costs_{name}": part for name, part in (parts | REGRESSION).items()}
+
+
 GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
     "model": {"intercept": Numbers(("scores",)), "train_loss": Numbers(("rounds + 1",), is_curve=True)},
     "trees": TREES,
     "similarities": SIMILARITIES,
     "vectors": {"vectors": Numbers(("vectors", "scores"))},
     "rounded vectors": {
-        "mantissa": Numbers(("vectors", "scores"), INT16, -(1 << 15), (1 << 15) - 1),
+        "mantissa_bytes": Numbers(("mantissas", "mantissa width"), BYTES, -(1 << 15), (1 << 15) - 1, coding=SIGNED),
         "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
     },
     "stages": {"corrected": Numbers(("stage vectors", "scores"))},
     "output code": {"code": Numbers(("decisions", "scores"), (np.bool_,), 0, 1)},
-    "values": {"value": Numbers(("nodes",))},
-    "lines": {"slope": Numbers(("nodes",)), "origin": Numbers(("nodes",))},
+    "values": {"leaf_value": Numbers(("leaves",))},
+    "lines": {
+        "leaf_slope": Numbers(("leaves",)),
+        "leaf_origin": Numbers(("leaves",)),
+        "leaf_feature": Numbers(("leaves",), INT32, 0, "columns"),
+        "leaf_gain": Numbers(("leaves",), BOTH, 0, LARGEST_SHARE),
+    },
     "linear features": {
         "center": Numbers(("features",)),
         "scale": Numbers(("features",), least=0, most=LARGEST_SHARE),
@@ -111,13 +137,23 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
         "smooth_vectors": Numbers(("landmarks", "scores")),
         "smooth_width": Numbers(("one",), least=math.ulp(0.0)),
     },
-    "regression of costs": {f"costs_{name}": part for name, part in (REGRESSION_TREES | REGRESSION).items()},
+    "regression of costs": _regression(TREES),
     "costs": {"cost": Numbers(("classes", "decisions"), least=0)},
     "stated costs": {"stated": Numbers(("stated classes", "stated decisions"), least=0)},
     "categories": {"category_numbers": Numbers(("category numbers",))},
     "training costs": {"train_risk": Numbers(("rounds + 1",), is_curve=True)},
     "validated costs": {"validation_risk": Numbers(("validated",), is_curve=True)},
     "validated loss": {"validation_loss": Numbers(("checkpoints", "two"), is_curve=True)},
+}
+FORMER_GROUPS: dict[str, Group] = {  # what these groups were in formats up to `LAST_FORMER`
+    "trees": FORMER_TREES,
+    "rounded vectors": {
+        "mantissa": Numbers(("vectors", "scores"), INT16, -(1 << 15), (1 << 15) - 1),
+        "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
+    },
+    "values": {"value": Numbers(("nodes",))},
+    "lines": {"slope": Numbers(("nodes",)), "origin": Numbers(("nodes",))},
+    "regression of costs": _regression(FORMER_TREES),
 }
 
 
@@ -171,6 +207,7 @@ def named_sizes(
         If an array has another dtype, or other dimensions.
     """
     sizes = {"one": 1, "two": 2, **known}
+    follow = {f"{of}{size}" for of in ("", "cost ") for size in ("leaves", "leaf bytes")} | {"mantissas"}
     for name, part in parts.items():
         dtype, shape = kinds[name]
         if dtype not in part.dtypes or len(shape) != len(part.shape):
@@ -180,8 +217,23 @@ def named_sizes(
             )
         for size, length in zip(part.shape, shape, strict=True):
             base, one_more, _ = size.partition(" + 1")
-            sizes.setdefault(base, length - bool(one_more))
-    return {"columns": sizes["features"] + sizes.get("linear", 0), **sizes}
+            if base not in follow:
+                sizes.setdefault(base, length - bool(one_more))
+        if part.coding is not None and shape[1] not in part.coding.widths:
+            widths = ", ".join(map(str, part.coding.widths))
+            raise ValueError(f"its array {name!r} must be of numbers of {widths} bytes, got {shape[1]}.")
+    return {"columns": sizes["features"] + sizes.get("linear", 0), **_that_follow(sizes), **sizes}
+
+
+def _that_follow(sizes: Mapping[str, int]) -> dict[str, int]:
+    """Sizes that follow from others: each tree has a leaf more than splits."""
+    found = {"mantissas": sizes.get("vectors", 0) * sizes.get("scores", 0)}
+    for of in ("", "cost "):
+        if f"{of}splits" in sizes:
+            n_splits, n_trees = sizes[f"{of}splits"], sizes[f"{of}trees"]
+            nodes = 2 * n_splits + n_trees
+            found |= {f"{of}nodes": nodes, f"{of}leaves": n_splits + n_trees, f"{of}leaf bytes": -(-nodes // 8)}
+    return found
 
 
 def size_of(size: str, sizes: Mapping[str, int]) -> int:
@@ -216,6 +268,8 @@ class Contents(Mapping[str, np.ndarray]):
     archive : ArchiveArrays
     size : int
         Bytes of the file.
+    version : int
+        Of its format.
 
     Attributes
     ----------
@@ -229,6 +283,8 @@ class Contents(Mapping[str, np.ndarray]):
         What the shapes of arrays name.
     room : Allowance
         Memory that the file may ask for beside its arrays.
+    is_former : bool
+        Whether it has the arrays of `FORMER_GROUPS`.
 
     Raises
     ------
@@ -236,8 +292,8 @@ class Contents(Mapping[str, np.ndarray]):
         Saying in one sentence what is missing, unknown or does not fit.
     """
 
-    def __init__(self, archive: ArchiveArrays, size: int) -> None:
-        self._archive, self.room = archive, Allowance(size)
+    def __init__(self, archive: ArchiveArrays, size: int, version: int) -> None:
+        self._archive, self.room, self.is_former = archive, Allowance(size), version <= LAST_FORMER
         if "header" not in archive or archive.kind("header")[0] != np.uint8 or len(archive.kind("header")[1]) != 1:
             raise ValueError("it has no header.")
         self.header = header = read_header(archive["header"].tobytes(), self.room)
@@ -266,8 +322,14 @@ class Contents(Mapping[str, np.ndarray]):
         if self.parts[name].is_curve:
             np.nan_to_num(array, copy=False, nan=COURSE, posinf=COURSE, neginf=-COURSE)
             np.clip(array, -COURSE, COURSE, out=array)
+        if (coding := self.parts[name].coding) is not None:
+            array = coding.numbers(array)
         check_range(name, self.parts[name], array, self.sizes)
         return array
+
+    def take(self, n_bytes: int) -> None:
+        """Say that so much memory is about to be taken for what arrays code; raises `ValueError` if it is too much."""
+        self._archive.allowance.take(n_bytes)
 
     @property
     def algorithm(self) -> str:
@@ -284,7 +346,7 @@ class Contents(Mapping[str, np.ndarray]):
         names, groups = set(self._archive) - {"header"}, set[str]()
         parts: dict[str, Numbers] = {}
         others = {"trees", "linear features"} if "anchors" in names else {"similarities"}  # arrays of the same names
-        for group, arrays in GROUPS.items():
+        for group, arrays in (GROUPS | FORMER_GROUPS if self.is_former else GROUPS).items():
             if group in others or arrays.keys().isdisjoint(names):
                 continue
             if missing := arrays.keys() - names:
@@ -395,6 +457,12 @@ LAWS = (
             "stages" not in f.groups
             or ((f.sizes["stage vectors"] == f.sizes["trees"] * (f.sizes["trees"] + 1) // 2)
             and f.sizes["vectors"] == f.sizes["trees"])
+        ),
+    ),
+    Law(
+        "its leaves must name a vector each, or none does.",
+        lambda f: all(
+            f.sizes.get(f"{of}naming leaves", 0) in (0, f.sizes.get(f"{of}leaves", 0)) for of in ("", "cost ")
         ),
     ),
     Law("its lines in leaves need values.", lambda f: "lines" not in f.groups or "values" in f.groups),

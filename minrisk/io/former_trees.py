@@ -1,39 +1,22 @@
-"""Packed trees as files hold them, and their way back: checked, so that a prediction kernel can walk them.
+"""Trees of files of format 5 and before: checked, so that a prediction kernel can walk them.
 
-A file has numbers for all nodes, leaves as well, in 32 bits; children and vectors count from the first of the first
-tree. Arrays are asked for one at a time, so that reading takes hardly more memory than the trees.
+Such a file has numbers for all nodes, leaves as well, in 32 bits; children and vectors count from the first of the
+first tree. Arrays are asked for one at a time, so that reading takes hardly more memory than the trees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import Int32Array, IntArray
+from minrisk.model.node_order import chunks, dtype_below
 from minrisk.model.trees import PackedTrees, narrow
 
-CHECKED_NODES = 1 << 13  # at a time: what is computed of them is small beside a model
-Make = Callable[[], np.ndarray]
 
-
-def stored(packed: PackedTrees) -> dict[str, Make]:
-    """Makers of the arrays of a file, by name."""
-    made: dict[str, Make] = {}
-    for field in fields(packed):
-        if field.name in ("feature", "threshold", "gain"):
-            made[field.name] = partial(packed.of_nodes, field.name)
-        elif field.name in ("left", "vector"):
-            made[field.name] = partial(packed.counted, field.name)
-        elif getattr(packed, field.name) is not None:
-            made[field.name] = partial(getattr, packed, field.name)
-    return made
-
-
-def read_trees(get: Callable[[str], np.ndarray | None], n_vectors: int) -> PackedTrees:
+def read_former_trees(get: Callable[[str], np.ndarray | None], n_vectors: int) -> PackedTrees:
     """Trees of the arrays of a file.
 
     Parameters
@@ -78,20 +61,11 @@ def read_trees(get: Callable[[str], np.ndarray | None], n_vectors: int) -> Packe
     )  # fmt: skip
 
 
-def _chunks(offsets: IntArray) -> Iterator[tuple[int, int]]:
-    """Trees of about so many nodes together."""
-    first, n_trees = 0, len(offsets) - 1
-    while first < n_trees:
-        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + CHECKED_NODES, "right")) - 1)
-        yield first, last
-        first = last
-
-
 def _own_children(left: np.ndarray, offsets: IntArray, depth: Int32Array) -> tuple[np.ndarray, np.ndarray]:
     """Children counted from the first node of their tree, and which nodes are leaves."""
-    own = np.empty(len(left), dtype=_dtype(offsets))
+    own = np.empty(len(left), dtype=dtype_below(offsets))
     is_leaf = np.empty(len(left), dtype=np.bool_)
-    for first, last in _chunks(offsets):
+    for first, last in chunks(offsets):
         nodes, sizes = slice(offsets[first], offsets[last]), np.diff(offsets[first : last + 1])
         begin = np.repeat(offsets[first:last], sizes)
         child, place = left[nodes] - begin, np.arange(nodes.start, nodes.stop) - begin
@@ -130,8 +104,8 @@ def _own_vectors(
     vector: np.ndarray, offsets: IntArray, vector_offsets: IntArray, is_leaf: np.ndarray
 ) -> np.ndarray:  # fmt: skip
     """Vectors counted from the first one of their tree."""
-    own = np.empty(len(vector), dtype=_dtype(vector_offsets))
-    for first, last in _chunks(offsets):
+    own = np.empty(len(vector), dtype=dtype_below(vector_offsets))
+    for first, last in chunks(offsets):
         nodes, sizes = slice(offsets[first], offsets[last]), np.diff(offsets[first : last + 1])
         mine = vector[nodes] - np.repeat(vector_offsets[first:last], sizes)
         if np.any(np.where(is_leaf[nodes], mine < 0, mine != 0)):
@@ -141,8 +115,3 @@ def _own_vectors(
             raise ValueError("a leaf names a vector behind its tree's last, or no leaf names the last.")
         own[nodes] = mine
     return own
-
-
-def _dtype(offsets: IntArray) -> type[np.generic]:
-    """Of numbers below the size of the largest tree; see `minrisk.model.trees.narrow`."""
-    return np.uint16 if np.diff(offsets).max(initial=0) <= 1 << 16 else np.int32
