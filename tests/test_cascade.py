@@ -281,6 +281,6 @@ def test_an_empty_cascade_stops_nowhere():
     rounds = stage_rounds(80)
     some = np.full((2, len(rounds)), NEVER)
     cascade = Cascade(rounds, np.array([0.01, 0.1]), some, some[0], some[0])
-    assert np.all(cascade.leads_of(0.005) == NEVER) and np.all(cascade.leads_of(1.0) == NEVER)
+    assert np.all(cascade.leads_of(0.005) == np.inf) and np.all(cascade.leads_of(1.0) == np.inf)
     rule, X = DecisionRule.of(None, 1.0, None), rng.normal(size=(300, D))
     np.testing.assert_array_equal(replace(model, cascade=cascade).decide(X, rule, 0.5), rule(model.scores(X)))

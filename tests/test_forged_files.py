@@ -253,7 +253,7 @@ def test_models_of_trees_that_are_all_alike_are_saved_and_loaded(files, name, ti
     vectors = one.vectors[np.zeros(trees.vector_offsets[-1], dtype=np.int64)]
     if not isinstance(vectors, np.ndarray):
         trees = replace(trees, gain=trees.gain.astype(np.float32))
-    model.model_ = replace(one, packed=trees, vectors=vectors, trees_per_round=times)
+    model.model_ = replace(one, packed=trees, vectors=vectors, trees_per_round=times, cascade=None)
     model.n_iter_, model.train_loss_ = 1, np.zeros(2)
     for curve in ("train_risk_", "validation_loss_"):
         if getattr(model, curve, None) is not None:

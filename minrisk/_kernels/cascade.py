@@ -10,7 +10,7 @@ from minrisk._kernels.coded_trees import add_to_few
 
 CERTAIN = 1e-9  # of log-odds and of costs, relatively: rounding decides nothing
 OPEN = 10.0  # log-odds that a class may still reach against the likeliest, beyond which no look at costs would pay
-MOST_LEAD, HALVINGS = 32.0, 10  # log-odds, and steps that find them to a thirty-second
+MOST_LEAD, LEAD_HALVINGS = 32.0, 10  # log-odds, and steps that find them to a thirty-second
 NO_LEAD = 0.0
 
 few_kernel = kernel(uses=(coded_trees,))
@@ -121,7 +121,7 @@ def decide_rows(sums, unit, start, scale, costs, plain, rise, lead, decision):
 def needed_leads(scores, scale, costs, plain, decision, needed):
     """decision[i] by scores alone, and needed[i] = the largest lead with which it is `certain`, in log-odds.
 
-    Where costs differ that is looked for up to `MOST_LEAD`, by `HALVINGS` halvings. Of ties it is infinite.
+    Where costs differ that is looked for up to `MOST_LEAD`, by `LEAD_HALVINGS` halvings. Of ties it is infinite.
     """
     n, K = scores.shape
     odds, rise = np.empty((3, K)), np.full((K, K), np.inf)
@@ -138,7 +138,7 @@ def needed_leads(scores, scale, costs, plain, decision, needed):
                     second = min(second, scale * (scores[i, decision[i]] - scores[i, k]))
             needed[i] = second
             continue
-        for _ in range(HALVINGS):
+        for _ in range(LEAD_HALVINGS):
             middle = 0.5 * (low + high)
             if certain(scores[i], scale, costs, plain, rise, middle, odds) >= 0:
                 low = middle

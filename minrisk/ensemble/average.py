@@ -16,9 +16,11 @@ from minrisk.ensemble.blending import Pool
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.decisions import LINK_KERNELS
 from minrisk.model.links import Link
+from minrisk.model.node_order import by_levels
 from minrisk.model.packed import pack
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
+from minrisk.model.short_floats import shortened
 from minrisk.model.trees import CONSTANT
 from minrisk.rows.costs import CostFacts
 
@@ -48,16 +50,17 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
             weights.append(weight)
         rounded.append(RoundedVectors.of(np.concatenate(vectors), exponent))
     packed = pack(trees)
-    gain = (packed.gain * np.repeat(weights, np.diff(packed.offsets))[packed.named]).astype(np.float32)
-    packed = replace(packed, gain=gain)  # which nothing but importances is computed from
+    gain = packed.gain * np.repeat(weights, np.diff(packed.offsets))[packed.named]
+    packed = replace(packed, gain=shortened(gain))  # which nothing but importances is computed from
     if projection is not None:
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
         number = np.arange(n_features + projection.n_columns)
         number[n_features + used] = n_features + np.arange(len(used))
         packed.feature[:] = number[packed.feature]
         projection = projection.take(used) if len(used) else None
+    packed, of_leaves = by_levels(packed, RoundedVectors.joined(rounded))
     return AdditiveModel(
-        packed, RoundedVectors.joined(rounded), intercept, n_features, pool.link, len(members), pool.temperature,
+        packed, of_leaves, intercept, n_features, pool.link, len(members), pool.temperature,
         projection, smooth,
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ from minrisk.ensemble.cross_fitting import checkpoints, pooled
 from minrisk.ensemble.kind import Settings, Table
 from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
+from minrisk.model.node_order import by_levels
 from minrisk.model.packed import pack
 from minrisk.model.trees import PackedTrees
 from minrisk.rows.columns import Columns
@@ -132,7 +133,8 @@ def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) 
     trees = list(itertools.chain.from_iterable(fit.trees for fit in fits))
     vectors = itertools.chain.from_iterable(fit.vectors for fit in fits)
     all_vectors = np.concatenate([np.empty((0, means.shape[1])), *vectors])
-    return CostRegression(unit, means, pack(trees), all_vectors, bounds)
+    packed, all_vectors = by_levels(pack(trees), all_vectors)
+    return CostRegression(unit, means, packed, all_vectors, bounds)
 
 
 def _fit_class(

@@ -61,7 +61,7 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
         stage = held.with_scores(held.scores - tail)
         temperature[s] = fit_temperature(pool.link, stage, pool.temperature, caution=False)[0]
         early = expected_costs(pool.link, scores, float(temperature[s]), costs.avoidable).argmin(axis=1)
-        ending[s] = float(weight @ (expected[each, early] - least)) / allowed
+        ending[s] = min(NEVER, max(0.0, float(weight @ (expected[each, early] - least)) / allowed))
     for level, excess in enumerate(defaults.EXCESS):
         leads[level] = enough(needed, lost, defaults.STATED_EXCESS * excess * allowed)
     return Cascade(rounds, np.array(defaults.EXCESS), leads, ending, temperature)
@@ -106,7 +106,7 @@ def enough(needed: FloatArray, lost: FloatArray, allowed: float) -> FloatArray:
         if n_within == 0:
             continue
         last = losing[n_within - 1]  # as many more such rows may come as there are: one is left to chance
-        leads[s] = needed[s, order[last]] * (1.0 + SAME_LEAD)
+        leads[s] = min(NEVER, needed[s, order[last]] * (1.0 + SAME_LEAD))
         decided = needed[s] >= leads[s]
         spent += float(lost[s, open_ & decided].sum())
         open_ &= ~decided

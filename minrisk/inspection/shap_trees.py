@@ -14,7 +14,7 @@ from minrisk._workers import Workers
 from minrisk.model.trees import PackedTrees
 
 TREES_TOGETHER = 64  # whose nodes one thread counts the background's rows in
-LANES = 128  # rows that a kernel explains side by side: a pass through them takes longer than to begin it
+SIDE_BY_SIDE = 128  # rows that a kernel explains side by side: a pass through them takes longer than to begin it
 
 
 def gauss_legendre(most: int) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -171,7 +171,7 @@ class TreeShapley:
         )  # fmt: skip
 
     def values(self, codes: Int32Array, direction: FloatArray | None = None) -> FloatArray:
-        """Of few rows (n, d), `LANES` are best; they depend on no other rows.
+        """Of few rows (n, d), `SIDE_BY_SIDE` are best; they depend on no other rows.
 
         Parameters
         ----------

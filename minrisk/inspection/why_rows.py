@@ -16,7 +16,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.inspection.why_columns import codes_of_rows
 from minrisk.model.trees import PackedTrees
 
-_ROWS_TOGETHER = 4096  # that are compared at a time: their numbers stay within the cache
+_COMPARED_ROWS = 4096  # that are compared at a time: their numbers stay within the cache
 
 
 class SimilarRow(NamedTuple):
@@ -75,8 +75,8 @@ def similarities(model: Any, codes: FloatArray, X: Any) -> FloatArray:
     boxes = list(_boxes(model, wide_rows(model, codes)[0]))
     whole, found = sum(box.weight for box in boxes), np.zeros(X.shape[0])
     rows = codes_of_rows(model, X)
-    for low in range(0, len(found), _ROWS_TOGETHER):
-        part = slice(low, low + _ROWS_TOGETHER)
+    for low in range(0, len(found), _COMPARED_ROWS):
+        part = slice(low, low + _COMPARED_ROWS)
         columns = np.asfortranarray(wide_rows(model, np.asarray(rows[part], dtype=np.float64)))
         for box in boxes:
             found[part] += box.weight * _within(columns, box)

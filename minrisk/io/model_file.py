@@ -311,6 +311,8 @@ def _model_arrays(model: AdditiveModel) -> dict[str, io_arrays.Array]:
     if (smooth := model.smooth) is not None:
         parts = smooth.center, smooth.scale, smooth.landmarks, smooth.vectors, np.array([smooth.width])
         arrays |= dict(zip(GROUPS["smooth scores"], parts, strict=True))
+    if (cascade := model.cascade) is not None:
+        arrays |= {name: getattr(cascade, name.removeprefix("cascade_")) for name in GROUPS["early decisions"]}
     return arrays
 
 

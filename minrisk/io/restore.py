@@ -19,6 +19,7 @@ from minrisk.io.labels import restore_labels, values_in
 from minrisk.io.packed_trees import read_trees
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import AdditiveModel
+from minrisk.model.cascade import Cascade
 from minrisk.model.codes import Decoder
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
@@ -103,6 +104,7 @@ def _model(contents: Contents) -> AdditiveModel:
     model = AdditiveModel(
         packed, vectors, contents["intercept"], n_features, header["link"], header["trees_per_round"],
         float(header["temperature"]), projection, smooth, contents.get("corrected"), _decoder(contents),
+        _cascade(contents),
     )  # fmt: skip
     check_scores(model)
     return model
@@ -133,6 +135,16 @@ def _rounded_vectors(contents: Contents) -> RoundedVectors:
         contents.take(room_of_mantissas(shape[0] * shape[1]))
         mantissa = contents["mantissa_bytes"]
     return RoundedVectors(mantissa.reshape(shape), contents["exponent"])
+
+
+def _cascade(contents: Contents) -> Cascade | None:
+    """What left-out rows said of decisions after some of the rounds."""
+    if "early decisions" not in contents.groups:
+        return None
+    cascade = Cascade(*_parts(contents, "early decisions"))
+    if np.any(cascade.rounds[1:] <= cascade.rounds[:-1]) or np.any(cascade.excess[1:] <= cascade.excess[:-1]):
+        raise ValueError("its stages of rounds, and what they may give away, must stand in order.")
+    return cascade
 
 
 def _decoder(contents: Contents) -> Decoder | None:

@@ -24,6 +24,7 @@ from minrisk.io.header import read_header
 from minrisk.io.labels import short_repr
 from minrisk.io.planes import REALS, SIGNED, WHOLE, PlaneCoding
 from minrisk.losses.surrogates import POSTERIOR
+from minrisk.model.cascade import NEVER
 from minrisk.model.rounded_vectors import EXPONENTS
 
 LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
@@ -117,6 +118,13 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
         "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
     },
     "stages": {"corrected": Numbers(("stage vectors", "scores"))},
+    "early decisions": {
+        "cascade_rounds": Numbers(("cascade stages",), INT64, 1, "rounds + 1"),
+        "cascade_excess": Numbers(("excesses",), least=0, most=1),
+        "cascade_leads": Numbers(("excesses", "cascade stages"), least=0, most=NEVER),
+        "cascade_ending": Numbers(("cascade stages",), least=0, most=NEVER),
+        "cascade_temperature": Numbers(("cascade stages",), least=1e-100, most=1e100),
+    },
     "output code": {"code": Numbers(("decisions", "scores"), (np.bool_,), 0, 1)},
     "values": {"leaf_value": Numbers(("leaves",))},
     "lines": {
@@ -163,7 +171,8 @@ HELD = ANY | {"trees", "values"}
 CURVES = {"training costs", "validated costs"}
 HELD_BY = {
     "MinRiskClassifier": HELD
-    | {"rounded vectors", "linear features", "smooth scores", "regression of costs", "validated loss"},
+    | {"rounded vectors", "linear features", "smooth scores", "regression of costs", "validated loss"}
+    | {"early decisions"},
     "REBELClassifier": HELD | CURVES,
     "LocalizedSimilaritiesClassifier": ANY | CURVES | {"similarities", "trees"},  # none of these, where no round counts
     "MCBoostClassifier": HELD | CURVES | {"lines"},

@@ -30,7 +30,7 @@ FEWEST_TREES = 64  # with fewer, looking at scores takes longer than the trees t
 MOST_DIFFERENCES = 1 << 31  # of entries of leaves, that bounds are found from: more would take seconds
 REPACKED = 8  # rows that are decided leave the others once they are so large a part of them: an eighth
 FIRST_EXACT = 0.5  # share of the trees before which bounds alone decide nothing
-NEVER = 1e300  # a lead that is never enough
+NEVER = 1e4  # a lead that stands for one that is never enough, and a share of costs that is never small
 NO_COSTS = read_only(np.zeros((1, 1)))
 
 
@@ -38,6 +38,11 @@ def stage_rounds(n_rounds: int) -> IntArray:
     """Rounds after which decisions may stand, of a model of so many."""
     rounds = np.unique([int(share * n_rounds) for share in STAGES])
     return rounds[rounds > 0].astype(np.int64)
+
+
+def no_leads(n_stages: int) -> FloatArray:
+    """Where none is enough."""
+    return np.full(n_stages, np.inf)
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,9 @@ class Cascade:
     def leads_of(self, max_excess: float) -> FloatArray:
         """Leads of the largest excess that is no larger, (S,)."""
         level = int(np.searchsorted(self.excess, max_excess, "right")) - 1
-        return np.full(len(self.rounds), NEVER) if level < 0 else self.leads[level]
+        if level < 0:
+            return no_leads(len(self.rounds))
+        return np.where(self.leads[level] < NEVER, self.leads[level], np.inf)
 
 
 class DecisionRule(NamedTuple):
@@ -125,7 +132,7 @@ class Stages:
         self.ends = np.searchsorted(trees.numbers, rounds * trees_per_round)
         shape = len(rounds), n_scores, n_scores
         if len(trees.nodes) // 2 * n_scores * trees.vectors.shape[1] > MOST_DIFFERENCES:
-            self.rises = np.full(shape, NEVER)
+            self.rises = np.full(shape, np.inf)
         else:
             rises = np.empty(shape, dtype=np.int64)
             of_trees = trees.nodes, trees.shift, trees.roots, trees.vector, trees.vectors
@@ -136,12 +143,12 @@ class Stages:
     def bounded(self) -> Leads:
         """For decisions by bounds alone."""
         begin = int(np.searchsorted(self.ends, FIRST_EXACT * len(self.trees)))
-        return self._at(begin, np.full(len(self.ends), NEVER))
+        return self._at(begin, no_leads(len(self.ends)))
 
     def leads(self, cascade: Cascade | None, max_excess: float) -> Leads:
         """Leads that are enough for so large an excess."""
         leads = None if cascade is None or max_excess == 0.0 else cascade.leads_of(max_excess)
-        return self.bounded if leads is None or leads.min() == NEVER else self._at(0, leads)
+        return self.bounded if leads is None or leads.min() == np.inf else self._at(0, leads)
 
     def _at(self, begin: int, leads: FloatArray) -> Leads:
         return Leads(self.ends[begin:], self.rises[begin:], leads[begin:])
