@@ -26,7 +26,7 @@ from minrisk import MinRiskClassifier
 from minrisk._workers import Workers
 from minrisk.inspection import ShapExplainer, shap_values, to_shap, wide_columns
 from minrisk.inspection.shap_scores import ScoreShapley
-from minrisk.inspection.shap_trees import LANES
+from minrisk.inspection.shap_trees import SIDE_BY_SIDE
 
 SETS = ("letter", "satimage", "digits")
 ROWS = 1000  # that are explained as a whole, and that figures are scaled to
@@ -80,7 +80,7 @@ def figures(name: str, jobs: int) -> dict[str, Any]:
     packed, wide = model.model_.packed, wide_columns(model, rows)
     ours, theirs = rows[:OURS], wide[: 2 if is_quick() else THEIRS]
     codes, weights = scores.codes(ours), np.random.default_rng(0).normal(size=(len(ours), len(scores.base)))
-    blocks = [slice(low, low + LANES) for low in range(0, len(ours), LANES)]
+    blocks = [slice(low, low + SIDE_BY_SIDE) for low in range(0, len(ours), SIDE_BY_SIDE)]
     turns: dict[str, Callable[[], float]] = {
         "scores": spent(lambda: [scores.trees.values(codes[part]) for part in blocks], len(ours)),
         "one number": spent(lambda: [scores.trees.values(codes[part], weights[part]) for part in blocks], len(ours)),

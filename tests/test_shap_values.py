@@ -15,7 +15,7 @@ from minrisk._workers import Workers
 from minrisk.algorithms import ALGORITHMS
 from minrisk.inspection import ShapExplainer, cost_importances, shap_values, to_shap, wide_columns
 from minrisk.inspection.shap_scores import ScoreShapley, linear_shares, sufficient_points, wide_rows
-from minrisk.inspection.shap_trees import LANES, gauss_legendre
+from minrisk.inspection.shap_trees import SIDE_BY_SIDE, gauss_legendre
 
 
 # -- the slow twin: every tree walked down for every coalition --------------------------------------------------------
@@ -401,7 +401,7 @@ def test_rows_alone_and_threads_make_no_difference(deep):
     model, X, _ = deep
     for of in ("scores", "cost"):
         rows = np.concatenate([X, X, X[:30]])
-        assert len(rows) > 2 * LANES
+        assert len(rows) > 2 * SIDE_BY_SIDE
         together = shap_values(model, rows, X, of=of).values
         np.testing.assert_array_equal(shap_values(model, rows, X, of=of, n_jobs=2).values, together)
         alone = np.concatenate([shap_values(model, rows[i : i + 1], X, of=of).values for i in (0, 3, 70, 149)])

@@ -14,7 +14,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.partitioned import is_partitioned
 from minrisk.estimator import BoostedClassifier
-from minrisk.inspection.shap_trees import LANES, TreeNodes, TreePaths, TreeShapley, gauss_legendre
+from minrisk.inspection.shap_trees import SIDE_BY_SIDE, TreeNodes, TreePaths, TreeShapley, gauss_legendre
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.projection import Projection
 from minrisk.model.smooth import SmoothScores
@@ -137,7 +137,7 @@ class ScoreShapley:
     def values(self, X: Any, direction: FloatArray | None, workers: Workers) -> FloatArray:
         """Of all scores, (n, d, D), or of their sum with weights `direction` (n, D): (n, d, 1)."""
         n, n_outputs = X.shape[0], 1 if direction is not None else len(self.base)
-        out, height = np.empty((n, self._n_columns, n_outputs)), max(1, min(LANES, -(-n // workers.n)))
+        out, height = np.empty((n, self._n_columns, n_outputs)), max(1, min(SIDE_BY_SIDE, -(-n // workers.n)))
 
         def explain(low: int) -> None:
             rows, part = points(X[low : low + height]), slice(low, low + height)
