@@ -97,8 +97,7 @@ def batches(name: str, models: dict[str, Any], X: np.ndarray, y: np.ndarray, rep
     given = np.ascontiguousarray(np.concatenate([X] * (1 + n // len(X)))[:n])
     rows: list[dict[str, Any]] = []
     ours = models["MinRisk"]
-    p = ours.predict_proba(X)
-    whole = p.argmax(axis=1)
+    p, whole = ours.predict_proba(X), ours._decide(X, ours.model_.scores(X))  # ties are broken as `predict` does
     for jobs, clock in ((1, processor_seconds), (2, seconds)):
         decide = ways(models, jobs)
         medians = interleaved({

@@ -23,7 +23,7 @@ from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.lanes import EIGHT, LANES, WORDS_NAMED, add_eight, lanes_above, name_lanes
 
 TOP = 255  # nodes of a tree's top, at most: a byte names its ends
-CODED_ROWS, CODED_VALUES = 4096, 1 << 19  # rows coded and walked at a time, and their coded values: these stay in cache
+CODED_ROWS, CODED_BYTES = 1 << 14, 3 << 18  # rows looked at together, and bytes of their codes and sums: in cache
 NODE_BIN_BITS, NARROW_BITS, WIDE_BITS = 8, 8, 24  # of a node's bin, and of its column in 32 bits and in 64
 TOP_COLUMN, TOP_BIN, TOP_RIGHT = np.uint64(40), np.uint64(32), np.uint64(16)  # where a word of the top has these
 TOP_PLACE = np.uint64(0xFFFF)

@@ -157,7 +157,7 @@ class AdditiveModel:
         n = len(X)
         if n < INLINE_ROWS or workers is None:
             workers = Workers()
-        height = max(INLINE_ROWS, min(CONVERT_ROWS, -(-n // (4 * workers.n)))) if workers.n > 1 else CONVERT_ROWS
+        height = max(INLINE_ROWS, min(stages.trees.height, -(-n // workers.n)))
         parts = workers.map(lambda low: decide(X[low : low + height]), range(0, n, height))
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
@@ -293,6 +293,8 @@ class AdditiveModel:
             return
         X = points(X) if plain else X
         parts = 1 if workers is None else min(4 * workers.n, -(-n // 64))
+        if isinstance(whole, CodedTrees) and workers is not None:  # few parts, since each looks at all trees
+            parts = workers.n * -(-n // (workers.n * whole.height))
         bounds = [n * p // parts for p in range(parts + 1)]
 
         def add(part: int) -> None:

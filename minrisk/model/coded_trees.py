@@ -8,8 +8,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels.coded_trees import (
+    CODED_BYTES,
     CODED_ROWS,
-    CODED_VALUES,
     NARROW_BITS,
     NODE_BIN_BITS,
     WIDE_BITS,
@@ -105,11 +105,16 @@ class CodedTrees(NamedTuple):
         """Codes of a row, one at least, which leaves read to no effect."""
         return max(1, len(self.features))
 
+    @property
+    def height(self) -> int:
+        """Rows that are looked at together: all trees are brought into the cache once for them."""
+        bytes_of_row = self.n_codes + self.vectors.shape[1] * (8 if self.unit is None else 4)
+        return max(LANES, min(CODED_ROWS, CODED_BYTES // bytes_of_row // LANES * LANES))
+
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
         """scores[start:stop] += what all trees together answer; X of `minrisk._memory.points`."""
-        height = max(LANES, min(CODED_ROWS, CODED_VALUES // self.n_codes // LANES * LANES))
-        for low in range(start, stop, height):
-            n = min(height, stop - low)
+        for low in range(start, stop, self.height):
+            n = min(self.height, stop - low)
             part, D = scores[low : low + n], scores.shape[1]
             sums = part if self.unit is None else np.zeros((n, self.vectors.shape[1]), dtype=np.int32)
             if n < SINGLE_ROWS:
