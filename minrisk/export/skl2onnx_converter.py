@@ -40,7 +40,8 @@ def register_skl2onnx() -> None:
     for estimator in ALGORITHMS:
         register(
             estimator, f"MinRisk{estimator.__name__}", shapes, _convert, overwrite=True,
-            options={"zipmap": [True, False, "columns"], "raw_scores": [True, False], "output_class_labels": [False, True]},
+            options={"zipmap": [True, False, "columns"], "raw_scores": [True, False], "output_class_labels": [False, True],
+                     "nocl": [True, False]},
         )  # fmt: skip
 
 

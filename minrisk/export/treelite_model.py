@@ -24,7 +24,7 @@ POSTPROCESSORS = {
 LOWEST = float(np.finfo(np.float64).min)  # in place of a threshold of -infinity, which C has no number for
 
 
-def to_treelite(model: Any) -> Any:
+def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     """Make a Treelite model of a fitted estimator's trees.
 
     It is a multi-class model (``kMultiClf``) whose leaves hold a vector with an entry for each score. Thresholds and
@@ -45,13 +45,18 @@ def to_treelite(model: Any) -> Any:
     postprocessors have no place for it. A decision is the largest margin, or with probabilities p under costs C
     ``decisions_[(p @ C).argmin(axis=1)]``; Treelite itself knows no costs.
 
-    A model with linear features expects these as further columns behind those of X: `linear_features` makes them. So a
-    default `MinRiskClassifier` can be exported, and a caller without that stage is told by the number of columns.
+    Treelite holds trees only, so a model with linear features (a default `MinRiskClassifier` may have them) expects these
+    as further columns behind those of X, made by the function `minrisk.export.linear_features`. Treelite does not count
+    the columns that it is given, so this has to be asked for.
+
+    Treelite computes softmax in float32. Where 1e-7 of a probability matters, take it of the margins.
 
     Parameters
     ----------
     model : estimator
         Fitted, with trees.
+    linear_features : bool, default=False
+        Whether the caller puts the linear features behind the columns of X. False: a model that has some is refused.
 
     Returns
     -------
@@ -79,7 +84,7 @@ def to_treelite(model: Any) -> Any:
     """
     parts = parts_of(model)
     check_numbers_only(parts, "Treelite")
-    _check_trees_only(parts)
+    _check_trees_only(parts, linear_features)
     trees, additive = trees_of(parts), parts.model
     postprocessor, slope = POSTPROCESSORS[additive.link]
     factor = 1.0 if slope is None else slope / additive.temperature
@@ -90,12 +95,18 @@ def to_treelite(model: Any) -> Any:
     return builder.commit()
 
 
-def _check_trees_only(parts: ModelParts) -> None:
+def _check_trees_only(parts: ModelParts, linear_features: bool) -> None:
     """Refuse what is beside the trees."""
     if parts.model.smooth is not None:
         raise parts.refused(
             "it has smooth members (Gaussian kernels), and Treelite holds trees only",
             "Fit with pool=False, or use to_onnx.",
+        )
+    if parts.model.projection is not None and not linear_features:
+        raise parts.refused(
+            "some of its trees split linear features, which Treelite cannot make",
+            "Say linear_features=True and give Treelite minrisk.export.linear_features(model)(X) in place of X, fit with "
+            "pool=False, or use to_onnx.",
         )
     if parts.model.decoder is not None:
         raise parts.refused("its scores are decoded from the bits of an output code", "Use to_onnx or to_json.")
