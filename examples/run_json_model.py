@@ -34,11 +34,11 @@ def float32(number):
 def linear(part, x):
     """Linear features of a row."""
     sums = [0.0] * len(part["weights"][0])
-    for value, center, weights in zip(x, part["center"], part["weights"]):
+    for value, center, weights in zip(x, part["center"], part["weights"], strict=True):
         apart = value - center
         if not math.isnan(apart):
             apart = min(max(apart, -FAR), FAR)
-            sums = [total + apart * weight for total, weight in zip(sums, weights)]
+            sums = [total + apart * weight for total, weight in zip(sums, weights, strict=True)]
     return [float32(total) for total in sums]
 
 
@@ -47,8 +47,8 @@ def add_smooth(part, x, scores):
     used = [j for j, scale in enumerate(part["scale"]) if scale != 0.0]
     z = [(x[j] - part["center"][j]) / part["scale"][j] for j in used]
     z = [0.0 if math.isnan(value) else value for value in z]
-    for landmark, vector in zip(part["landmarks"], part["vectors"]):
-        near = math.exp(-part["width"] * sum((value - landmark[j]) ** 2 for value, j in zip(z, used)))
+    for landmark, vector in zip(part["landmarks"], part["vectors"], strict=True):
+        near = math.exp(-part["width"] * sum((value - landmark[j]) ** 2 for value, j in zip(z, used, strict=True)))
         add(scores, near, vector)
 
 
@@ -68,12 +68,12 @@ def add_tree(tree, x, scores):
 
 def add_similarities(part, x, scores):
     """Distances to training points, compared."""
-    units = zip(x, part["center"], part["scale"], part["fill"])
+    units = zip(x, part["center"], part["scale"], part["fill"], strict=True)
     z = [((fill if math.isnan(value) else value) - center) / scale for value, center, scale, fill in units]
     z = [min(max(value, -FARTHEST), FARTHEST) for value in z]
-    distances = [sum((a - b) ** 2 for a, b in zip(z, anchor)) for anchor in part["anchors"]]
+    distances = [sum((a - b) ** 2 for a, b in zip(z, anchor, strict=True)) for anchor in part["anchors"]]
     largest = (4.0 / 3.0) ** 0.25 / (16.0 / 3.0)  # of the response to two points, which is divided by it
-    learners = zip(part["near"], part["far"], part["span"], part["real"], part["vectors"])
+    learners = zip(part["near"], part["far"], part["span"], part["real"], part["vectors"], strict=True)
     for near, far, span, real, vector in learners:
         if near is None:
             response = 1.0
@@ -97,10 +97,10 @@ def decoded(code, bits):
     """Scores of classes from the scores of bits."""
     if code["decoding"] == "hamming":
         signs = [(bit > 0) - (bit < 0) for bit in bits]
-        return [0.5 * (sum(w * s for w, s in zip(word, signs)) - len(word)) for word in code["words"]]
+        return [0.5 * (sum(w * s for w, s in zip(word, signs, strict=True)) - len(word)) for word in code["words"]]
     scores = []
     for word in code["words"]:
-        terms = [-w * bit for w, bit in zip(word, bits)]
+        terms = [-w * bit for w, bit in zip(word, bits, strict=True)]
         scores.append(-max(terms) - math.log(sum(math.exp(term - max(terms)) for term in terms)))
     return scores
 
@@ -136,7 +136,7 @@ def costs_of(model, row, p):
     costs, learnt = model["cost"], model["learnt_costs"]
     if learnt is not None:
         x, costs = numbers(model["input"], row), []
-        for mean, trees in zip(learnt["means"], learnt["trees"]):
+        for mean, trees in zip(learnt["means"], learnt["trees"], strict=True):
             of_class = list(mean)
             for tree in trees:
                 add_tree(tree, x, of_class)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
 
-FORMAT, VERSION = "minrisk model", 1
+JSON_FORMAT, JSON_VERSION = "minrisk model", 1
 
 
 def to_json(model: Any, cost: Any = None) -> str:
@@ -58,12 +59,13 @@ def to_json(model: Any, cost: Any = None) -> str:
     if regression is not None:
         bounds = regression.bounds.tolist()
         trees = list(_trees(regression.packed, regression.vectors))
-        of_classes = [trees[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        of_classes = [trees[a:b] for a, b in pairwise(bounds)]
         learnt = {"means": regression.means.tolist(), "trees": of_classes}
     link = None if additive.link is None else {"name": additive.link, "temperature": additive.temperature}
     return json.dumps(
         {
-            "format": FORMAT, "version": VERSION, "made_by": f"minrisk {minrisk.__version__}", "estimator": parts.name,
+            "format": JSON_FORMAT, "version": JSON_VERSION, "made_by": f"minrisk {minrisk.__version__}",
+            "estimator": parts.name,
             "input": _input(parts.categories, additive.n_features, parts.feature_names),
             "scores": _scores(parts), "link": link, "classes": _labels(parts.classes),
             "decisions": _labels(parts.decisions), "cost": None if parts.cost is None else parts.cost.tolist(),
@@ -93,7 +95,7 @@ def _input(categories: Categories, n_numbers: int, names: list[str] | None) -> d
 def _scores(parts: ModelParts) -> dict[str, Any]:
     """The additive model."""
     model: AdditiveModel = parts.model
-    packed, vectors, found = model.packed, np.asarray(model.vectors), {"intercept": model.intercept.tolist()}
+    packed, vectors, found = model.packed, np.asarray(model.vectors), {"intercept": parts.origin.tolist()}
     if model.projection is not None:
         found["linear"] = {name: getattr(model.projection, name).tolist() for name in ("center", "weights")}
     if model.smooth is not None:

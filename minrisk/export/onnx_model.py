@@ -1,4 +1,4 @@
-"""Models as ONNX graphs: trees as an operator of ai.onnx.ml, links and costs as ordinary nodes, so that decisions come out."""
+"""Models as ONNX graphs, out of which decisions come: trees are one operator, links and costs ordinary nodes."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ def to_onnx(
         not hold are rounded by the caller and may then be on the other side of a threshold.
     tree_type : {"float64", "float32"}, default="float64"
         In which thresholds are compared and vectors summed. ONNX Runtime hands the sums on as float32 in both cases:
-        "float64" rounds a score once, by at most 6e-8 of its size, "float32" at every tree. With "float32" each threshold
-        is the largest float32 number at or below it, so that float32 inputs fall on the same side; the file is smaller.
+        "float64" rounds a score once, by at most 6e-8 of its size, "float32" at every tree. With "float32" each
+        threshold is the largest float32 number at or below it, so that float32 inputs fall on the same side; the file
+        is smaller.
     name : str, default="X"
         Of the input.
 
@@ -60,8 +61,8 @@ def to_onnx(
     Raises
     ------
     ValueError
-        If the model holds what a graph cannot (similarities, regressors of scikit-learn, lines in leaves, categories), or
-        `cost` is given and it knows no probabilities. The message names a way.
+        If the model holds what a graph cannot (similarities, regressors of scikit-learn, lines in leaves, categories),
+        or `cost` is given and it knows no probabilities. The message names a way.
     ImportError
         If onnx is not installed.
 

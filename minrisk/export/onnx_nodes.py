@@ -24,7 +24,7 @@ def add_scores(graph: Graph, parts: ModelParts, X: str, numbers: str, tree_type:
         linear = add_linear(graph, model.projection, numbers)  # float32
         beside = linear if tree_type == "float32" else graph.cast(linear, "float64")
         wide = graph.add("Concat", wide, beside, axis=1)
-    scores = graph.trees(wide, trees, model.intercept, tree_type)
+    scores = graph.trees(wide, trees, parts.origin, tree_type)
     if model.smooth is not None:
         scores = graph.add("Add", scores, add_smooth(graph, model.smooth, numbers))
     return scores if model.decoder is None else add_decoded(graph, model.decoder, scores)

@@ -60,6 +60,11 @@ class ModelParts:
         """Whether expected costs decide, and not the largest score."""
         return self.cost is not None or self.regression is not None
 
+    @property
+    def origin(self) -> FloatArray:
+        """What trees are added to: the intercept, rounded as the model rounds it so that all sums are exact."""
+        return self.model._origin
+
     def refused(self, what: str, instead: str) -> ValueError:
         """The error that says what a format cannot hold, and what to do instead."""
         return ValueError(f"This {self.name} cannot be exported: {what}. {instead}")
@@ -85,8 +90,10 @@ def parts_of(estimator: Any, cost: Any = None) -> ModelParts:
         If it is not fitted.
     """
     if not isinstance(estimator, BoostedClassifier):
-        raise TypeError(f"export takes a fitted estimator of minrisk, got {type(estimator).__name__}: of a Pipeline "
-                        "take the last step, or convert the whole with skl2onnx after register_skl2onnx().")  # fmt: skip
+        raise TypeError(
+            f"export takes a fitted estimator of minrisk, got {type(estimator).__name__}: of a Pipeline take the last "
+            "step, or convert the whole with skl2onnx after register_skl2onnx()."
+        )
     check_is_fitted(estimator, "model_")
     model, names = estimator.model_, getattr(estimator, "feature_names_in_", None)
     table, decisions, regression = None, estimator.decisions_, None
@@ -213,7 +220,8 @@ def library(name: str, extra: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        message = f"This export needs {name.partition('.')[0]}, which cannot be imported: pip install 'minrisk[{extra}]'."
+        package = name.partition(".")[0]
+        message = f"This export needs {package}, which cannot be imported: pip install 'minrisk[{extra}]'."
         raise ImportError(message) from error
 
 

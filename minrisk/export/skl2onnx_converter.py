@@ -13,8 +13,8 @@ def register_skl2onnx() -> None:
     """Tell skl2onnx how to convert the estimators of this package, so that it converts Pipelines with them.
 
     The converted step gives the decision and, as skl2onnx wants of classifiers, a second output: the probabilities, or
-    the scores of models without any. The options ``zipmap`` (``{id(model): {"zipmap": False}}`` gives arrays in place of
-    dictionaries) and ``raw_scores`` (scores as the second output) are those of skl2onnx's own classifiers.
+    the scores of models without any. The options ``zipmap`` (``{id(model): {"zipmap": False}}`` gives arrays in place
+    of dictionaries) and ``raw_scores`` (scores as the second output) are those of skl2onnx's own classifiers.
 
     Raises
     ------
@@ -40,8 +40,8 @@ def register_skl2onnx() -> None:
     for estimator in ALGORITHMS:
         register(
             estimator, f"MinRisk{estimator.__name__}", shapes, _convert, overwrite=True,
-            options={"zipmap": [True, False, "columns"], "raw_scores": [True, False], "output_class_labels": [False, True],
-                     "nocl": [True, False]},
+            options={"zipmap": [True, False, "columns"], "raw_scores": [True, False],
+                     "output_class_labels": [False, True], "nocl": [True, False]},
         )  # fmt: skip
 
 
@@ -58,7 +58,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     raw = container.get_options(operator.raw_operator, {"raw_scores": False}).get("raw_scores", False)
     second = found["scores"] if raw else found.get("probabilities", found["scores"])
     graph.add("Identity", found["decision"], output=operator.outputs[0].full_name)
-    number = graph.cast(second, "float64" if type(operator.outputs[1].type).__name__ == "DoubleTensorType" else "float32")
+    double = type(operator.outputs[1].type).__name__ == "DoubleTensorType"
+    number = graph.cast(second, "float64" if double else "float32")
     graph.add("Identity", number, output=operator.outputs[1].full_name)
     container.initializers.extend(graph.constants)
     for node in graph.nodes:

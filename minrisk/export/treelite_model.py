@@ -45,9 +45,9 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     postprocessors have no place for it. A decision is the largest margin, or with probabilities p under costs C
     ``decisions_[(p @ C).argmin(axis=1)]``; Treelite itself knows no costs.
 
-    Treelite holds trees only, so a model with linear features (a default `MinRiskClassifier` may have them) expects these
-    as further columns behind those of X, made by the function `minrisk.export.linear_features`. Treelite does not count
-    the columns that it is given, so this has to be asked for.
+    Treelite holds trees only, so a model with linear features (a default `MinRiskClassifier` may have them) expects
+    these as further columns behind those of X, made by the function `minrisk.export.linear_features`. Treelite does not
+    count the columns that it is given, so this has to be asked for.
 
     Treelite computes softmax in float32. Where 1e-7 of a probability matters, take it of the margins.
 
@@ -66,8 +66,8 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     Raises
     ------
     ValueError
-        If the model holds what Treelite cannot: smooth members, similarities, output codes, lines in leaves, categories,
-        or costs that are learnt for each row. The message names a way.
+        If the model holds what Treelite cannot: smooth members, similarities, output codes, lines in leaves,
+        categories, or costs that are learnt for each row. The message names a way.
     ImportError
         If Treelite is not installed.
 
@@ -90,7 +90,7 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     factor = 1.0 if slope is None else slope / additive.temperature
     linear = additive.projection
     n_columns = additive.n_features + (0 if linear is None else linear.n_columns)
-    builder = _builder(n_columns, len(trees), additive.intercept * factor, postprocessor)
+    builder = _builder(n_columns, len(trees), parts.origin * factor, postprocessor)
     _add_trees(builder, trees, trees.vectors * factor)
     return builder.commit()
 
@@ -105,8 +105,8 @@ def _check_trees_only(parts: ModelParts, linear_features: bool) -> None:
     if parts.model.projection is not None and not linear_features:
         raise parts.refused(
             "some of its trees split linear features, which Treelite cannot make",
-            "Say linear_features=True and give Treelite minrisk.export.linear_features(model)(X) in place of X, fit with "
-            "pool=False, or use to_onnx.",
+            "Say linear_features=True and give Treelite minrisk.export.linear_features(model)(X) in place of X, fit "
+            "with pool=False, or use to_onnx.",
         )
     if parts.model.decoder is not None:
         raise parts.refused("its scores are decoded from the bits of an output code", "Use to_onnx or to_json.")
@@ -126,8 +126,8 @@ def _builder(n_columns: int, n_trees: int, base: FloatArray, postprocessor: str)
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=make.Metadata(
-            num_feature=n_columns, task_type="kMultiClf", average_tree_output=False, num_target=1, num_class=[len(base)],
-            leaf_vector_shape=(1, len(base)),
+            num_feature=n_columns, task_type="kMultiClf", average_tree_output=False, num_target=1,
+            num_class=[len(base)], leaf_vector_shape=(1, len(base)),
         ),
         tree_annotation=make.TreeAnnotation(num_tree=n_trees, target_id=[0] * n_trees, class_id=[-1] * n_trees),
         postprocessor=make.PostProcessorFunc(name=postprocessor),

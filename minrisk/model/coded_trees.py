@@ -109,7 +109,7 @@ class CodedTrees(NamedTuple):
     def height(self) -> int:
         """Rows that are looked at together: all trees are brought into the cache once for them."""
         bytes_of_row = self.n_codes + self.vectors.shape[1] * (8 if self.unit is None else 4)
-        return max(LANES, min(CODED_ROWS, CODED_BYTES // bytes_of_row // LANES * LANES))
+        return int(max(LANES, min(CODED_ROWS, CODED_BYTES // bytes_of_row // LANES * LANES)))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
         """scores[start:stop] += what all trees together answer; X of `minrisk._memory.points`."""
