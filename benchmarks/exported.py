@@ -1,12 +1,12 @@
 """Exported models beside `predict`: decisions that differ, how far scores are apart, and microseconds for each row.
 
-Six sets; 3000 rows of each train, with costs drawn at random (`benchmarks.common.costs`, "normal"). 10 000 rows are
-drawn from the others, with replacement, and rounded to float32. Every tenth one is moved: each of its values lies, with
+Six sets; 3000 rows of each train, with costs drawn at random (`benchmarks.common.costs`, "normal"). Of the others
+10 000 rows are drawn, with replacement, and rounded to float32. Every tenth one is moved: each of its values lies, with
 probability one half, at a threshold that splits that column, or at the next float32 number to either side.
 
 The default model goes to ONNX Runtime, with trees of float64 and of float32, and on few rows to the reader of
 examples/run_json_model.py. Treelite holds no linear features and no smooth members, so a model of pool=False goes to
-GTIL, and of the set with the smallest model to C by TL2cgen. Treelite gives scores, of which NumPy makes decisions here.
+GTIL, and of the set with the smallest model to C by TL2cgen. Treelite gives scores, of which NumPy makes decisions.
 
 `differ` counts decisions other than ours, `lead` is the largest lead of our decision among these (of expected cost,
 relative to the largest expected cost of any row), `scores` the largest difference of scores, relative to the largest

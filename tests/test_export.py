@@ -239,11 +239,25 @@ def test_costs_decide_in_the_graph():
     model.fit(X[::2], names[y[::2]])
     found = check_onnx(model, hard_rows(model, X))
     assert "taste again" in set(found["decision"].tolist())
-    table = model.cost_.avoidable
+    order = np.argsort(names)
+    table = (cost - cost.min(axis=1, keepdims=True))[order][:, [*order, 3]]  # in the unit that they were stated in
     np.testing.assert_allclose(found["expected_cost"], found["probabilities"] @ table, rtol=1e-9)
     other = minrisk.CostMatrix(1 - np.eye(3), classes=names.tolist())
     check_onnx(model, hard_rows(model, X), cost=other)
     assert expected_cost(names[y], answers(model, X)["decision"], model.cost_) == expected_cost(names[y], model.predict(X), model.cost_)
+
+
+def test_huge_and_tiny_costs_decide_alike():
+    X, y = wine()
+    cost = np.array([[0, 1, 1], [1, 0, 1], [10, 10, 0.0]])
+    decisions = []
+    for factor in (1.0, 2.0**1000, 2.0**-1000):
+        model = MinRiskClassifier(factor * cost, pool=False, n_estimators=10, random_state=0).fit(X, y)
+        exported = parts_of(model).cost
+        np.testing.assert_array_equal(exported, cost if factor == 1.0 else model.cost_.avoidable)
+        decisions.append(answers(model, X)["decision"])
+        np.testing.assert_array_equal(decisions[-1], model.predict(X))
+    assert all(np.array_equal(decisions[0], other) for other in decisions)
 
 
 def test_costs_of_each_row():
@@ -255,7 +269,9 @@ def test_costs_of_each_row():
     assert len(model.cost_regression_.packed) > 0
     found = check_onnx(model, hard_rows(model, X))
     rows = hard_rows(model, X).astype(np.float64)
-    np.testing.assert_allclose(found["expected_cost"], model._expected(rows, model.model_.scores(rows)), atol=1e-5)
+    expected = model._expected(rows, model.model_.scores(rows)) * model.cost_regression_.unit
+    np.testing.assert_allclose(found["expected_cost"], expected, atol=1e-5)
+    assert 1 < found["expected_cost"].max() < 15  # as they were stated
     pytest.importorskip("treelite", reason="to_treelite makes Treelite's models")
     with pytest.raises(ValueError, match=r"learnt for each row.*to_onnx or to_json"):
         to_treelite(MinRiskClassifier(pool=False, n_estimators=5, random_state=0).fit(X, y, cost=cost))

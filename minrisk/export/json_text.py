@@ -60,7 +60,7 @@ def to_json(model: Any, cost: Any = None) -> str:
         bounds = regression.bounds.tolist()
         trees = list(_trees(regression.packed, regression.vectors))
         of_classes = [trees[a:b] for a, b in pairwise(bounds)]
-        learnt = {"means": regression.means.tolist(), "trees": of_classes}
+        learnt = {"unit": regression.unit, "means": regression.means.tolist(), "trees": of_classes}
     link = None if additive.link is None else {"name": additive.link, "temperature": additive.temperature}
     return json.dumps(
         {

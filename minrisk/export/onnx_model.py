@@ -29,7 +29,7 @@ def to_onnx(
                                     largest score. Whole numbers are int64, texts strings.
     ``scores``          (n, D)      H(x), float64.
     ``probabilities``   (n, K)      What `predict_proba` says, float64; where there are probabilities.
-    ``expected_cost``   (n, D)      Of each decision, avoidable costs, float64; where these decide.
+    ``expected_cost``   (n, D)      Of each decision, avoidable costs as stated, float64; where costs decide.
     ==================  ==========  ==========================================================================
 
     Trees are one ``TreeEnsembleRegressor`` of ai.onnx.ml 3 with a target for each score, so every leaf has several
@@ -109,11 +109,14 @@ def add_model(graph: Graph, parts: ModelParts, X: str, input_type: str, tree_typ
     check_numbers_only(parts, "ONNX")
     numbers = X if input_type == "float64" else graph.cast(X, "float64")
     scores = add_scores(graph, parts, X, numbers, tree_type)
-    found, expected = {"scores": scores}, None
+    found: dict[str, str] = {"scores": scores}
+    expected = None
     if parts.model.link is not None:
         found["probabilities"] = add_probabilities(graph, parts.model.link, parts.model.temperature, scores)
     if parts.by_costs:
         expected = found["expected_cost"] = add_expected(graph, parts, numbers, found["probabilities"])
+        if parts.regression is not None:
+            found["expected_cost"] = graph.add("Mul", expected, graph.constant(parts.regression.unit))
     return {"decision": add_decision(graph, label_tensor(parts.decisions), scores, expected), **found}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minrisk._typing import FloatArray, Labels
-from minrisk.costs import as_cost
+from minrisk.costs import CostMatrix, as_cost
 from minrisk.estimator import BoostedClassifier
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
@@ -22,6 +22,8 @@ from minrisk.validation import label_array
 if TYPE_CHECKING:
     from minrisk.data.categories import Categories
     from minrisk.ensemble.cost_regression import CostRegression
+
+LEAST_STATED, LARGEST_STATED = 1e-100, 1e100  # costs in between are exported in their own unit
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class ModelParts:
     classes, decisions : ndarray
         Labels, (K,) and (D,).
     cost : ndarray of shape (K, D), optional
-        Avoidable costs: the decision is that of the least expected one. None: costs are learnt, or the decision is that
-        of the largest score.
+        Avoidable costs in the unit that they were stated in: the decision is that of the least expected one. None:
+        costs are learnt, or the decision is that of the largest score.
     regression : CostRegression, optional
         Expected costs of each class, where the fit had costs for each row.
     """
@@ -105,16 +107,26 @@ def parts_of(estimator: Any, cost: Any = None) -> ModelParts:
                 "cost out, or fit a MinRiskClassifier with surrogate='softmax' or 'exponential'."
             )
         matrix = as_cost(cost, estimator.classes_)
-        table, decisions = matrix.avoidable, label_array(matrix.decisions, estimator.classes_)
+        table, decisions = stated_costs(matrix), label_array(matrix.decisions, estimator.classes_)
     elif estimator._expected(np.zeros((1, model.n_features)), np.zeros((1, len(model.intercept)))) is not None:
         regression = getattr(estimator, "cost_regression_", None)
         if regression is None:
             assert estimator.cost_ is not None
-            table = estimator.cost_.avoidable
+            table = stated_costs(estimator.cost_)
     return ModelParts(
         type(estimator).__name__, model, estimator._categories, None if names is None else [str(n) for n in names],
         estimator.classes_, decisions, None if table is None else np.asarray(table), regression,
     )  # fmt: skip
+
+
+def stated_costs(matrix: CostMatrix) -> FloatArray:
+    """Avoidable costs, (K, D), in the unit that they were stated in; of huge and tiny ones in that of `avoidable`.
+
+    These are `CostMatrix.avoidable` times a power of two, so they lead to the same decisions, to the last bit.
+    """
+    with np.errstate(over="ignore"):
+        costs = matrix.values - matrix.values.min(axis=1, keepdims=True)
+    return np.asarray(costs if LEAST_STATED < costs.max() < LARGEST_STATED else matrix.avoidable)
 
 
 def check_numbers_only(parts: ModelParts, target: str) -> None:
