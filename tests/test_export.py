@@ -247,6 +247,17 @@ def test_costs_decide_in_the_graph():
     assert expected_cost(names[y], answers(model, X)["decision"], model.cost_) == expected_cost(names[y], model.predict(X), model.cost_)
 
 
+def test_models_that_decide_early_are_exported_with_all_trees(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    model = MinRiskClassifier(n_estimators=40, random_state=0).fit(X[:900], y[:900])
+    assert model.model_.cascade is not None
+    minrisk.save(model, tmp_path / "digits.minrisk")
+    rows = hard_rows(model, X[900:])
+    for one in (model, minrisk.load(tmp_path / "digits.minrisk"), minrisk.compact(model)):
+        check_onnx(one, rows)
+        assert "cascade" not in to_json(one)
+
+
 def test_huge_and_tiny_costs_decide_alike():
     X, y = wine()
     cost = np.array([[0, 1, 1], [1, 0, 1], [10, 10, 0.0]])
