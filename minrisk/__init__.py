@@ -62,7 +62,7 @@ _PUBLIC = {
     "load": "minrisk.io.model_file",
     "save": "minrisk.io.model_file",
 }
-_MODULES = ("comparison", "costs", "metrics", "inspection")
+_MODULES = ("comparison", "costs", "export", "metrics", "inspection")
 
 __all__ = [*_PUBLIC, *_MODULES]
 

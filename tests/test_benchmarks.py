@@ -29,7 +29,7 @@ LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of 
 ELSEWHERE = ("benchmarks.attack", "benchmarks.before_after", "benchmarks.cold_start", "benchmarks.memory",
              "benchmarks.csv_memory", "benchmarks.sparse", "benchmarks.larger_than_memory",
              "benchmarks.replicate.two_sided_stumps")  # not our `fit`, or not in this process
-PEERS = ("lightgbm", "xgboost", "catboost", "costsensitive", "imbens", "cvxpy")
+PEERS = ("lightgbm", "xgboost", "catboost", "costsensitive", "imbens", "cvxpy", "onnx", "onnxruntime", "treelite", "tl2cgen")
 NOTHING_INSTEAD = ("benchmarks.kddcup",)  # of its data
 
 
@@ -149,7 +149,7 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
     ("module", "absent"),
     [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
      ("benchmarks.missing_values", "lightgbm"), ("benchmarks.model_size", "LightGBM"),
-     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.decide", "LightGBM"), ("benchmarks.small_data", "LightGBM"),
+     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.decide", "LightGBM"), ("benchmarks.exported", "ONNX"), ("benchmarks.small_data", "LightGBM"),
      ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
      ("benchmarks.replicate.stagewise_paths", "CVXPY")],
 )  # fmt: skip

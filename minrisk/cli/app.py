@@ -14,6 +14,7 @@ from minrisk._printable import short
 from minrisk.cli.compare import compare
 from minrisk.cli.demo import demo
 from minrisk.cli.evaluate import evaluate
+from minrisk.cli.export import export
 from minrisk.cli.fit import fit
 from minrisk.cli.predict import predict
 from minrisk.cli.report_page import report
@@ -90,10 +91,11 @@ def app(context: click.Context) -> None:
       minrisk report grade.minrisk test.csv --out grade.html
       minrisk predict grade.minrisk new.csv --out decisions.csv
       minrisk compare train.csv --target grade --costs costs.csv --methods minrisk,rebel
+      minrisk export grade.minrisk --to onnx
     """  # noqa: D301 (\b is click's mark for lines to leave as they are)
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-for command in (fit, predict, evaluate, report, compare, show, demo, warmup):
+for command in (fit, predict, evaluate, report, compare, show, export, demo, warmup):
     app.add_command(command)

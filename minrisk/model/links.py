@@ -9,6 +9,7 @@ import numpy as np
 from minrisk._typing import FloatArray
 
 UNSEEN_PROBABILITY = 1e-12  # of what has not been seen: its score stays finite
+LEAST_SHARE = 1e-6  # that the squared minimiser's line may give: its logarithm stays finite
 Link = str  # a key of LINKS: links are stored in model files by name
 
 
@@ -24,7 +25,7 @@ def _sigmoid(scores: FloatArray) -> FloatArray:
 
 def _linear(scores: FloatArray) -> FloatArray:
     """log (1 + h) / 2: the squared minimiser is h = 2 p - 1; clipped to stay positive."""
-    return np.log(np.clip((1.0 + scores) / 2.0, 1e-6, 1.0))
+    return np.log(np.clip((1.0 + scores) / 2.0, LEAST_SHARE, 1.0))
 
 
 def _softmax(scores: FloatArray) -> FloatArray:

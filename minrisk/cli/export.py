@@ -1,0 +1,71 @@
+"""minrisk export: a model for runtimes other than this package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minrisk.cli.common import COSTS_HELP, FILE, NEW_FILE, check_not_over, check_stdin, check_writable, load_model
+from minrisk.cli.streams import note
+
+SUFFIXES = {"onnx": ".onnx", "treelite": ".treelite", "json": ".json"}
+
+
+@click.command(short_help="Write a model for ONNX Runtime, for Treelite, or as JSON.")
+@click.argument("model", type=FILE)
+@click.option("--to", "target", required=True, type=click.Choice(list(SUFFIXES)),
+              help="onnx: a graph from numbers to the decision. treelite: trees, in the checkpoint format of Treelite. "
+                   "json: a text that a few lines of any language run.")
+@click.option("--out", type=NEW_FILE, metavar="FILE",
+              help="Write here (- is standard output). Default: MODEL with the suffix .onnx, .treelite or .json.")
+@click.option("--costs", "--cost", metavar="COSTS",
+              help=COSTS_HELP + " The exported model decides by these. Default: those the model was trained on.")
+@click.option("--linear-features", is_flag=True,
+              help="To treelite: whoever runs the model puts its linear features behind the columns.")
+def export(model: Path, target: str, out: Path | None, costs: str | None, linear_features: bool) -> None:
+    """Write MODEL (- for standard input) so that it runs where there is no minrisk.
+
+    To onnx and treelite need libraries of their own: pip install 'minrisk[onnx]' or 'minrisk[treelite]'.
+    """
+    check_stdin(model, costs)
+    if out is None:
+        if str(model) == "-":
+            raise click.ClickException("a model from standard input has no name: say where to write by --out.")
+        out = model.with_suffix(SUFFIXES[target])
+    if target == "treelite" and costs is not None:
+        raise click.ClickException("Treelite knows no costs: leave out --costs, or export --to onnx or json.")
+    if target != "treelite" and linear_features:
+        raise click.ClickException(f"{target} holds the linear features: leave out --linear-features.")
+    check_writable(out)
+    check_not_over(out, model, costs)
+    estimator = load_model(model)
+    cost = None
+    if costs is not None:
+        from minrisk.cli.costs import read_costs
+        from minrisk.io.dialect import Dialect
+
+        cost = read_costs(costs, estimator.classes_, f"the model {model}", Dialect())
+    try:
+        size = _write(estimator, target, out, cost, linear_features)
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
+    if str(out) != "-":
+        note(f"{out} has {size:,} bytes")
+
+
+def _write(estimator: Any, target: str, out: Path, cost: Any, linear_features: bool) -> int:
+    """Write an exported model as a whole, or nothing; its size."""
+    from minrisk.export import to_json, to_onnx, to_treelite
+    from minrisk.io.atomic import write_beside
+
+    if target == "onnx":
+        data: bytes = to_onnx(estimator, cost).SerializeToString()
+    elif target == "treelite":
+        data = to_treelite(estimator, linear_features=linear_features).serialize_bytes()
+    else:
+        data = to_json(estimator, cost).encode()
+    with write_beside("/dev/stdout" if str(out) == "-" else out) as beside:
+        beside.write_bytes(data)
+    return len(data)

@@ -1,0 +1,244 @@
+"""What an exported model is made of, read off a fitted estimator; what a format cannot hold is refused here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from minrisk._typing import FloatArray, Labels
+from minrisk.costs import CostMatrix, as_cost
+from minrisk.estimator import BoostedClassifier
+from minrisk.model.additive import AdditiveModel
+from minrisk.model.similarities import PackedSimilarities
+from minrisk.model.trees import PackedTrees
+from minrisk.validation import label_array
+
+if TYPE_CHECKING:
+    from minrisk.data.categories import Categories
+    from minrisk.ensemble.cost_regression import CostRegression
+
+LEAST_STATED, LARGEST_STATED = 1e-100, 1e100  # costs in between are exported in their own unit
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """Scores, and what makes decisions of them.
+
+    Attributes
+    ----------
+    name : str
+        Of the estimator's class.
+    model : AdditiveModel
+    categories : Categories
+        How columns become the numbers that the model reads.
+    feature_names : list of str, optional
+        None where the training had no names.
+    classes, decisions : ndarray
+        Labels, (K,) and (D,).
+    cost : ndarray of shape (K, D), optional
+        Avoidable costs in the unit that they were stated in: the decision is that of the least expected one. None:
+        costs are learnt, or the decision is that of the largest score.
+    regression : CostRegression, optional
+        Expected costs of each class, where the fit had costs for each row.
+    """
+
+    name: str
+    model: AdditiveModel
+    categories: Categories
+    feature_names: list[str] | None
+    classes: Labels
+    decisions: Labels
+    cost: FloatArray | None
+    regression: CostRegression | None
+
+    @property
+    def by_costs(self) -> bool:
+        """Whether expected costs decide, and not the largest score."""
+        return self.cost is not None or self.regression is not None
+
+    @property
+    def origin(self) -> FloatArray:
+        """What trees are added to: the intercept, rounded as the model rounds it so that all sums are exact."""
+        return self.model._origin
+
+    def refused(self, what: str, instead: str) -> ValueError:
+        """The error that says what a format cannot hold, and what to do instead."""
+        return ValueError(f"This {self.name} cannot be exported: {what}. {instead}")
+
+
+def parts_of(estimator: Any, cost: Any = None) -> ModelParts:
+    """Read a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : BoostedClassifier
+        A fitted estimator of this package.
+    cost : optional
+        Costs to decide by instead of those of the fit, a matrix as `MinRiskClassifier.predict` takes it.
+
+    Raises
+    ------
+    TypeError
+        If it is no estimator of this package.
+    ValueError
+        If `cost` is given and the model knows no probabilities.
+    NotFittedError
+        If it is not fitted.
+    """
+    if not isinstance(estimator, BoostedClassifier):
+        raise TypeError(
+            f"export takes a fitted estimator of minrisk, got {type(estimator).__name__}: of a Pipeline take the last "
+            "step, or convert the whole with skl2onnx after register_skl2onnx()."
+        )
+    check_is_fitted(estimator, "model_")
+    model, names = estimator.model_, getattr(estimator, "feature_names_in_", None)
+    table, decisions, regression = None, estimator.decisions_, None
+    if cost is not None:
+        takes_costs = "cost" in inspect.signature(estimator.predict).parameters
+        if model.link is None or not takes_costs:
+            raise ValueError(
+                f"This {type(estimator).__name__} decides by the costs it was trained on and knows no others: leave "
+                "cost out, or fit a MinRiskClassifier with surrogate='softmax' or 'exponential'."
+            )
+        matrix = as_cost(cost, estimator.classes_)
+        table, decisions = stated_costs(matrix), label_array(matrix.decisions, estimator.classes_)
+    elif estimator._expected(np.zeros((1, model.n_features)), np.zeros((1, len(model.intercept)))) is not None:
+        regression = getattr(estimator, "cost_regression_", None)
+        if regression is None:
+            assert estimator.cost_ is not None
+            table = stated_costs(estimator.cost_)
+    return ModelParts(
+        type(estimator).__name__, model, estimator._categories, None if names is None else [str(n) for n in names],
+        estimator.classes_, decisions, None if table is None else np.asarray(table), regression,
+    )  # fmt: skip
+
+
+def stated_costs(matrix: CostMatrix) -> FloatArray:
+    """Avoidable costs, (K, D), in the unit that they were stated in; of huge and tiny ones in that of `avoidable`.
+
+    These are `CostMatrix.avoidable` times a power of two, so they lead to the same decisions, to the last bit.
+    """
+    with np.errstate(over="ignore"):
+        costs = matrix.values - matrix.values.min(axis=1, keepdims=True)
+    return np.asarray(costs if LEAST_STATED < costs.max() < LARGEST_STATED else matrix.avoidable)
+
+
+def check_numbers_only(parts: ModelParts, target: str) -> None:
+    """Refuse models of tables whose columns are no numbers, for formats whose input is an array of numbers."""
+    categories = parts.categories
+    held = [("categories", column.position) for column in categories.columns]
+    held += [("dates or times", column.position) for column in categories.day_columns]
+    if held:
+        what, position = held[0]
+        name = position if parts.feature_names is None else repr(parts.feature_names[position])
+        raise parts.refused(
+            f"column {name} of its training rows holds {what}, and the input of {target} is numbers",
+            "Make numbers of such columns before fit, as a Pipeline with an encoder does, or use to_json.",
+        )
+
+
+@dataclass(frozen=True)
+class LeafTrees:
+    """Trees with the vector that each leaf adds, the nodes of one tree after those of another.
+
+    Attributes
+    ----------
+    feature : ndarray of int, (n_nodes,)
+        0 at leaves.
+    threshold : ndarray of shape (n_nodes,)
+        A row goes right where its value is greater; a missing value goes left. +inf at leaves.
+    left : ndarray of int, (n_nodes,)
+        The left child within its tree, the right one is left + 1; of a leaf itself.
+    is_leaf : ndarray of bool, (n_nodes,)
+    offsets : ndarray of int, (n_trees + 1,)
+        First node of each tree.
+    vectors : ndarray of shape (n_leaves, D)
+        What each leaf adds to the scores, in the order of the nodes.
+    """
+
+    feature: np.ndarray
+    threshold: FloatArray
+    left: np.ndarray
+    is_leaf: np.ndarray
+    offsets: np.ndarray
+    vectors: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def leaf_trees(packed: PackedTrees, vectors: FloatArray) -> LeafTrees:
+    """Trees of a model, without those of a single leaf that adds zeros; at least one tree.
+
+    Parameters
+    ----------
+    packed : PackedTrees
+        Without slopes.
+    vectors : ndarray of shape (n_vectors, D)
+    """
+    is_leaf = packed.is_leaf
+    added = vectors[packed.counted("vector")[is_leaf]]
+    if packed.value is not None:
+        added = added * packed.value[is_leaf, None]
+    sizes = np.diff(packed.offsets)
+    before = np.concatenate([[0], np.cumsum(is_leaf)])[packed.offsets[:-1]] if len(packed) else np.zeros(0, np.int64)
+    kept = (sizes > 1) | np.any(added[before] != 0.0, axis=1)
+    if not kept.any():
+        none, zeros = np.zeros(1, dtype=np.int64), np.zeros((1, vectors.shape[1]))
+        return LeafTrees(none, np.full(1, np.inf), none, np.ones(1, dtype=np.bool_), np.array([0, 1]), zeros)
+    nodes = np.repeat(kept, sizes)
+    return LeafTrees(
+        packed.of_nodes("feature")[nodes].astype(np.int64),
+        packed.of_nodes("threshold")[nodes],
+        packed.left[nodes].astype(np.int64),
+        is_leaf[nodes],
+        np.concatenate([[0], np.cumsum(sizes[kept])]),
+        added[nodes[is_leaf]],
+    )
+
+
+def trees_of(parts: ModelParts) -> LeafTrees:
+    """The trees of a model.
+
+    Raises
+    ------
+    ValueError
+        If its learners are no trees, or have lines in their leaves.
+    """
+    packed = parts.model.packed
+    if isinstance(packed, PackedSimilarities):
+        raise parts.refused("its learners are similarities to training points and no trees", "Use to_json.")
+    if not isinstance(packed, PackedTrees):
+        raise parts.refused(
+            "its learners are regressors of scikit-learn",
+            "Fit with trees (weak_learner='stump' or 'tree'), which can be exported.",
+        )
+    if packed.slope is not None and np.any(packed.slope != 0.0):
+        raise parts.refused(
+            "its leaves hold lines in a feature and not constants",
+            "Fit with trees (weak_learner='stump' or 'tree'), or use to_json.",
+        )
+    return leaf_trees(packed, np.asarray(parts.model.vectors))
+
+
+def library(name: str, extra: str) -> Any:
+    """Import an optional library, or say how to get it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        message = f"This export needs {package}, which cannot be imported: pip install 'minrisk[{extra}]'."
+        raise ImportError(message) from error
+
+
+def described(labels: Labels, to_text: Callable[[Any], Any] = str) -> list[Any]:
+    """Labels as Python's values: numbers and truth values as they are, all else as texts."""
+    values = np.asarray(labels).tolist()
+    plain = all(isinstance(value, (bool, int)) for value in values) or all(isinstance(v, float) for v in values)
+    return values if plain else [to_text(value) for value in np.asarray(labels)]

@@ -1,0 +1,154 @@
+"""Models for Treelite, whose GTIL runs them and whose TL2cgen makes C of them.
+
+H. Cho and M. Li, "Treelite: toolbox for decision tree deployment", SysML 2018.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import FloatArray
+from minrisk.export.parts import LeafTrees, ModelParts, check_numbers_only, library, parts_of, trees_of
+
+# link -> what Treelite does with the scores, and the factor that these have beside 1 / temperature
+POSTPROCESSORS = {
+    None: ("identity_multiclass", None),
+    "linear": ("identity_multiclass", None),
+    "softmax": ("softmax", 1.0),
+    "softmax2": ("softmax", 2.0),
+    "sigmoid": ("multiclass_ova", 1.0),
+    "sigmoid2": ("multiclass_ova", 2.0),
+}
+LOWEST = float(np.finfo(np.float64).min)  # in place of a threshold of -infinity, which C has no number for
+
+
+def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
+    """Make a Treelite model of a fitted estimator's trees.
+
+    It is a multi-class model (``kMultiClf``) whose leaves hold a vector with an entry for each score. Thresholds and
+    vectors are float64, and missing values go left, as here.
+
+    What its ``pred_margin`` gives depends on the link of the loss, the map from scores H(x) to probabilities:
+
+    ================================  ==========================  ============================================
+    link                              margin                      prediction
+    ================================  ==========================  ============================================
+    softmax (the default model)       H / T                       the probabilities
+    softmax2                          2 H / T                     the probabilities
+    sigmoid, sigmoid2                 H / T, 2 H / T              sigmoids; over their sum the probabilities
+    linear, or none                   H                           H
+    ================================  ==========================  ============================================
+
+    T is the ``temperature`` of `model_`. Leaf vectors and base scores are divided by it here, since Treelite's
+    postprocessors have no place for it. A decision is the largest margin, or with probabilities p under costs C
+    ``decisions_[(p @ C).argmin(axis=1)]``; Treelite itself knows no costs.
+
+    Treelite holds trees only, so a model with linear features (a default `MinRiskClassifier` may have them) expects
+    these as further columns behind those of X, made by the function `minrisk.export.linear_features`. Treelite does not
+    count the columns that it is given, so this has to be asked for.
+
+    Treelite computes softmax in float32. Where 1e-7 of a probability matters, take it of the margins.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with trees.
+    linear_features : bool, default=False
+        Whether the caller puts the linear features behind the columns of X. False: a model that has some is refused.
+
+    Returns
+    -------
+    treelite.Model
+        ``treelite.gtil.predict(it, X)`` has the shape (n, 1, D).
+
+    Raises
+    ------
+    ValueError
+        If the model holds what Treelite cannot: smooth members, similarities, output codes, lines in leaves,
+        categories, or costs that are learnt for each row. The message names a way.
+    ImportError
+        If Treelite is not installed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import MinRiskClassifier
+    >>> from minrisk.export import to_treelite
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MinRiskClassifier(pool=False, n_estimators=5, random_state=0).fit(X, y)
+    >>> trees = to_treelite(model)  # doctest: +SKIP
+    >>> treelite.gtil.predict(trees, X)[:, 0].argmax(axis=1)[:5]  # doctest: +SKIP
+    array([0, 0, 0, 0, 0])
+    """
+    parts = parts_of(model)
+    check_numbers_only(parts, "Treelite")
+    _check_trees_only(parts, linear_features)
+    trees, additive = trees_of(parts), parts.model
+    postprocessor, slope = POSTPROCESSORS[additive.link]
+    factor = 1.0 if slope is None else slope / additive.temperature
+    linear = additive.projection
+    n_columns = additive.n_features + (0 if linear is None else linear.n_columns)
+    builder = _builder(n_columns, len(trees), parts.origin * factor, postprocessor)
+    _add_trees(builder, trees, trees.vectors * factor)
+    return builder.commit()
+
+
+def _check_trees_only(parts: ModelParts, linear_features: bool) -> None:
+    """Refuse what is beside the trees."""
+    if parts.model.smooth is not None:
+        raise parts.refused(
+            "it has smooth members (Gaussian kernels), and Treelite holds trees only",
+            "Fit with pool=False, or use to_onnx.",
+        )
+    if parts.model.projection is not None and not linear_features:
+        raise parts.refused(
+            "some of its trees split linear features, which Treelite cannot make",
+            "Say linear_features=True and give Treelite minrisk.export.linear_features(model)(X) in place of X, fit "
+            "with pool=False, or use to_onnx.",
+        )
+    if parts.model.decoder is not None:
+        raise parts.refused("its scores are decoded from the bits of an output code", "Use to_onnx or to_json.")
+    if parts.regression is not None:
+        raise parts.refused(
+            "it decides by costs that were learnt for each row, which are a second set of trees",
+            "Use to_onnx or to_json, or fit with a cost matrix.",
+        )
+    if len(parts.model.intercept) < 2:
+        raise parts.refused("it has one score, and a multi-class model has two or more", "Use to_onnx or to_json.")
+
+
+def _builder(n_columns: int, n_trees: int, base: FloatArray, postprocessor: str) -> Any:
+    """What builds a Treelite model of so many trees."""
+    make = library("treelite.model_builder", "treelite")
+    return make.ModelBuilder(
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=make.Metadata(
+            num_feature=n_columns, task_type="kMultiClf", average_tree_output=False, num_target=1,
+            num_class=[len(base)], leaf_vector_shape=(1, len(base)),
+        ),
+        tree_annotation=make.TreeAnnotation(num_tree=n_trees, target_id=[0] * n_trees, class_id=[-1] * n_trees),
+        postprocessor=make.PostProcessorFunc(name=postprocessor),
+        base_scores=base.tolist(),
+    )  # fmt: skip
+
+
+def _add_trees(builder: Any, trees: LeafTrees, vectors: FloatArray) -> None:
+    """Tell a builder of every node; `vectors` (n_leaves, D) are what the leaves add."""
+    leaves, thresholds = iter(vectors), np.maximum(trees.threshold, LOWEST)
+    for first, last in zip(trees.offsets[:-1], trees.offsets[1:], strict=True):
+        builder.start_tree()
+        columns = trees.is_leaf, trees.feature, thresholds, trees.left
+        nodes = zip(*(column[first:last].tolist() for column in columns), strict=True)
+        for key, (is_leaf, feature, threshold, left) in enumerate(nodes):
+            builder.start_node(key)
+            if is_leaf:
+                builder.leaf(next(leaves).tolist())
+            else:
+                builder.numerical_test(
+                    feature, threshold, default_left=True, opname="<=", left_child_key=left, right_child_key=left + 1
+                )
+            builder.end_node()
+        builder.end_tree()
