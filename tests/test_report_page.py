@@ -101,7 +101,8 @@ def test_every_algorithm(cls, wine):
     model = cls(COST, n_estimators=5, random_state=0).fit(X[::2], y[::2])
     page = checked(report(model, X[1::2], y[1::2], title="A <b>title</b>"))
     assert page.headings[:3] == ["Model", "Risk", "Where the cost comes from"]
-    assert page.headings[-3:] == (["Members"] if cls is MinRiskClassifier else ["Calibration"]) + ["Importances", "Worst rows"]
+    headings = [heading for heading in page.headings if heading != "What moves the expected cost"]
+    assert headings[-3:] == (["Members"] if cls is MinRiskClassifier else ["Calibration"]) + ["Importances", "Worst rows"]
     risk = {line[0]: line[1:] for line in told(page, ["", "model"])}
     decided = model.predict(X[1::2])
     assert risk["mean cost"][0].split(" ± ")[0] == plain(expected_cost(y[1::2], decided, COST))
@@ -231,7 +232,7 @@ def test_tables_and_sparse_rows(wine):
     sparse = csr_matrix(X)
     checked(report(MinRiskClassifier(n_estimators=3, random_state=0).fit(sparse, y), sparse, y))
     model = REBELClassifier(n_estimators=3).fit(X, y)
-    assert report(model, X.tolist(), y.tolist(), names=list("uvwxyz")).count("<th>u</th>") <= 1
+    assert report(model, X.tolist(), y.tolist(), names=list("uvwxyz")).count("<th>u</th>") <= 2  # of two kinds of importances
     assert "x[0]" not in report(model, X, y, names=list("uvwxyz"))
 
 
@@ -282,3 +283,20 @@ def test_on_the_command_line(tmp_path):
     assert "would overwrite" in refused("report", model, tmp_path / "test.csv", "--out", tmp_path / "test.csv")
     assert "cannot be written" in refused("report", model, tmp_path / "test.csv", "--out", tmp_path / "none" / "page.html")
     assert "Missing option '--out'" in refused("report", model, tmp_path / "test.csv")
+
+
+def test_the_page_tells_what_moves_the_expected_cost():
+    from sklearn.datasets import load_wine
+
+    from minrisk import LocalizedSimilaritiesClassifier
+    from minrisk.inspection import cost_importances
+
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = MinRiskClassifier(n_estimators=5, random_state=0).fit(X, y)
+    page = report(model, X[:90], y[:90])
+    assert "What moves the expected cost" in page and "in the unit of the costs" in page
+    names, _ = cost_importances(model, X[:90])
+    part = page[page.index("What moves the expected cost") :]
+    assert part.index(names[0]) < part.index(names[1])
+    other = LocalizedSimilaritiesClassifier(n_estimators=3).fit(X, y)
+    assert "What moves the expected cost" not in report(other, X[:90], y[:90])

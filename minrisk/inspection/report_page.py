@@ -15,6 +15,7 @@ from minrisk.inspection.report_markup import escaped
 from minrisk.inspection.report_rows import JudgedRows
 from minrisk.inspection.report_sections import (
     calibration_section,
+    cost_importances_section,
     costs_section,
     facts_section,
     importances_section,
@@ -116,7 +117,7 @@ def report(
     heading = f"{type(model).__name__}: what its decisions cost" if title is None else title
     parts = [
         facts_section(rows), risk_section(rows), costs_section(rows), calibration_section(rows), members_section(rows),
-        importances_section(model, names), worst_section(rows, n_rows),
+        importances_section(model, names), cost_importances_section(model, X, cost, names), worst_section(rows, n_rows),
     ]  # fmt: skip
     page = _page(heading, [part for part in parts if part])
     if path is not None:

@@ -13,11 +13,13 @@ from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_markup import bars, escaped, facts, table
 from minrisk.inspection.report_pictures import calibration_picture, confusion_picture, expected_cost_picture
 from minrisk.inspection.report_rows import JudgedRows, MeanValue
+from minrisk.inspection.shap_values import cost_importances
 from minrisk.inspection.why_columns import names_of_columns
 
 _NOT_TOLD = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
 _MOST_LABELS = 12  # that are listed
 _MOST_IMPORTANT = 30
+_EXPLAINED_ROWS = 100  # that SHAP values are taken of: a second or two for a large model
 _MOST_CELLS = 15  # confusions in words
 _LARGEST_TABLE = 12  # classes or decisions of a cost table that is shown
 _LIKELY = 3  # classes whose probabilities are told of a row
@@ -170,6 +172,25 @@ def importances_section(model: Any, names: Sequence[str] | None = None) -> str:
     more = paragraph(f"{rest} more columns have the rest.") if rest else ""
     told = "Shares of the columns in the relative falls of the training loss (feature_importances_)."
     return section("Importances", bars(lines), more, paragraph(told))
+
+
+def cost_importances_section(model: Any, X: Any, cost: Any, names: Sequence[str] | None = None) -> str:
+    """How much each column moves the expected cost of the decisions about some of the rows, by SHAP values.
+
+    Nothing of models, tables or costs that these are not for.
+    """
+    try:
+        found = cost_importances(model, X[:: max(1, -(-X.shape[0] // _EXPLAINED_ROWS))], cost=cost)
+    except (TypeError, ValueError):
+        return ""
+    own = [f"x{j}" for j in range(model.n_features_in_)] if model._column_names is None else model._column_names
+    known = dict(zip(map(str, own), names_of_columns(model, names), strict=True))
+    lines = [(known[name], float(size), plain(size)) for name, size in zip(*found, strict=True) if size > 0.0]
+    told = (
+        "How much each column moves the expected cost of a decision, in the mean, in the unit of the costs "
+        f"(cost_importances of at most {_EXPLAINED_ROWS} rows)."
+    )
+    return section("What moves the expected cost", bars(lines[:_MOST_IMPORTANT]), paragraph(told)) if lines else ""
 
 
 def worst_section(rows: JudgedRows, most: int) -> str:
