@@ -24,7 +24,7 @@ SAME_LEAD = 1e-9  # relatively: rounding decides nothing
 
 
 def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
-    """Stages of a model of so many rounds, by rows that its members left out; None where there are none.
+    """Stages of a model of so many rounds, by rows that its members left out; None without such rows in one place.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
     n, K = held.n_rows, held.n_outputs
     rule = DecisionRule.of(pool.link, pool.temperature, costs)
     rounds = stage_rounds(n_rounds)
-    if pool.link is None or not rule.stops_early or n == 0 or len(rounds) == 0:
+    if pool.link is None or not rule.stops_early or n == 0 or len(rounds) == 0 or not held.is_whole:
         return None
     step = max(1, n * K * (1 if rule.is_plain else K) // defaults.JUDGED_STAGES)
     rows = slice(None, None, step)

@@ -19,7 +19,7 @@ from minrisk.model.links import Link
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts
-from minrisk.rows.exchange import Exchange, Place, everything
+from minrisk.rows.exchange import Alone, Exchange, Place, everything
 from minrisk.rows.fixed_point import exact_sum, fixed_factor, of_two_parts, sum_bits
 from minrisk.rows.folded import FewRows
 
@@ -41,6 +41,11 @@ class LocalHeldOut:
         self._rows, self._scores, self.n_folds = rows, scores, n_folds
         self.n_rows, self._n_here = rows.sizes(n_folds)
         self.n_outputs = scores.shape[1]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are in one place."""
+        return isinstance(self._rows.exchange, Alone)
 
     @property
     def scores(self) -> np.ndarray:
