@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import minrisk
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier
 from minrisk.ensemble import defaults
@@ -13,6 +12,7 @@ from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
 from minrisk.ensemble.kind import Settings
 from minrisk.ensemble.training import members_beside, usual_rounds
 from tests.pieces import in_pieces
+from tests.test_pieces import content, content_without_leads
 
 
 @pytest.fixture
@@ -89,15 +89,11 @@ def test_threads_and_pieces_change_no_byte(make, options, few_are_many, monkeypa
     if options.get("cost") is not None and y.max() < 2:
         pytest.skip("costs of three classes")
 
-    def content(**more):
-        model = MinRiskClassifier(random_state=0, n_estimators=60, **options, **more).fit(X, y)
-        for line in model.selection_:
-            line["seconds"] = 0.0
-        model.set_params(n_jobs=None)
-        minrisk.save(model, tmp_path / "model")
-        return (tmp_path / "model").read_bytes()
+    def fit(**more):
+        return MinRiskClassifier(random_state=0, n_estimators=60, **options, **more).fit(X, y).set_params(n_jobs=None)
 
-    whole = content()
-    assert content(n_jobs=2) == whole
+    one = fit()
+    whole, apart = content(one, tmp_path), content_without_leads(one, tmp_path)
+    assert content(fit(n_jobs=2), tmp_path) == whole
     in_pieces(monkeypatch, 3)
-    assert content() == whole
+    assert content_without_leads(fit(), tmp_path) == apart
