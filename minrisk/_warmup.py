@@ -176,6 +176,7 @@ def _baselines() -> None:
         model = algorithm(n_estimators=2).fit(X, y)
         for dtype in (np.float64, np.float32):
             model.predict(X.astype(dtype))
+            model.predict(X[:3].astype(dtype))
         model.set_params(warm_start=True, n_estimators=3).fit(X, y)
     for weak_learner in ("stump", "tree"):
         PIBoostClassifier(n_estimators=2, weak_learner=weak_learner, random_state=0).fit(X, y)

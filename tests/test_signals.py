@@ -44,7 +44,7 @@ minrisk.save = slow
 """
 WRITING = """
 import minrisk.io.arrays
-def slow(file, arrays, as_they_are):
+def slow(file, arrays, *how):
     file.write(bytes(100))
     file.flush()
     sys.stderr.write("ready\\n")

@@ -7,6 +7,7 @@ that left-out rows know.
 
 from __future__ import annotations
 
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
     weight, whole = held.weights[rows], held.scores[rows].astype(np.float64)
     expected = expected_costs(pool.link, whole, pool.temperature, costs.avoidable)
     least = expected.min(axis=1)
-    allowed = float(weight @ least) or np.finfo(float).tiny
+    allowed = fsum(weight * least) or np.finfo(float).tiny
     leads = np.full((len(defaults.EXCESS), len(rounds)), NEVER)
     ending, temperature = np.empty((2, len(rounds)))
     needed, lost = np.empty((2, len(rounds), len(weight)))
@@ -61,7 +62,7 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
         stage = held.with_scores(held.scores - tail)
         temperature[s] = fit_temperature(pool.link, stage, pool.temperature, caution=False)[0]
         early = expected_costs(pool.link, scores, float(temperature[s]), costs.avoidable).argmin(axis=1)
-        ending[s] = min(NEVER, max(0.0, float(weight @ (expected[each, early] - least)) / allowed))
+        ending[s] = min(NEVER, max(0.0, fsum(weight * (expected[each, early] - least)) / allowed))
     for level, excess in enumerate(defaults.EXCESS):
         leads[level] = enough(needed, lost, defaults.STATED_EXCESS * excess * allowed)
     return Cascade(rounds, np.array(defaults.EXCESS), leads, ending, temperature)
@@ -108,6 +109,6 @@ def enough(needed: FloatArray, lost: FloatArray, allowed: float) -> FloatArray:
         last = losing[n_within - 1]  # as many more such rows may come as there are: one is left to chance
         leads[s] = min(NEVER, needed[s, order[last]] * (1.0 + SAME_LEAD))
         decided = needed[s] >= leads[s]
-        spent += float(lost[s, open_ & decided].sum())
+        spent += fsum(lost[s, open_ & decided])
         open_ &= ~decided
     return leads
