@@ -121,7 +121,8 @@ def decide_rows(sums, unit, start, scale, costs, plain, rise, lead, decision):
 def needed_leads(scores, scale, costs, plain, decision, needed):
     """decision[i] by scores alone, and needed[i] = the largest lead with which it is `certain`, in log-odds.
 
-    Where costs differ that is looked for up to `MOST_LEAD`, by `LEAD_HALVINGS` halvings. Of ties it is infinite.
+    Where costs differ that is looked for up to `MOST_LEAD`, by `LEAD_HALVINGS` halvings, and rounded up: no more rows
+    are decided than it says. Of ties, which are never certain, it is -infinity.
     """
     n, K = scores.shape
     odds, rise = np.empty((3, K)), np.full((K, K), np.inf)
@@ -129,7 +130,7 @@ def needed_leads(scores, scale, costs, plain, decision, needed):
         decision[i] = certain(scores[i], scale, costs, plain, rise, NO_LEAD, odds)
         low, high = 0.0, MOST_LEAD
         if decision[i] < 0:  # a tie
-            decision[i], needed[i] = 0, np.inf
+            decision[i], needed[i] = 0, -np.inf
             continue
         if plain:
             second = np.inf
@@ -144,7 +145,7 @@ def needed_leads(scores, scale, costs, plain, decision, needed):
                 low = middle
             else:
                 high = middle
-        needed[i] = low
+        needed[i] = high
 
 
 @few_kernel

@@ -123,7 +123,8 @@ class CostMatrix:
     def is_even(self) -> bool:
         """Whether all mistakes cost the same and decisions are the classes: then the likeliest class is decided."""
         costs, K = self.avoidable, self.shape[0]
-        return costs.shape == (K, K) and bool(np.array_equal(costs, costs[0, -1] * (1.0 - np.eye(K))))
+        one = costs[0, -1]
+        return costs.shape == (K, K) and bool(one > 0.0 and np.array_equal(costs, one * (1.0 - np.eye(K))))
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, labelled, or numbered where there are no labels.

@@ -99,7 +99,7 @@ def enough(needed: FloatArray, lost: FloatArray, allowed: float) -> FloatArray:
     leads, open_ = np.full(len(needed), NEVER), np.ones(needed.shape[1], dtype=np.bool_)
     spent = 0.0
     for s in range(len(needed)):
-        rows: IntArray = np.flatnonzero(open_)
+        rows: IntArray = np.flatnonzero(open_ & np.isfinite(needed[s]))
         order = rows[np.argsort(-needed[s, rows], kind="stable")]  # those that are furthest ahead first
         total = np.cumsum(lost[s, order])
         losing = np.flatnonzero(lost[s, order] > 0.0)

@@ -177,10 +177,12 @@ def importances_section(model: Any, names: Sequence[str] | None = None) -> str:
 def cost_importances_section(model: Any, X: Any, cost: Any, names: Sequence[str] | None = None) -> str:
     """How much each column moves the expected cost of the decisions about some of the rows, by SHAP values.
 
-    Nothing of models, tables or costs that these are not for.
+    Nothing of models and tables that these are not for, nor under costs other than those that the model decides by.
     """
+    if cost is not None:
+        return ""
     try:
-        found = cost_importances(model, X[:: max(1, -(-X.shape[0] // _EXPLAINED_ROWS))], cost=cost)
+        found = cost_importances(model, X[:: max(1, -(-X.shape[0] // _EXPLAINED_ROWS))])
     except (TypeError, ValueError):
         return ""
     own = [f"x{j}" for j in range(model.n_features_in_)] if model._column_names is None else model._column_names

@@ -48,7 +48,7 @@ class LogOdds(NamedTuple):
         scale, found = slope / self.temperature, np.zeros(scores.shape)
         for k, sign in ((self.a, 1.0), (self.b, -1.0)):
             of_sigmoid = kind == links.SIGMOID
-            found[:, k] = sign * scale * (_mean_slopes(scale * start[k], scale * scores[:, k]) if of_sigmoid else 1.0)
+            found[:, k] += sign * scale * (_mean_slopes(scale * start[k], scale * scores[:, k]) if of_sigmoid else 1.0)
         return found
 
 

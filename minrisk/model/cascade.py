@@ -99,8 +99,8 @@ class DecisionRule(NamedTuple):
 
     @property
     def stops_early(self) -> bool:
-        """Whether differences of scores say all about decisions."""
-        return self.is_plain or (self.link is not None and LINK_KERNELS[self.link][0] == links.SOFTMAX)
+        """Whether differences of scores say all about decisions; sigmoids saturate, and then tell none apart."""
+        return self.link is None or LINK_KERNELS[self.link][0] == links.SOFTMAX
 
     def __call__(self, scores: FloatArray) -> IntArray:
         """Numbers of the decisions."""
