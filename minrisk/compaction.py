@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from minrisk.algorithms.min_risk import MinRiskClassifier
+from minrisk.algorithms.min_risk import MinRiskClassifier, check_excess
 
 
 def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClassifier:
@@ -56,8 +55,7 @@ def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClass
     if not isinstance(model, MinRiskClassifier):
         raise TypeError(f"compact takes a MinRiskClassifier, got {type(model).__name__}: fit it with fewer rounds.")
     check_is_fitted(model, "model_")
-    if not (isinstance(max_excess, Real) and 0.0 <= max_excess <= 1.0):
-        raise ValueError(f"max_excess must be a number from 0 to 1, such as 0.005, got {max_excess!r}.")
+    check_excess(max_excess)
     cascade = model.model_.cascade
     if cascade is None:
         raise ValueError(

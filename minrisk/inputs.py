@@ -323,14 +323,17 @@ class Inputs:
             names = self._column_names
             if names is None or len(X) != len(names) or any(name not in X for name in names):
                 return None
-            coded = self._categories.few_coded([[X[name] for name in names]])
-            return None if coded is None else self._categories.numbers(coded)
+            return self._few_coded([[X[name] for name in names]])
         if self._column_names is None or not hasattr(X, "shape") or not 0 < X.shape[0] <= QUICK_ROWS:
             return None
         frame = Frame.of(X)
         if frame is None or tuple(frame.names) != self._column_names:
             return None
-        coded = self._categories.few_coded(frame.rows())
+        return self._few_coded(frame.rows())
+
+    def _few_coded(self, rows: Sequence[Sequence[Any]]) -> np.ndarray | None:
+        """Numbers of few rows of Python's cells; None where these must be looked at."""
+        coded = self._categories.few_coded(rows)
         return None if coded is None else self._categories.numbers(coded)
 
     def _tell_columns(

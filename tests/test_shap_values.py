@@ -14,7 +14,7 @@ import minrisk
 from minrisk._workers import Workers
 from minrisk.algorithms import ALGORITHMS
 from minrisk.inspection import ShapExplainer, cost_importances, shap_values, to_shap, wide_columns
-from minrisk.inspection.shap_scores import ScoreShapley, linear_shares, sufficient_points, wide_rows
+from minrisk.inspection.shap_scores import ScoreShapley, linear_shares, sufficient_points, with_linear_features
 from minrisk.inspection.shap_trees import SIDE_BY_SIDE, gauss_legendre
 
 
@@ -47,7 +47,7 @@ def counted(tree, X):
 def games(model, rows, background):
     """Of every row and coalition of wide columns that trees split: the expected scores; and these columns."""
     vectors, packed = np.asarray(model.vectors), model.packed
-    wide, behind = wide_rows(model, rows), wide_rows(model, background)
+    wide, behind = with_linear_features(model, rows), with_linear_features(model, background)
     players = np.unique(packed.feature)
     trees = [packed.tree(t) for t in range(len(packed))]
     counts = [counted(tree, behind) for tree in trees]

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from minrisk.ensemble.kind import Settings
     from minrisk.ensemble.training import Plan, TrainedPool
 
+def check_excess(max_excess: float) -> None:
+    """Raise ValueError unless this is a share of costs that may be given away."""
+    if not (isinstance(max_excess, Real) and 0.0 <= max_excess <= 1.0):
+        raise ValueError(f"max_excess must be a number from 0 to 1, such as 0.005, got {max_excess!r}.")
+
+
 class MinRiskClassifier(BoostedClassifier):
     """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
 
@@ -361,8 +367,7 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.model.decisions import expected_costs
 
         X = self._check_X(X)
-        if not (isinstance(max_excess, Real) and 0.0 <= max_excess <= 1.0):
-            raise ValueError(f"max_excess must be a number from 0 to 1, such as 0.005, got {max_excess!r}.")
+        check_excess(max_excess)
         link, temperature = self.model_.link, self.model_.temperature
         if cost is None:
             if self.cost_regression_ is not None:

@@ -10,7 +10,13 @@ from joblib import effective_n_jobs
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
-from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model, wide_rows
+from minrisk.inspection.shap_scores import (
+    NO_BACKGROUND,
+    ScoreShapley,
+    checked_rows,
+    explained_model,
+    with_linear_features,
+)
 
 NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
 
@@ -111,7 +117,7 @@ def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:
     >>> wide_columns(REBELClassifier(n_estimators=3).fit(X, y), X).shape  # it has no linear features
     (150, 4)
     """
-    return np.array(wide_rows(explained_model(model, "wide_columns"), checked_rows(model, X)[:]))
+    return np.array(with_linear_features(explained_model(model, "wide_columns"), checked_rows(model, X)[:]))
 
 
 def _weights(shapley: ScoreShapley) -> FloatArray:

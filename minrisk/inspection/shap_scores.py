@@ -75,7 +75,7 @@ def checked_rows(estimator: BoostedClassifier, X: Any) -> Any:
     return estimator._check_X(X)
 
 
-def wide_rows(model: AdditiveModel, X: Any) -> FloatArray:
+def with_linear_features(model: AdditiveModel, X: Any) -> FloatArray:
     """Rows of numbers with the linear features beside them, (n, d + m)."""
     rows = points(X)
     return rows if model.projection is None else model.projection.extend(rows)
@@ -105,7 +105,7 @@ class ScoreShapley:
     base : ndarray of shape (D,)
         Scores where no feature is known.
     used : ndarray of int
-        Columns of `wide_rows` that trees split; the features of `paths`.
+        Columns of `with_linear_features` that trees split; the features of `paths`.
     """
 
     def __init__(self, estimator: BoostedClassifier, background: Any, workers: Workers) -> None:
@@ -128,7 +128,7 @@ class ScoreShapley:
 
     def codes_by(self, nodes: TreeNodes, X: Any) -> Any:
         """Of rows of numbers, for the columns that trees split."""
-        return nodes.codes(wide_rows(self.model, X)[:, self.used])
+        return nodes.codes(with_linear_features(self.model, X)[:, self.used])
 
     def codes(self, X: Any) -> Any:
         """Likewise."""
@@ -155,7 +155,7 @@ class ScoreShapley:
         return out
 
     def pulled_back(self, values: FloatArray, columns: IntArray, X: FloatArray) -> FloatArray:
-        """Values of columns of `wide_rows` as those of users' columns, (n, d, D)."""
+        """Values of columns of `with_linear_features` as those of users' columns, (n, d, D)."""
         d = self.model.n_features
         own, found = columns < d, np.zeros((len(X), d, values.shape[2]))
         found[:, columns[own]] = values[:, own]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import IntArray
+from minrisk._workers import Workers
 from minrisk.costs.labels import label_text
+from minrisk.inspection.shap_trees import TreeNodes
 from minrisk.inspection.why_columns import check_model, codes_of_rows, names_of_features
 from minrisk.inspection.why_rows import wide_rows
 from minrisk.model.trees import PackedTrees
@@ -175,25 +176,9 @@ def _parents(packed: PackedTrees, node: IntArray) -> tuple[IntArray, IntArray]:
 
 def _counts(model: Any, packed: PackedTrees, X: Any) -> IntArray:
     """Rows of X in each node, (n_nodes,)."""
-    counts, codes = np.zeros(len(packed.left), dtype=np.int64), codes_of_rows(model, X)
-    walk = packed.of_nodes("feature"), packed.of_nodes("threshold"), packed.counted("left"), packed.is_leaf
+    counts, codes, linear = np.zeros(len(packed.left), dtype=np.int64), codes_of_rows(model, X), model.model_.projection
+    nodes = TreeNodes.of(packed, model.model_.n_features + (0 if linear is None else linear.n_columns))
     for low in range(0, X.shape[0], _COUNTED_TOGETHER):
         wide = wide_rows(model, np.asarray(codes[low : low + _COUNTED_TOGETHER], dtype=np.float64))
-        for t, (first, last) in enumerate(itertools.pairwise(packed.offsets.tolist())):
-            counts[first:last] += _counted_rows(wide, *walk, first, last, int(packed.depth[t]))
-    return counts
-
-
-def _counted_rows(
-    X: FloatArray, feature: np.ndarray, threshold: FloatArray, left: np.ndarray, is_leaf: np.ndarray, first: int,
-    last: int, depth: int,
-) -> IntArray:  # fmt: skip
-    """The rows of X in each node of the tree whose nodes are first..last."""
-    rows, node = np.arange(len(X)), np.full(len(X), first, dtype=np.int64)
-    counts = np.bincount(node - first, minlength=last - first)
-    for _ in range(depth):
-        going = ~is_leaf[node]
-        rows, node = rows[going], node[going]
-        node = left[node] + (X[rows, feature[node]] > threshold[node])
-        counts += np.bincount(node - first, minlength=last - first)
+        counts += nodes.counts(nodes.codes(wide), Workers())
     return counts

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk.inspection.shap_scores import with_linear_features
 from minrisk.inspection.why_columns import codes_of_rows
 from minrisk.model.trees import PackedTrees
 
@@ -51,9 +52,7 @@ class _Box(NamedTuple):
 
 def wide_rows(model: Any, codes: Any) -> FloatArray:
     """All that trees split, of rows of codes (n, d): the columns, what categories add, linear features."""
-    X = np.asarray(model._categories.numbers(codes), dtype=np.float64)
-    linear = model.model_.projection
-    return X if linear is None else linear.extend(X)
+    return with_linear_features(model.model_, model._categories.numbers(codes))
 
 
 def why_no_rows(model: Any) -> str | None:

@@ -135,8 +135,7 @@ class Stages:
             self.rises = np.full(shape, np.inf)
         else:
             rises = np.empty(shape, dtype=np.int64)
-            of_trees = trees.nodes, trees.shift, trees.roots, trees.vector, trees.vectors
-            rises_of_trees(*of_trees, n_scores, self.ends, rises)
+            rises_of_trees(*trees.walked, n_scores, self.ends, rises)
             self.rises = trees.unit * rises
 
     @cached_property
@@ -185,9 +184,8 @@ class Stages:
     ) -> IntArray:
         """`decide` of few rows, each by itself in one call."""
         trees, decided = self.trees, np.empty(len(X), dtype=np.int64)
-        of_trees = trees.nodes, trees.shift, trees.roots, trees.vector, trees.vectors
         codes = trees.coded_few(X, 0, len(X))
-        decide_few(codes, *of_trees, leads.ends, self.unit, scores, *how, leads.rises, leads.enough, decided)
+        decide_few(codes, *trees.walked, leads.ends, self.unit, scores, *how, leads.rises, leads.enough, decided)
         if decided.min() < 0:
             left = np.flatnonzero(decided < 0)
             decided[left] = rule(scores[left])

@@ -101,6 +101,11 @@ class CodedTrees(NamedTuple):
         return len(self.numbers)
 
     @property
+    def walked(self) -> tuple[np.ndarray, int, IntArray, Int32Array, np.ndarray]:
+        """Nodes and vectors as kernels take them that walk from the roots."""
+        return self.nodes, self.shift, self.roots, self.vector, self.vectors
+
+    @property
     def n_codes(self) -> int:
         """Codes of a row, one at least, which leaves read to no effect."""
         return max(1, len(self.features))
@@ -118,8 +123,7 @@ class CodedTrees(NamedTuple):
             part, D = scores[low : low + n], scores.shape[1]
             sums = part if self.unit is None else np.zeros((n, self.vectors.shape[1]), dtype=np.int32)
             if n < SINGLE_ROWS:
-                of_trees = self.nodes, self.shift, self.roots, self.vector, self.vectors
-                add_to_few(self.coded_few(X, low, n), *of_trees, 0, len(self), sums)
+                add_to_few(self.coded_few(X, low, n), *self.walked, 0, len(self), sums)
             else:
                 self.add_to_many(self.coded(X, low, n), n, 0, len(self), sums)
             if self.unit is not None:
