@@ -30,17 +30,18 @@ model = MinRiskClassifier(COST, pool=False, random_state=0).fit(X, y)  # trees o
 
 # %%
 # The tumour whose two best decisions are nearest to each other.
-merits = -np.asarray([[answer.behind for answer in why(model, X_new.iloc[[n]]).answers] for n in range(len(X_new))])
-n = int(np.argmin(-merits[:, 1]))
+behind = [why(model, X_new.iloc[[n]]).answers[1].behind for n in range(len(X_new))]
+n = int(np.argmin(behind))
 found = why(model, X_new.iloc[[n]], X, y)
 print(found)
 found.plot()
 decision = plt.gcf()
 
 # %%
-# The same for one decision, and for columns that may change.
+# What would lead to the second best decision, if only some columns could change.
 worst = [name for name in X if name.startswith("worst")]
-print(why(model, X_new.iloc[[n]], X, wanted="benign", columns=worst).to_frame("changes"))
+second = found.answers[1].decision
+print(why(model, X_new.iloc[[n]], X, wanted=second, columns=worst).to_frame("changes"))
 
 # %%
 # How the probability of a malignant tumour depends on the two columns of the smallest changes.
