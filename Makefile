@@ -4,18 +4,31 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PROCESSES ?= 2
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs wheel clean
 
 demo: $(VENV)/all.stamp  ## train on real data with costs, print a table, save a model and two pictures
 	$(BIN)/minrisk demo --out minrisk-demo
 
-test: lint  ## lint, types, tests
+test: lint  ## lint, types, prose, tests
 	$(BIN)/minrisk warmup
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python docs/prose.py
+
+docs: $(VENV)/docs.stamp  ## the documentation site, in build/docs: the gallery is run, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+
+wheel: $(VENV)/release.stamp  ## dist/: built, checked, and tried in an environment of its own
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	rm -rf build/wheel
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/wheel && bin/python ../../tests/wheel_smoke.py
 
 $(VENV)/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
