@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,41 @@ def written(doc: str | None) -> str:
     return " ".join((doc or "").split("\n\n", 1)[1].split("\n\n`--large`")[0].split())
 
 
+def picture(lines: Sequence[dict[str, Any]], path: Path) -> None:
+    """Cost and time of our defaults, as shares of those of the peers' best settings: a dot for each set and peer."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(8.5, 5.6), layout="constrained")
+    axes.axhline(1, color="0.6", lw=1, zorder=0)
+    axes.axvline(1, color="0.6", lw=1, zorder=0)
+    names = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+    for peer, color, marker, beside, side in (
+        ("lightgbm", "C2", "o", (0, 9), "center"), ("xgboost", "C3", "v", (7, 0), "left"),
+        ("catboost", "C5", "P", (-7, -2), "right"),
+    ):  # fmt: skip
+        own = [line for line in lines if (line["method"], line["fitted_on"]) == (peer, "eighths")]
+        times = [line["seconds of defaults"] / line["seconds"] for line in own]
+        costs = [line["ratio of defaults"] for line in own]
+        axes.scatter(times, costs, s=42, color=color, marker=marker, alpha=0.8, label=names[peer])
+        for line, x, y in zip(own, times, costs, strict=True):
+            axes.annotate(line["set"], (x, y), xytext=beside, textcoords="offset points", ha=side, va="center",
+                          fontsize=8, color="0.25")  # fmt: skip
+    axes.margins(x=0.12)
+    axes.set(xscale="log", yscale="log")
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        ticks = [tick for tick in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.2, 1.5, 2, 3) if low <= tick <= high]
+        axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set(xlabel="time of a fit of minrisk's defaults / of the peer's best setting (left: faster)",
+             ylabel="expected cost of minrisk / of the peer (below: better)")
+    axes.legend(frameon=False, loc="upper right")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
 def report(description: str) -> bool:
     """Write and show what there is; whether there is anything."""
     import pandas as pd
@@ -119,6 +155,7 @@ def report(description: str) -> bool:
     if not lines:
         return False
     save("front", lines)
+    picture(lines, results() / "front.png")
     over = means(lines)
     brief = [{"set": line["set"], "peer": line["method"], "fitted on": line["fitted_on"],
               "settings": line["settings"], "cut": line["cut"], "s": line["seconds"], "error": line["error"],

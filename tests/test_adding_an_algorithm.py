@@ -1,4 +1,4 @@
-"""The algorithm of docs/developers/adding_an_algorithm.md: the guide is its source, and the source is right."""
+"""The algorithm of docs/more/developers/adding_an_algorithm.md: the guide is its source, and the source is right."""
 
 import doctest
 import re
@@ -15,7 +15,7 @@ from examples.guess_averse_trees import GuessAverseTreesClassifier
 from minrisk import ALGORITHMS, CostMatrix
 
 ROOT = Path(__file__).parents[1]
-GUIDE = (ROOT / "docs/developers/adding_an_algorithm.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs/more/developers/adding_an_algorithm.md").read_text(encoding="utf-8")
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 TREES = {"n_estimators": 3, "max_leaf_nodes": 4, "learning_rate": 0.5}
 STEP = 1e-2  # of numerical derivatives, whose error is of its fourth power

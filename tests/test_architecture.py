@@ -14,7 +14,7 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "inspection", "comparison", "demo", "_warmup", "cli", "__main__", "__init__",
 )  # fmt: skip
 MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
-ROUNDS_ELSEWHERE = {"_kernels/whole_round.py", "ensemble/kinds/smooth.py"}  # beside `boost`; see docs/developers/design.md
+ROUNDS_ELSEWHERE = {"_kernels/whole_round.py", "ensemble/kinds/smooth.py"}  # beside `boost`; see docs/more/developers/design.md
 
 
 def imports(path, everywhere=True):

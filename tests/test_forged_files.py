@@ -492,11 +492,11 @@ def test_labels_of_a_wide_dtype_are_saved_in_a_narrow_one(tmp_path):
 
 # -- what the documentation says -----------------------------------------------------------------------------------------
 def test_the_table_of_indices_names_kernels_arrays_and_lines_that_exist():
-    """docs/developers/model_files.md: kernel, array and the line of the schema that checks it."""
+    """docs/more/developers/model_files.md: kernel, array and the line of the schema that checks it."""
     import importlib
     import inspect
 
-    text = (Path(__file__).parent.parent / "docs" / "developers" / "model_files.md").read_text()
+    text = (Path(__file__).parent.parent / "docs" / "more" / "developers" / "model_files.md").read_text()
     rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) > 25
     for kernel, arguments, _, checked in rows:

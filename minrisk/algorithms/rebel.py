@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from minrisk.steps.base import StepSolver
 
 EACH_ROUND = "each round"
-SIGN_SMOOTHING = 1e-3  # of responses -1 and +1, as a share of what can still be lost: see docs/developers/design.md
+SIGN_SMOOTHING = 1e-3  # of responses -1 and +1, as a share of what can be lost: docs/more/developers/design.md
 
 
 class Constant(NamedTuple):
@@ -89,7 +89,7 @@ class REBELClassifier(RecipeClassifier):
     offset : {"tight", "paper"}, default="tight"
         beta = min c, or beta = sum c - (D - 1) max c as in the paper, with which L bounds the risk from above. The two
         agree for 0/1 costs; for other costs the tight one had about half the mean cost on eight data sets
-        (``docs/benchmarks.md``).
+        (``docs/more/benchmarks.md``).
     binning : {"quantile", "uniform"}, default="quantile"
         Thresholds that divide the rows evenly, or 200 evenly spaced ones (the paper's footnote 1).
     max_bins : int, optional
@@ -101,7 +101,7 @@ class REBELClassifier(RecipeClassifier):
     fit_intercept : bool or "each round", default=True
         Start from the best constant a_0, or from 0. "each round" fits a_0 anew together with every a_t, which gives
         either side of a stump a vector of its own; with exponential loss and stumps only. The paper has an a_0 and does
-        not say how it is found; its figures for stumps are reached in this way only (``docs/papers.md``).
+        not say how it is found; its figures for stumps are reached in this way only (``docs/more/papers/rebel.md``).
     subsample : float, default=1.0
         Share of the rows drawn, without replacement, for each round.
     max_features : float or int, default=1.0

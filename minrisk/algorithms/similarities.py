@@ -85,7 +85,8 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
         f_t as above with a_t exact, or its sign with a_t in closed form, for which the paper proves its rate. Real ones
         erred less (vowel 30 % against 37 %, pendigits 2.3 % against 2.6 %) and needed fewer rounds.
     two_point : bool, default=True
-        Whether f_t may be an f_ij, or an f_i only. One-point similarities alone erred more (``docs/papers.md``).
+        Whether f_t may be an f_ij, or an f_i only. One-point similarities alone erred more
+        (``docs/more/papers/localized_similarities.md``).
     scaling : {"none", "standard", "robust"}, default="none"
         Units of distances: features as they are (the paper's), over their standard deviation, or over their
         interquartile range. Features of different units should be scaled. Missing values count as the mean of the

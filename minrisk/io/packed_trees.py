@@ -3,7 +3,7 @@
 Nodes are in the order of `minrisk.model.node_order.by_levels`, so that a bit for each, whether it is a leaf, says all
 of a tree's shape, and mostly which vector a leaf names. A split names a feature and the place of its threshold in a
 table of the feature's thresholds. Arrays are asked for one at a time, so that reading takes hardly more memory than the
-trees. docs/developers/model_files.md has the whole.
+trees. docs/more/developers/model_files.md has the whole.
 """
 
 from __future__ import annotations

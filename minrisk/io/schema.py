@@ -3,8 +3,8 @@
 A file is data of a stranger. `Contents` looks at all of it before anything is made of it: at the header
 (`minrisk.io.header`), at the dtypes and shapes of all arrays, at laws between them, and at the numbers of an array when
 it is read. What a kernel follows as an index is in the range that stands here beside its name;
-docs/developers/model_files.md says which kernel follows which. Only how the nodes of a tree hang together is left to
-`minrisk.io.packed_trees`, and `minrisk.io.former_trees` for files of format 5 and before.
+docs/more/developers/model_files.md says which kernel follows which. Only how the nodes of a tree hang together is left
+to `minrisk.io.packed_trees`, and `minrisk.io.former_trees` for files of format 5 and before.
 """
 
 from __future__ import annotations
