@@ -31,7 +31,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_templates", "images/README.md", "sg_execution_times.rst", "auto_examples/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = False
-suppress_warnings = ["config.cache", "myst.xref_missing" if os.environ.get("MINRISK_DOCS_DRAFT") else "config.cache"]
+suppress_warnings = ["config.cache"]
 
 # -- sources -----------------------------------------------------------------------------------------------------------
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
@@ -58,6 +58,9 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "matplotlib_animations": False,
 }
+
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 # -- pages -------------------------------------------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"
