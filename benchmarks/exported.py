@@ -100,7 +100,7 @@ def in_onnx_runtime(model: Any, tree_type: str) -> Runtime:
 
 
 def of_margins(name: str, model: Any, ask: Callable[[np.ndarray], np.ndarray], n_bytes: int) -> Runtime:
-    """A runtime that gives H / T of a softmax model; decisions are made of these as docs/export.md says."""
+    """A runtime that gives H / T of a softmax model; decisions are made of these as docs/guide/export.md says."""
     def decide(X: np.ndarray) -> np.ndarray:
         h = ask(X).reshape(len(X), -1)
         p = np.exp(h - h.max(axis=1, keepdims=True))

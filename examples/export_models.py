@@ -3,7 +3,7 @@
     pip install 'minrisk[onnx,treelite]' onnxruntime
     python examples/export_models.py
 
-docs/export.md says more about each format.
+docs/guide/export.md says more about each format.
 """
 
 import json

@@ -3,7 +3,7 @@
     minrisk export model.minrisk --to json --out model.json
     python examples/run_json_model.py model.json 5.1 3.5 1.4 0.2
 
-It is written to be read, and translated to other languages, not to be fast. The schema is in docs/export.md.
+It is written to be read, and translated to other languages, not to be fast. The schema is in docs/guide/export.md.
 """
 
 import json

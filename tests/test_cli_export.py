@@ -97,7 +97,7 @@ def libraries():
 
 def test_the_page_runs():
     libraries()
-    found = doctest.testfile(str(ROOT / "docs" / "export.md"), module_relative=False)
+    found = doctest.testfile(str(ROOT / "docs" / "guide" / "export.md"), module_relative=False)
     assert found.attempted > 20 and found.failed == 0
 
 

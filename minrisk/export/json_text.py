@@ -1,4 +1,4 @@
-"""A model as a JSON text, which a few lines of any language run. docs/export.md has the schema and such a reader."""
+"""A model as a JSON text, which a few lines of any language run; docs/guide/export.md has the schema."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def to_json(model: Any, cost: Any = None) -> str:
     Returns
     -------
     str
-        One JSON object in the schema of docs/export.md. Numbers are written so that they are read back to the last bit.
+        One JSON object in the schema of docs/guide/export.md. Numbers are written so that they are read back to the
+        last bit.
 
     Raises
     ------
