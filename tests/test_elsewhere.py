@@ -14,7 +14,7 @@ from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
 from minrisk.rows.remote.placed import Part, PlacedRows
 from minrisk.rows.remote.replica import Shard
 from tests.partitions import Divided, divide
-from tests.test_pieces import content_without_leads
+from tests.test_pieces import content
 
 
 def cuts_of(n, n_parts):
@@ -47,12 +47,12 @@ def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=Non
     X, y = blobs(n, 5, 3, seed=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        here = content_without_leads(clone(model).fit(X, y, sample_weight=weight, cost=cost), folder)
+        here = content(clone(model).fit(X, y, sample_weight=weight, cost=cost), folder)
         engines, cuts = divide(monkeypatch, **how), cuts_of(n, n_parts)
         weights = None if weight is None else Divided(weight, cuts)
         costs = None if cost is None else Divided(cost, cuts)
         there = clone(model).fit(Divided(X, cuts), Divided(y, cuts), sample_weight=weights, cost=costs)
-    assert content_without_leads(there, folder) == here
+    assert content(there, folder) == here
     return engines
 
 

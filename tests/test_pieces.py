@@ -4,7 +4,6 @@ import itertools
 import math
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,24 +43,13 @@ def content(model, folder):
     return (folder / "model.minrisk").read_bytes()
 
 
-def without_leads(model):
-    """The model without what early decisions go by, which only fits to rows in one place keep."""
-    model.model_ = replace(model.model_, cascade=None)
-    return model
-
-
-def content_without_leads(model, folder):
-    """The bytes of its file, likewise."""
-    return content(without_leads(model), folder)
-
-
 def check_same(fit, n_pieces, monkeypatch, folder, in_folds=False):
     """Fit with all rows in one piece, and in several, of folds or not; returns the rows that were in pieces."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = content_without_leads(fit(), folder)
+        whole = content(fit(), folder)
         made = in_pieces(monkeypatch, n_pieces, in_folds)
-        assert content_without_leads(fit(), folder) == whole
+        assert content(fit(), folder) == whole
     assert made
     return made
 
