@@ -76,7 +76,7 @@ class HeldOut(Protocol):
         """Scores s + times * other of the same rows, in single precision; `room` is overwritten, if given."""
 
     def sampled(self, step: int) -> Sample:
-        """Every so manieth row of all, the first one among them."""
+        """Rows whose number among all is a multiple of `step`."""
 
     def forgotten(self) -> Self:
         """The same rows without scores: what is said of them stays."""

@@ -121,7 +121,7 @@ class LocalHeldOut:
         return type(self)(self._rows, scores, self.n_folds)
 
     def sampled(self, step: int) -> Sample:
-        """See `HeldOut.sampled`; a piece to which others do not send theirs knows its own."""
+        """See `HeldOut.sampled`; of the pieces one is sent all of them, the others know their own."""
         rows, n = self._rows, self._n_here
         numbers = rows.place.numbers_of_all(len(rows.folds))[:n]
         chosen = np.flatnonzero(numbers % step == 0)
