@@ -216,6 +216,12 @@ class PiecedHeldOut(Pieced):
     def mixed(self, *arguments: Any) -> Any:
         return self._like(self._of_each("mixed", *arguments), PiecedHeldOut)
 
+    def plus(self, *arguments: Any) -> Any:
+        return self._like(self._of_each("plus", *arguments), PiecedHeldOut)
+
+    def sampled(self, step: int) -> Any:
+        return self._of_each("sampled", step)[self._meeting.place]
+
     def forgotten(self) -> Any:
         return self._like(self._of_each("forgotten"), PiecedHeldOut)
 

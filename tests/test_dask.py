@@ -14,7 +14,7 @@ from minrisk import MinRiskClassifier, REBELClassifier
 from minrisk.rows.dask.engine import DaskEngine
 from minrisk.rows.remote.driver import Driver
 from tests.test_elsewhere import few_are_many
-from tests.test_pieces import content_without_leads
+from tests.test_pieces import content
 
 distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
@@ -56,7 +56,7 @@ def of_dask(n_parts):
 @pytest.fixture
 def expected(monkeypatch, tmp_path):
     few_are_many(monkeypatch)
-    return content_without_leads(clone(MODEL).fit(X, Y), tmp_path)
+    return content(clone(MODEL).fit(X, Y), tmp_path)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
@@ -64,7 +64,7 @@ def test_models_are_the_same(n_workers, cluster, client, expected, tmp_path):
     cluster.scale(n_workers)
     client.wait_for_workers(n_workers)
     for n_parts in (1, 20):
-        assert content_without_leads(clone(MODEL).fit(*of_dask(n_parts)), tmp_path) == expected
+        assert content(clone(MODEL).fit(*of_dask(n_parts)), tmp_path) == expected
     cluster.scale(2)
 
 
@@ -74,9 +74,9 @@ def test_frames(client, tmp_path):
     frame = pd.DataFrame(X, columns=list("abcde"))
     y, weight = pd.Series(np.array(["x", "y", "z"])[Y]), pd.Series(np.arange(len(Y)) % 3)
     model = REBELClassifier(COSTS, n_estimators=3)
-    here = content_without_leads(clone(model).fit(frame, y, sample_weight=weight), tmp_path)
+    here = content(clone(model).fit(frame, y, sample_weight=weight), tmp_path)
     there = clone(model).fit(*(dd.from_pandas(part, npartitions=4) for part in (frame, y, weight)))
-    assert content_without_leads(there, tmp_path) == here
+    assert content(there, tmp_path) == here
     asked = there.predict(dd.from_pandas(frame[list("edcba")], npartitions=3))
     np.testing.assert_array_equal(asked.compute(), there.predict(frame))
 
@@ -113,7 +113,7 @@ def test_killed_workers(client, cluster, expected, tmp_path):
     killer.start()
     try:
         for _ in range(30):
-            found = content_without_leads(clone(MODEL).fit(*of_dask(5)), tmp_path)
+            found = content(clone(MODEL).fit(*of_dask(5)), tmp_path)
             assert found == expected
             if len(killed) > 2:
                 break
@@ -129,7 +129,7 @@ def test_two_fits_at_once(client, expected, tmp_path):
 
     def fit(name):
         (tmp_path / name).mkdir()
-        found.append(content_without_leads(clone(MODEL).fit(*of_dask(4)), tmp_path / name))
+        found.append(content(clone(MODEL).fit(*of_dask(4)), tmp_path / name))
 
     fits = [threading.Thread(target=fit, args=(name,)) for name in "ab"]
     for thread in fits:
@@ -200,16 +200,16 @@ def test_what_newcomers_hand_over(given, message, client):
 
 def test_chunks_of_unknown_sizes_and_empty_ones(client, tmp_path):
     model, some = REBELClassifier(COSTS, n_estimators=2, weak_learner="stump"), X[:, 0] > np.quantile(X[:300, 0], 0.3)
-    here = content_without_leads(clone(model).fit(X[some], Y[some]), tmp_path)
+    here = content(clone(model).fit(X[some], Y[some]), tmp_path)
     chosen = da.from_array(some, chunks=300)
     there = clone(model).fit(A[chosen], B[chosen])
-    assert content_without_leads(there, tmp_path) == here
+    assert content(there, tmp_path) == here
     np.testing.assert_array_equal(there.predict(A[chosen]).compute(), there.predict(X[some]))
     empty = da.concatenate([A[:0], A, A[:0]]), da.concatenate([B[:0], B, B[:0]])
-    assert content_without_leads(clone(model).fit(*empty), tmp_path) == content_without_leads(clone(model).fit(X, Y), tmp_path)
+    assert content(clone(model).fit(*empty), tmp_path) == content(clone(model).fit(X, Y), tmp_path)
     names = np.array(["no", "yes"])[(Y > 0).astype(int)]  # two classes, of words
-    here = content_without_leads(REBELClassifier(n_estimators=2).fit(X, names), tmp_path)
-    assert content_without_leads(REBELClassifier(n_estimators=2).fit(A, da.from_array(names, chunks=300)), tmp_path) == here
+    here = content(REBELClassifier(n_estimators=2).fit(X, names), tmp_path)
+    assert content(REBELClassifier(n_estimators=2).fit(A, da.from_array(names, chunks=300)), tmp_path) == here
 
 
 def test_answers_that_are_not_lazy_say_so(client):

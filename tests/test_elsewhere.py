@@ -11,10 +11,11 @@ from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
+from minrisk.model.cascade import NEVER
 from minrisk.rows.remote.placed import Part, PlacedRows
 from minrisk.rows.remote.replica import Shard
 from tests.partitions import Divided, divide
-from tests.test_pieces import content_without_leads
+from tests.test_pieces import content
 
 
 def cuts_of(n, n_parts):
@@ -47,13 +48,32 @@ def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=Non
     X, y = blobs(n, 5, 3, seed=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        here = content_without_leads(clone(model).fit(X, y, sample_weight=weight, cost=cost), folder)
+        here = content(clone(model).fit(X, y, sample_weight=weight, cost=cost), folder)
         engines, cuts = divide(monkeypatch, **how), cuts_of(n, n_parts)
         weights = None if weight is None else Divided(weight, cuts)
         costs = None if cost is None else Divided(cost, cuts)
         there = clone(model).fit(Divided(X, cuts), Divided(y, cuts), sample_weight=weights, cost=costs)
-    assert content_without_leads(there, folder) == here
+    assert content(there, folder) == here
     return engines
+
+
+@pytest.mark.parametrize("judged", [1000, 1 << 20])
+def test_leads_are_kept(judged, monkeypatch, tmp_path):
+    """Of members of all folds, trees on linear features among them, from all left-out rows or some of them."""
+    few_are_many(monkeypatch)
+    monkeypatch.setattr("minrisk.ensemble.defaults.JUDGED_STAGES", judged)
+    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)  # so many rows have no smooth members
+    random = np.random.default_rng(0)
+    y = random.integers(0, 3, 1200)
+    X, cuts = random.normal(size=(1200, 5)) + 1.5 * np.eye(3, 5)[y], cuts_of(1200, 5)
+    model, found = MinRiskClassifier(COSTS, n_estimators=18, cv=3, random_state=0), []
+    for given in ((X, y), (Divided(X, cuts), Divided(y, cuts))):
+        divide(monkeypatch, n_shards=3)
+        found.append(clone(model).fit(*given))
+    here, there = found
+    assert content(there, tmp_path) == content(here, tmp_path)
+    assert there.model_.projection is not None and there.model_.trees_per_round > 3
+    assert there.model_.cascade.leads.min() < NEVER and there.model_.cascade.ending.max() > 0.0
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7])
@@ -136,6 +156,7 @@ def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
     few_are_many(monkeypatch)
     monkeypatch.setattr("minrisk.rows.remote.placed.QUANTILE_ROWS", 300)
     monkeypatch.setattr("minrisk.ensemble.defaults.MOMENT_ROWS", 200)
+    monkeypatch.setattr("minrisk.ensemble.defaults.JUDGED_STAGES", 1000)
     model, longest = clone(MODELS[name]), []
     if name != "stumps":
         model.set_params(search_rows=16, max_leaf_nodes=16)

@@ -12,7 +12,7 @@ from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
 from minrisk.ensemble.kind import Settings
 from minrisk.ensemble.training import members_beside, usual_rounds
 from tests.pieces import in_pieces
-from tests.test_pieces import content, content_without_leads
+from tests.test_pieces import content
 
 
 @pytest.fixture
@@ -92,8 +92,7 @@ def test_threads_and_pieces_change_no_byte(make, options, few_are_many, monkeypa
     def fit(**more):
         return MinRiskClassifier(random_state=0, n_estimators=60, **options, **more).fit(X, y).set_params(n_jobs=None)
 
-    one = fit()
-    whole, apart = content(one, tmp_path), content_without_leads(one, tmp_path)
+    whole = content(fit(), tmp_path)
     assert content(fit(n_jobs=2), tmp_path) == whole
     in_pieces(monkeypatch, 3)
-    assert content_without_leads(fit(), tmp_path) == apart
+    assert content(fit(), tmp_path) == whole

@@ -4,7 +4,6 @@ import itertools
 import math
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,11 +28,15 @@ from minrisk import (
     save,
 )
 from minrisk._kernels._dtypes import EXACT_ROWS
+from minrisk.ensemble import defaults
+from minrisk.model.cascade import NEVER
+from minrisk.rows import factory
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.local import growth, leaf_search
 from minrisk.rows.local.drawn_rows import MOST_TIMES
-from tests.pieces import Meeting, PiecedRows, Together, assert_same, in_pieces
+from minrisk.rows.local.folded import LocalFoldedRows
+from tests.pieces import Meeting, PiecedFoldedRows, PiecedRows, Together, assert_same, in_pieces
 
 
 def content(model, folder):
@@ -44,24 +47,13 @@ def content(model, folder):
     return (folder / "model.minrisk").read_bytes()
 
 
-def without_leads(model):
-    """The model without what early decisions go by, which only fits to rows in one place keep."""
-    model.model_ = replace(model.model_, cascade=None)
-    return model
-
-
-def content_without_leads(model, folder):
-    """The bytes of its file, likewise."""
-    return content(without_leads(model), folder)
-
-
 def check_same(fit, n_pieces, monkeypatch, folder, in_folds=False):
     """Fit with all rows in one piece, and in several, of folds or not; returns the rows that were in pieces."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = content_without_leads(fit(), folder)
+        whole = content(fit(), folder)
         made = in_pieces(monkeypatch, n_pieces, in_folds)
-        assert content_without_leads(fit(), folder) == whole
+        assert content(fit(), folder) == whole
     assert made
     return made
 
@@ -251,6 +243,43 @@ def test_drawn_sparse_rows(options, monkeypatch, tmp_path):
     dense = content(model.fit(X.toarray(), y), tmp_path)
     check_same(lambda: model.fit(X, y), 4, monkeypatch, tmp_path)
     assert content(model.fit(X, y), tmp_path) == dense
+
+
+# -- leads of early decisions ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("in_folds", [False, True])
+@pytest.mark.parametrize("judged", [defaults.JUDGED_STAGES, 1000])
+@pytest.mark.parametrize("costs", [None, COSTS])
+def test_leads_are_those_of_one_array(costs, judged, in_folds, monkeypatch):
+    monkeypatch.setattr(defaults, "JUDGED_STAGES", judged)
+    X, y = blobs(900, 3, seed=4)
+    weight = np.random.default_rng(0).exponential(size=len(y))
+    model = MinRiskClassifier(costs, n_estimators=30, random_state=0)
+    whole = clone(model).fit(X, y, sample_weight=weight).model_.cascade
+    assert in_pieces(monkeypatch, 4, in_folds) == []
+    cascade = model.fit(X, y, sample_weight=weight).model_.cascade
+    for name, values in vars(whole).items():
+        np.testing.assert_array_equal(getattr(cascade, name), values)
+    assert cascade.leads.min() < NEVER and cascade.ending[0] > cascade.ending[-1]
+
+
+@pytest.mark.parametrize("in_folds", [False, True])
+def test_a_sample_goes_by_the_numbers_of_rows(in_folds):
+    n, folds = 101, np.repeat([0, 1, 2], [40, 1, 60])
+    y, scores = np.arange(n, dtype=np.int32) % 3, np.random.default_rng(0).normal(size=(2, 3, 3))
+    costs = RowCosts(1 - np.eye(3), y, np.arange(n) + 1.0, y)
+    one = LocalFoldedRows(costs, folds, factory.binned_rows)
+    some = PiecedFoldedRows([0, 0, 1, 57, n], costs, folds, [], in_folds)
+    first, second = scores.astype(np.float32)[:, folds[:41]]
+    for step in (1, 2, 7, 40, 200):
+        for rows in (one, some):
+            held, other = (rows.constant(own[:2]) for own in scores)
+            room = held.divided(2.0)
+            for sums in (held.plus(other, 0.3), held.plus(other, 0.3, room), held.plus(other, 0.3, other)):
+                found = sums.sampled(step)
+                np.testing.assert_array_equal(found.scores, (first + np.float32(0.3) * second)[::step])
+                np.testing.assert_array_equal(found.weight, np.arange(1.0, 42.0)[::step])
+                other = rows.constant(scores[1][:2])
+            np.testing.assert_array_equal(held.sampled(step).scores, first[::step])
 
 
 # -- what crosses ------------------------------------------------------------------------------------------------------

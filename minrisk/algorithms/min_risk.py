@@ -252,7 +252,6 @@ class MinRiskClassifier(BoostedClassifier):
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
         """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
-        from minrisk.ensemble.stages import cascade_of
         from minrisk.ensemble.training import train
 
         rows, costs = self._counted(X, y, sample_weight, cost, False)
@@ -261,8 +260,6 @@ class MinRiskClassifier(BoostedClassifier):
         matrix = None if self.cost_ is None else costs.table
         found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, watch)
         self._keep(found)
-        if self.cost_ is not None and found.judged is not None:
-            self.model_ = replace(self.model_, cascade=cascade_of(found.judged, self.n_iter_, self.cost_))
         record_stages(self, watch.eval_sets)
 
     def _plan(self, n_rows: int, n_features: int) -> tuple[Plan, Settings]:
@@ -299,6 +296,7 @@ class MinRiskClassifier(BoostedClassifier):
     def _keep(self, found: TrainedPool) -> None:
         """Attributes of the fit."""
         from minrisk.ensemble.average import mean_losses, pooled_model
+        from minrisk.ensemble.stages import cascade_of
 
         self.model_ = pooled_model(found.pool, len(self._categories.source), found.projection)
         self.surrogate_ = found.pool.fits[0].kind.task.surrogate
@@ -307,6 +305,8 @@ class MinRiskClassifier(BoostedClassifier):
         self.train_loss_ = mean_losses(found.pool)
         self.validation_loss_ = np.array(found.pool.fits[0].judged, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
+        if self.cost_ is not None and found.judged is not None:
+            self.model_ = replace(self.model_, cascade=cascade_of(found.judged, self.n_iter_, self.cost_))
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.surrogate_ in POSTERIOR else self.decisions_)

@@ -7,8 +7,8 @@ that left-out rows know.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import fsum
-from typing import Any
 
 import numpy as np
 
@@ -18,69 +18,85 @@ from minrisk.costs import CostMatrix
 from minrisk.ensemble import defaults
 from minrisk.ensemble.blending import Pool
 from minrisk.ensemble.calibration import fit_temperature
+from minrisk.ensemble.kinds.plain import Plain
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
 from minrisk.model.decisions import expected_costs
+from minrisk.rows.base import Rows
+from minrisk.rows.folded import HeldOut
 
 SAME_LEAD = 1e-9  # relatively: rounding decides nothing
 
 
 def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
-    """Stages of a model of so many rounds, by rows that its members left out; None without such rows in one place.
+    """Stages of a model of so many rounds, by rows that its members left out; None without such rows.
 
     Parameters
     ----------
     pool : Pool
-        Before the last rounds, of rows of this process; `held` has their scores.
+        Before the last rounds; `held` has the scores of rows left out.
     n_rounds : int
         Of the model, with the last ones.
     costs : CostMatrix
         By which it decides.
     """
-    held: Any = pool.held
+    held = pool.held
     n, K = held.n_rows, held.n_outputs
     rule = DecisionRule.of(pool.link, pool.temperature, costs)
     rounds = stage_rounds(n_rounds)
-    if pool.link is None or not rule.stops_early or n == 0 or len(rounds) == 0 or not held.is_whole:
+    if pool.link is None or not rule.stops_early or n == 0 or len(rounds) == 0:
         return None
     step = max(1, n * K * (1 if rule.is_plain else K) // defaults.JUDGED_STAGES)
-    rows = slice(None, None, step)
-    weight, whole = held.weights[rows], held.scores[rows].astype(np.float64)
+    scores, weight = held.sampled(step)
+    whole = scores.astype(np.float64)
     expected = expected_costs(pool.link, whole, pool.temperature, costs.avoidable)
     least = expected.min(axis=1)
     allowed = fsum(weight * least) or np.finfo(float).tiny
     leads = np.full((len(defaults.EXCESS), len(rounds)), NEVER)
     ending, temperature = np.empty((2, len(rounds)))
     needed, lost = np.empty((2, len(rounds), len(weight)))
-    tail, each = np.zeros_like(held.scores), np.arange(len(weight))
+    left_out, each = rows_left_out(pool), np.arange(len(weight))
+    tail, stage = pool.fits[0].kind.task.folded.constant([np.zeros(K)] * held.n_folds), None
     shares = np.append(rounds / n_rounds, 1.0)
     for s in range(len(rounds) - 1, -1, -1):
-        add_rounds(pool, shares[s], shares[s + 1], tail)
-        scores = whole - tail[rows]
+        tail = with_rounds(tail, pool, left_out, shares[s], shares[s + 1])
+        at_stage = whole - tail.sampled(step).scores
         decided = np.empty(len(weight), dtype=np.int64)
-        needed_leads(scores, rule.scale, rule.costs, rule.is_plain, decided, needed[s])
+        needed_leads(at_stage, rule.scale, rule.costs, rule.is_plain, decided, needed[s])
         lost[s] = weight * (expected[each, decided] - least)
-        stage = held.with_scores(held.scores - tail)
+        stage = held.plus(tail, -1.0, stage)
         temperature[s] = fit_temperature(pool.link, stage, pool.temperature, caution=False)[0]
-        early = expected_costs(pool.link, scores, float(temperature[s]), costs.avoidable).argmin(axis=1)
+        early = expected_costs(pool.link, at_stage, float(temperature[s]), costs.avoidable).argmin(axis=1)
         ending[s] = min(NEVER, max(0.0, fsum(weight * (expected[each, early] - least)) / allowed))
     for level, excess in enumerate(defaults.EXCESS):
         leads[level] = enough(needed, lost, defaults.STATED_EXCESS * excess * allowed)
     return Cascade(rounds, np.array(defaults.EXCESS), leads, ending, temperature)
 
 
-def add_rounds(pool: Pool, first: float, last: float, scores: np.ndarray) -> None:
-    """scores += what the rounds between two shares of them answer to left-out rows."""
-    for fit, share in zip(pool.fits, pool.shares, strict=True):
+def rows_left_out(pool: Pool) -> list[list[Rows]]:
+    """The rows of each kind's members, which say what trees answer to those that are left out; they hold no scores."""
+    found: list[list[Rows]] = []
+    for kind in (fit.kind for fit in pool.fits):
+        found.append([kind.rows(fold) for fold in range(pool.held.n_folds)] if isinstance(kind, Plain) else [])
+        for rows in found[-1]:
+            rows.rest(True)
+    return found
+
+
+def with_rounds(
+    tail: HeldOut, pool: Pool, left_out: Sequence[Sequence[Rows]], first: float, last: float
+) -> HeldOut:
+    """The scores with what the rounds between two shares of them answer to left-out rows."""
+    for fit, share, of_folds in zip(pool.fits, pool.shares, left_out, strict=True):
         some = slice(int(first * fit.n_rounds), int(last * fit.n_rounds))
-        if not fit.kind.makes_rounds or some.stop <= some.start:
+        if not of_folds or some.stop <= some.start:
             continue
-        parts = []
-        for fold, made in enumerate(fit.members[: pool.held.n_folds]):
-            assert made.intercept is not None
-            member: Any = fit.kind.member(fold)
-            nothing = np.zeros_like(made.intercept)
-            parts.append(member.rows.left_out_scores(made.trees[some], made.vectors[some], nothing))
-        scores += np.float32(share) * np.concatenate(parts)
+        nothing = np.zeros(tail.n_outputs)
+        answers = fit.kind.task.folded.held_out([
+            rows.left_out_scores(made.trees[some], made.vectors[some], nothing)
+            for rows, made in zip(of_folds, fit.members, strict=False)
+        ])
+        tail = tail.plus(answers, share, answers)
+    return tail
 
 
 def enough(needed: FloatArray, lost: FloatArray, allowed: float) -> FloatArray:

@@ -2,7 +2,8 @@
 
 Scores of left-out rows stay with the rows, as all columns do: `LeftOut` is theirs to look into, and whoever chooses
 rounds, temperatures and shares sees sums over rows alone. These are exact, so that no division of the rows into pieces
-can change a choice: see `minrisk.rows.exchange`.
+can change a choice: see `minrisk.rows.exchange`. Leads of early decisions are found from rows one by one; of many rows
+these are a sample, which is the same however the rows are divided.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ from minrisk.model.links import Link
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts
+
+
+class Sample(NamedTuple):
+    """Some of the rows held out, fold after fold."""
+
+    scores: np.ndarray  # (m, D) float32
+    weight: FloatArray  # (m,) as stated
 
 
 class HeldOut(Protocol):
@@ -63,6 +71,12 @@ class HeldOut(Protocol):
 
     def mixed(self, other: Self, share: float, room: Self | None = None) -> Self:
         """Scores s + share * (other - s) of the same rows; `room` is overwritten, if given."""
+
+    def plus(self, other: Self, times: float, room: Self | None = None) -> Self:
+        """Scores s + times * other of the same rows, in single precision; `room` is overwritten, if given."""
+
+    def sampled(self, step: int) -> Sample:
+        """Rows whose number among all is a multiple of `step`."""
 
     def forgotten(self) -> Self:
         """The same rows without scores: what is said of them stays."""

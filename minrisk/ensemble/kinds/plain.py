@@ -189,10 +189,13 @@ class Plain(Kind):
         """How its trees differ from the usual ones."""
         return trees
 
+    def rows(self, left_out: int | None) -> Rows:
+        """What a member is trained on, with the rows that it leaves out."""
+        return self.task.folded.without(left_out, self.columns, self.threads)
+
     # -- members -------------------------------------------------------------------------------------------------
     def _member(self, fold: int, left_out: int | None) -> TreeMember:
-        task = self.task
-        rows = task.folded.without(left_out, self.columns, self.threads)
+        task, rows = self.task, self.rows(left_out)
         return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching, task.budget.stop)
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:

@@ -19,9 +19,9 @@ from minrisk.model.links import Link
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts
-from minrisk.rows.exchange import Alone, Exchange, Place, everything
+from minrisk.rows.exchange import Exchange, Place, everything
 from minrisk.rows.fixed_point import exact_sum, fixed_factor, of_two_parts, sum_bits
-from minrisk.rows.folded import FewRows
+from minrisk.rows.folded import FewRows, Sample
 
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
 
@@ -41,25 +41,6 @@ class LocalHeldOut:
         self._rows, self._scores, self.n_folds = rows, scores, n_folds
         self.n_rows, self._n_here = rows.sizes(n_folds)
         self.n_outputs = scores.shape[1]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all rows are in one place."""
-        return isinstance(self._rows.exchange, Alone)
-
-    @property
-    def scores(self) -> np.ndarray:
-        """Of the rows that are here, (m, D) float32."""
-        return self._scores
-
-    @property
-    def weights(self) -> FloatArray:
-        """Of these rows."""
-        return self._rows.stated.weight[: self._n_here]
-
-    def with_scores(self, scores: np.ndarray) -> Self:
-        """The same rows with other scores."""
-        return type(self)(self._rows, scores, self.n_folds)
 
     @cached_property
     def weight(self) -> float:
@@ -131,6 +112,23 @@ class LocalHeldOut:
         scores *= share
         scores += self._scores
         return type(self)(self._rows, scores, self.n_folds)
+
+    def plus(self, other: Self, times: float, room: Self | None = None) -> Self:
+        """A sum of two scores; see `HeldOut.plus`."""
+        scores = np.empty_like(self._scores) if room is None else room._scores
+        np.multiply(other._scores, np.float32(times), out=scores)
+        scores += self._scores
+        return type(self)(self._rows, scores, self.n_folds)
+
+    def sampled(self, step: int) -> Sample:
+        """See `HeldOut.sampled`; of the pieces one is sent all of them, the others know their own."""
+        rows, n = self._rows, self._n_here
+        numbers = rows.place.numbers_of_all(len(rows.folds))[:n]
+        chosen = np.flatnonzero(numbers % step == 0)
+        own = numbers[chosen], self._scores[chosen], rows.stated.weight[chosen]
+        number, scores, weight = map(np.concatenate, zip(*(rows.exchange.collected(own) or [own]), strict=True))
+        order = np.argsort(number)
+        return Sample(scores[order], weight[order])
 
     def forgotten(self) -> Self:
         """Without scores; see `HeldOut.forgotten`."""
