@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minrisk.algorithms.min_risk import MinRiskClassifier, check_excess
+from minrisk.inputs import one_fit
 
 
 def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClassifier:
@@ -40,7 +41,8 @@ def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClass
     TypeError
         If the model is another.
     ValueError
-        If `max_excess` is no number from 0 to 1, or the fit has left out no rows.
+        If `max_excess` is no number from 0 to 1, the fit has left out no rows, or the model has been compacted already:
+        what is left of it says nothing of the whole.
 
     Examples
     --------
@@ -56,11 +58,13 @@ def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClass
         raise TypeError(f"compact takes a MinRiskClassifier, got {type(model).__name__}: fit it with fewer rounds.")
     check_is_fitted(model, "model_")
     check_excess(max_excess)
+    model = one_fit(model)
     cascade = model.model_.cascade
     if cascade is None:
         raise ValueError(
-            "compact needs what rows left out in the fit say of fewer rounds, which this model lacks: fit with cv of "
-            "more than 1, with one table of costs and a surrogate that estimates probabilities, on rows in memory."
+            "compact needs what rows left out in the fit say of fewer rounds, which this model lacks: give the model "
+            "of the fit if this one has been compacted, else fit with cv of more than 1, one table of costs and "
+            "surrogate='softmax', on rows in memory."
         )
     smaller = copy(model)
     enough = np.flatnonzero(cascade.ending <= max_excess)

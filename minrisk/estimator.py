@@ -505,6 +505,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         return self.cost if stated is None else stated
 
     @property
+    @of_one_fit
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the relative falls of the loss, (d,); sums to 1 (all 0 without a split).
 

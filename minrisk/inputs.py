@@ -56,19 +56,30 @@ QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn o
 
 P = ParamSpec("P")
 R = TypeVar("R")
+E = TypeVar("E")
+
+
+def one_fit(estimator: E) -> E:
+    """The estimator as its last `fit` has left it, also while another thread's `fit` replaces all attributes in one go.
+
+    Whatever reads more than one attribute reads them here. Estimators of other packages are returned as they are.
+    """
+    if not isinstance(estimator, Inputs):
+        return estimator
+    fitted = object.__new__(type(estimator))
+    fitted.__dict__ = estimator.__dict__
+    return fitted
 
 
 def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that sees one fit from beginning to end: another thread's `fit` replaces all attributes in one go.
+    """A method that sees `one_fit` from beginning to end.
 
     Of a Dask collection its answer is computed partition by partition, when it is asked for.
     """
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        estimator: Any = args[0]
-        fitted = object.__new__(type(estimator))
-        fitted.__dict__ = estimator.__dict__
+        fitted: Any = one_fit(args[0])
         if is_partitioned(args[1] if len(args) > 1 else kwargs.get("X")):
             return fitted._answered_elsewhere(method, *args[1:], **kwargs)  # type: ignore[no-any-return]
         return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_wine
 
 import minrisk
@@ -99,7 +100,7 @@ def brute_certain(score, scale, costs, rise, samples, rng):
     for _ in range(samples):
         end = score + rng.uniform(-1, 1, K) * rise
         p = np.exp(scale * (end - end.max()))
-        found.add(int((p @ costs).argmin()))
+        found.add(int((p[:, None] * costs).sum(axis=0).argmin()))  # equal columns have equal sums
     return found
 
 
@@ -108,6 +109,7 @@ def test_what_is_certain_no_remainder_changes(seed):
     rng = np.random.default_rng(seed)
     K, scale, most = int(rng.integers(2, 5)), rng.uniform(0.3, 2), rng.uniform(0.01, 1.0)
     score, costs = rng.normal(size=K) * 2, rng.uniform(1, 5, (K, int(rng.integers(2, 6)))) * (rng.random((K, 1)) < 0.9)
+    costs = costs if seed % 3 else np.hstack([costs, costs[:, ::-1]])  # each decision twice
     odds = np.empty((3, K))
     rise = np.full((K, K), 2 * most)  # each score moves by `most`
     found = certain(score, scale, costs, False, rise, np.inf, odds)
@@ -123,7 +125,7 @@ def test_what_is_certain_no_remainder_changes(seed):
 
 
 @pytest.mark.parametrize("K", [2, 3, 7])
-@pytest.mark.parametrize("costs", ["none", "even", "general", "more decisions"])
+@pytest.mark.parametrize("costs", ["none", "even", "general", "more decisions", "one decision twice", "each decision twice"])
 @pytest.mark.parametrize("link", ["softmax", "softmax2", "sigmoid2", None])
 def test_decisions_are_those_of_all_trees(K, costs, link):
     rng = np.random.default_rng(K)
@@ -131,6 +133,8 @@ def test_decisions_are_those_of_all_trees(K, costs, link):
     table = {
         "none": None, "even": 3 * (1 - np.eye(K)), "general": rng.uniform(1, 9, (K, K)) * (1 - np.eye(K)),
         "more decisions": np.hstack([rng.uniform(1, 9, (K, K)) * (1 - np.eye(K)), np.full((K, 1), 0.5)]),
+        "one decision twice": np.hstack([1 - np.eye(K), (1 - np.eye(K))[:, :1]]),
+        "each decision twice": np.hstack(2 * [rng.uniform(1, 9, (K, K)) * (1 - np.eye(K))]),
     }[costs]  # fmt: skip
     rule = DecisionRule.of(link, 0.7, None if table is None else as_cost(table, list(range(K))))
     assert rule.is_plain == (costs in ("none", "even") or link is None)
@@ -143,6 +147,8 @@ def test_decisions_are_those_of_all_trees(K, costs, link):
         np.testing.assert_array_equal(model.decide(X[:n], rule), expected[:n])
     if rule.stops_early:
         assert early < 0.95 * len(model.packed)  # and not all trees were looked at
+    if table is not None:
+        assert expected.max() < K or costs == "more decisions"  # of decisions that cost the same the first
 
 
 def count_trees(model, X, rule):
@@ -257,6 +263,52 @@ def test_where_no_rows_are_left_out_decisions_are_exact(digits):
         minrisk.compact(model)
 
 
+def share_of_trees(model, X, **how):
+    """The decisions, and the share of the trees that rows pass."""
+    passed, original = [], CodedTrees.add_to_many
+
+    def counted(self, codes, n_rows, first, last, sums):
+        passed.append(n_rows * (last - first) / len(self))
+        return original(self, codes, n_rows, first, last, sums)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CodedTrees, "add_to_many", counted)
+        decided = model.predict(X, **how)
+    return decided, sum(passed) / X.shape[0]
+
+
+NOWHERE = {  # the table of docs/fast_decisions.md: what is fitted, and whether bounds still stop rows
+    "exponential": ({"surrogate": "exponential"}, False),
+    "exponential, uneven costs": ({"surrogate": "exponential", "cost": np.arange(1, 101).reshape(10, 10) * (1 - np.eye(10))}, False),
+    "gll": ({"surrogate": "gll", "cost": 1 - np.eye(10)}, True),
+    "no left-out rows": ({"cv": 1}, True),
+    "few trees": ({"n_estimators": 15}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NOWHERE)
+def test_models_for_which_max_excess_does_nothing(what, digits):
+    given, stops = NOWHERE[what]
+    model = MinRiskClassifier(**{"random_state": 0, "pool": False, "n_estimators": 64, **given}).fit(*digits[:2])
+    assert model.model_.n_trees < 64 or what != "few trees"
+    check_nothing(model, digits[2], stops)
+
+
+def test_rows_for_which_max_excess_does_nothing(fitted, digits):
+    X, each = digits[2], np.repeat((1 - np.eye(10))[None], len(digits[2]), axis=0)
+    assert share_of_trees(fitted, X, max_excess=0.05)[1] < share_of_trees(fitted, X)[1] < 0.95
+    check_nothing(fitted, csr_matrix(X), False)
+    check_nothing(fitted, X, False, cost=each)
+    check_nothing(minrisk.compact(fitted, max_excess=0.05), X, True)
+
+
+def check_nothing(model, X, stops, **how):
+    exact, share = share_of_trees(model, X, **how)
+    given_away, same = share_of_trees(model, X, max_excess=0.5, **how)
+    np.testing.assert_array_equal(given_away, exact)
+    assert same == share and (share < 0.95 if stops else share == pytest.approx(1.0))
+
+
 def test_costs_are_kept_in_mind():
     X, y = load_wine(return_X_y=True)
     cost = np.array([[0, 1, 30], [1, 0, 1], [9, 1, 0]])
@@ -281,6 +333,8 @@ def test_compact_keeps_the_first_stage_that_is_cheap_enough(fitted, digits, tmp_
         np.testing.assert_array_equal(minrisk.load(tmp_path / "m").predict(digits[2]), smaller.predict(digits[2]))
     same = minrisk.compact(fitted, max_excess=0.0)
     assert same is not fitted and (same.n_iter_ == fitted.n_iter_ or cascade.ending.min() == 0.0)
+    with pytest.raises(ValueError, match="give the model of the fit if this one has been compacted"):
+        minrisk.compact(smaller)
     with pytest.raises(TypeError, match="MinRiskClassifier"):
         minrisk.compact(minrisk.REBELClassifier())
     with pytest.raises(ValueError, match="max_excess"):

@@ -1,6 +1,7 @@
 """Model files made to harm: refused in one clear sentence, or models that answer; never a crash, a hang or much memory."""
 
 import copy
+import itertools
 import json
 import math
 import os
@@ -542,6 +543,73 @@ def test_linear_features_are_no_more_than_any_fit_makes(parts, tmp_path):
 def test_a_temperature_has_an_inverse(parts, name, temperature, tmp_path):
     header, arrays = parts[name]
     assert "temperature" in refused(put_together({**header, "temperature": temperature}, arrays), tmp_path)
+
+
+def check_early(model, X, folder):
+    """Decisions of any excess, of a row by itself or among others, and of smaller models; exports are written."""
+    for max_excess in (0.0, 0.001, 1.0):
+        decided = model.predict(X, max_excess=max_excess)
+        assert set(decided.tolist()) <= set(model.decisions_.tolist())
+        assert model.predict(X[3:4], max_excess=max_excess)[0] == decided[3]
+    scores = model._scores(model._check_X(X))
+    merits = model._expected(model._check_X(X), scores)
+    np.testing.assert_array_equal(model.predict(X), model.decisions_[merits.argmin(axis=1)])
+    assert np.isfinite(scores).all() and np.isfinite(merits).all()
+    json.loads(minrisk.export.to_json(model))
+    for write in (minrisk.export.to_onnx, minrisk.export.to_treelite):
+        with suppress(ValueError, TypeError, ImportError):  # what a format cannot hold
+            write(model)
+
+
+HOSTILE = (0.0, -1.0, 5e-324, 1e-300, 1e-100, 0.5, 10.0, 1e100, 1e300, np.inf, -np.inf, np.nan)
+EARLY = [*GROUPS["early decisions"], "temperature", "intercept"]
+
+
+@pytest.mark.parametrize("fields", [(field,) for field in EARLY] + [
+    ("intercept", "temperature"), ("intercept", "cascade_temperature"), ("temperature", "cascade_temperature"),
+], ids="-".join)  # fmt: skip
+def test_early_decisions_of_any_numbers(parts, fields, tmp_path):
+    """Each number in one place or in all, and in all places two that are divided by each other."""
+    given, arrays = parts["softmax"]
+    X, seen = np.random.default_rng(0).normal(3, 2, (40, 4)), Counter()
+    for values in itertools.product(HOSTILE, repeat=len(fields)):
+        for everywhere in (False, True)[len(fields) - 1 :]:
+            header, changed_arrays = dict(given), dict(arrays)
+            for field, value in zip(fields, values, strict=True):
+                if field == "temperature":
+                    header[field] = value
+                    continue
+                with np.errstate(invalid="ignore"):
+                    number = np.asarray(value).astype(arrays[field].dtype)
+                changed_arrays[field] = np.full_like(arrays[field], number) if everywhere else set_entry(arrays[field], -1, number)
+            (tmp_path / "forged").write_bytes(put_together(header, changed_arrays))
+            try:
+                model = minrisk.load(tmp_path / "forged")
+            except ModelFileError as error:
+                seen["unclear" if "parts do not fit together" in str(error) else "refused"] += 1
+                continue
+            seen["answers"] += 1
+            check_early(model, X, tmp_path)
+            smaller = minrisk.compact(model, max_excess=1.0)
+            if smaller.n_iter_ < model.n_iter_:
+                minrisk.save(smaller, tmp_path / "smaller")
+                check_early(minrisk.load(tmp_path / "smaller"), X, tmp_path)
+    assert seen["refused"] and seen["answers"] and not seen["unclear"], seen
+
+
+@pytest.mark.parametrize("n_stages", [0, 1])
+@pytest.mark.parametrize("n_excesses", [0, 1])
+def test_early_decisions_of_no_stages(parts, n_stages, n_excesses, tmp_path):
+    header, arrays = parts["softmax"]
+    kept = {"cascade stages": n_stages, "excesses": n_excesses}
+    few = {
+        name: arrays[name][tuple(slice(kept[size]) for size in part.shape)]
+        for name, part in GROUPS["early decisions"].items()
+    }
+    model = loaded(put_together(header, {**arrays, **few}), tmp_path)
+    X = np.random.default_rng(0).normal(3, 2, (40, 4))
+    check_early(model, X, tmp_path)
+    check_early(minrisk.compact(model, max_excess=1.0), X, tmp_path)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1.7e308])

@@ -63,7 +63,8 @@ def certain(score, scale, costs, plain, rise, lead, odds):
     Score k can rise against score m by rise[m, k] at most, or by lead / scale where that is less. `plain`: the largest
     score decides. Otherwise p_k is in proportion to exp(scale h_k), and the least of sum_k p_k costs[k, d] decides: d
     is certain if for all others j the sum of p_k (costs[k, j] - costs[k, d]) is positive where each p_k is as low, or
-    as high, as it may become. `odds` (3, K) is room.
+    as high, as it may become. Of decisions that cost the same whatever is true d is the first, and no other of them
+    stands in its way. `odds` (3, K) is room.
     """
     K, m = score.shape[0], 0
     for k in range(1, K):
@@ -94,14 +95,15 @@ def certain(score, scale, costs, plain, rise, lead, odds):
     for j in range(D):
         if j == d:
             continue
-        saved, size = 0.0, 0.0
+        saved, size, differs = 0.0, 0.0, False
         for k in range(K):
             more = costs[k, j] - costs[k, d]
             if more != 0.0:
+                differs = True
                 part = more * odds[0 if more > 0.0 else 1, k]
                 saved += part
                 size += abs(part)
-        if not saved > CERTAIN * size:
+        if differs and not saved > CERTAIN * size:
             return -1
     return d
 

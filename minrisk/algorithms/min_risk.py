@@ -350,7 +350,9 @@ class MinRiskClassifier(BoostedClassifier):
             Share by which the expected cost may be above that of the whole model's decisions, for speed: 0.005 allows
             half a per cent. A row is then decided as soon as one class is so far ahead as rows left out in the fit say
             is enough, under its costs and on the average of such rows. From 0.001 on; 0: the whole model's decisions.
-            Where no rows were left out (``cv=1``, costs per row, Dask collections) they always are.
+            They always are where no rows were left out (``cv=1``, costs per row, Dask collections) or only scores
+            decide (surrogates trained on costs), of models of ``surrogate="exponential"``, whose probabilities are no
+            matter of differences of scores, of fewer than 64 trees, or of `minrisk.compact`, and for sparse X.
 
         Raises
         ------

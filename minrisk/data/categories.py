@@ -378,6 +378,8 @@ def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozens
 
 def _as_number(cell: Any) -> float:
     """A cell of a column of numbers; raises where it is none."""
+    if type(cell) is float:  # NaN among them
+        return cell
     if isinstance(cell, str):
         raise TypeError
     return np.nan if is_missing(cell) else float(cell)

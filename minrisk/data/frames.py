@@ -373,6 +373,8 @@ class Frame:
 
         if type(X).__module__.startswith("narwhals"):
             X = X.to_native()
+        if dependencies.is_pandas_dataframe(X):  # told sooner than all others
+            return cls(X)
         if dependencies.is_polars_lazyframe(X):
             raise TypeError("X must be a DataFrame, got a LazyFrame of polars: write X.collect().")
         if type(X).__module__.startswith("pyarrow") and type(X).__name__ == "RecordBatch":
@@ -389,7 +391,8 @@ class Frame:
     @property
     def names(self) -> list[Any]:
         """Of the columns."""
-        return list(self.table.column_names if self.library == "pyarrow" else self.table.columns)
+        names = self.table.column_names if self.library == "pyarrow" else self.table.columns
+        return list(names.tolist() if hasattr(names, "tolist") else names)
 
     @property
     def is_plain(self) -> bool:

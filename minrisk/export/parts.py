@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import one_fit
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
@@ -97,6 +98,7 @@ def parts_of(estimator: Any, cost: Any = None) -> ModelParts:
             "step, or convert the whole with skl2onnx after register_skl2onnx()."
         )
     check_is_fitted(estimator, "model_")
+    estimator = one_fit(estimator)
     model, names = estimator.model_, getattr(estimator, "feature_names_in_", None)
     table, decisions, regression = None, estimator.decisions_, None
     if cost is not None:

@@ -13,6 +13,7 @@ from minrisk.costs.samples import as_samples
 from minrisk.costs.stated import judging
 from minrisk.costs.units import scaled
 from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import one_fit
 from minrisk.inspection._drawing import DARK, innermost, name_ticks, numbers, plain, pyplot, square_cells, write_cells
 from minrisk.metrics import cost_confusion_matrix
 
@@ -150,6 +151,7 @@ class CostConfusionDisplay:
         (3, 3)
         """
         check_is_fitted(estimator)
+        estimator = one_fit(estimator)
         decider, decided = innermost(estimator), estimator.predict(X)
         if cost is None and isinstance(decider, BoostedClassifier):
             if decider.cost_ is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from minrisk._typing import IntArray
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
+from minrisk.inputs import one_fit
 from minrisk.model.similarities import PackedSimilarities
 
 
@@ -88,6 +89,7 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
             "explain names training points, which only models of LocalizedSimilaritiesClassifier hold: expected one, "
             f"got {type(estimator).__name__}."
         )
+    estimator = one_fit(estimator)
     X = estimator._check_X(X)
     scores, packed = estimator.model_.scores(X), estimator.model_.packed
     if not isinstance(packed, PackedSimilarities):  # no round counts: a constant decides

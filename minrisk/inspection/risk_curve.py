@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from minrisk._typing import FloatArray
+from minrisk.inputs import one_fit
 from minrisk.inspection._drawing import innermost, log_scale, numbers, pyplot, split_panel
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class RiskCurveDisplay:
         array([0, 1, 2, 3, 4, 5])
         """
         check_is_fitted(estimator)
-        booster = innermost(estimator)
+        booster = one_fit(innermost(estimator))
         if not hasattr(booster, "train_risk_"):
             kept = ", which keeps train_loss_ and validation_loss_ only" if hasattr(booster, "train_loss_") else ""
             raise TypeError(

@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import one_fit
 from minrisk.inspection.shap_scores import (
     NO_BACKGROUND,
     ScoreShapley,
@@ -59,6 +60,7 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
     >>> len(trees["trees"]), trees["trees"][0]["values"].shape[1]
     (3, 3)
     """
+    model = one_fit(model)
     additive = explained_model(model, "to_shap")
     if background is None:
         raise ValueError(NO_BACKGROUND)
@@ -117,6 +119,7 @@ def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:
     >>> wide_columns(REBELClassifier(n_estimators=3).fit(X, y), X).shape  # it has no linear features
     (150, 4)
     """
+    model = one_fit(model)
     return np.array(with_linear_features(explained_model(model, "wide_columns"), checked_rows(model, X)[:]))
 
 

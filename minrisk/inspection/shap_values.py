@@ -14,6 +14,7 @@ from minrisk._typing import FloatArray
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.data.frames import Frame
 from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import one_fit
 from minrisk.inspection.shap_coalitions import coalition_values
 from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model
 from minrisk.inspection.shap_targets import Target, expected_cost, log_odds
@@ -272,6 +273,7 @@ def cost_importances(
     >>> names[0]
     'petal length (cm)'
     """
+    model = one_fit(model)
     explained_model(model, "cost_importances")
     found = shap_values(model, X, X if background is None else background, of="cost", cost=cost, n_jobs=n_jobs)
     size = np.abs(found.values).mean(axis=0)

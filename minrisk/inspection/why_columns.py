@@ -16,6 +16,7 @@ from minrisk.costs.labels import label_text, listed
 from minrisk.data.categories import FEW_VALUES, Category
 from minrisk.data.frames import DATE, DAY, EPOCH, TIME, Frame, is_missing
 from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import one_fit
 
 
 def check_model(model: Any, what: str) -> Any:
@@ -34,7 +35,7 @@ def check_model(model: Any, what: str) -> Any:
             "or a search give the classifier within and rows as it sees them."
         )
     check_is_fitted(model, "model_")
-    return model
+    return one_fit(model)
 
 
 def names_of_columns(model: Any, names: Sequence[str] | None = None) -> list[str]:

@@ -29,6 +29,7 @@ import minrisk
 from minrisk.data.categories import Categories, Category
 from minrisk.data.kept import name_out
 from minrisk.estimator import BoostedClassifier
+from minrisk.inputs import one_fit
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
 from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, SAID_OF_DATA, room_of_header
@@ -92,6 +93,7 @@ def save(estimator: BoostedClassifier, path: str | Path) -> None:
     >>> minrisk.load(path).predict(X[:2])
     array([0, 0])
     """
+    estimator = one_fit(estimator)
     header, arrays = _parts(estimator)
     with write_beside(path) as beside, open(beside, "r+b") as file, _loadable():
         _write(file, header, arrays)

@@ -18,7 +18,7 @@ from minrisk.io.header import SAID_OF_DATA
 from minrisk.io.labels import restore_labels, values_in
 from minrisk.io.packed_trees import read_trees
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
-from minrisk.model.additive import AdditiveModel
+from minrisk.model.additive import FINER, AdditiveModel
 from minrisk.model.cascade import Cascade
 from minrisk.model.codes import Decoder
 from minrisk.model.projection import Projection
@@ -156,7 +156,10 @@ def _decoder(contents: Contents) -> Decoder | None:
 
 
 def check_scores(model: AdditiveModel) -> None:
-    """Refuse a model whose scores could be beyond float64; raises `ValueError`."""
+    """Refuse a model whose scores could be beyond float64; raises `ValueError`.
+
+    They are divided by what they are rounded to, and by the temperatures of the model and of its stages.
+    """
     packed: Any = model.packed
     with np.errstate(over="ignore"):  # what is infinite is too large
         most = _largest(model.intercept) + len(packed) * _response(packed) * _longest(model.vectors)
@@ -164,7 +167,9 @@ def check_scores(model: AdditiveModel) -> None:
             most += len(packed) * _largest(model.corrected)
         if model.smooth is not None:
             most += len(model.smooth.vectors) * _largest(model.smooth.vectors)
-        if not most / min(1.0, model.temperature) <= LARGEST_SCORE:
+        stages = [1.0] if model.cascade is None else model.cascade.temperature.tolist()
+        grid = 1.0 if model._unit is None else FINER * model._unit
+        if not most / min(1.0, model.temperature, grid, *stages) <= LARGEST_SCORE:
             raise ValueError("its scores could be beyond what a number holds.")
 
 

@@ -147,7 +147,7 @@ class Stages:
     def leads(self, cascade: Cascade | None, max_excess: float) -> Leads:
         """Leads that are enough for so large an excess."""
         leads = None if cascade is None or max_excess == 0.0 else cascade.leads_of(max_excess)
-        return self.bounded if leads is None or leads.min() == np.inf else self._at(0, leads)
+        return self.bounded if leads is None or np.all(leads == np.inf) else self._at(0, leads)
 
     def _at(self, begin: int, leads: FloatArray) -> Leads:
         return Leads(self.ends[begin:], self.rises[begin:], leads[begin:])
