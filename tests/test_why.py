@@ -342,7 +342,7 @@ def test_importing_it_draws_nothing_in():
 
 def test_wrong_calls(wine):
     X, y = wine
-    with pytest.raises(TypeError, match="why looks into classifiers of minrisk only: expected one, got LogisticRegression"):
+    with pytest.raises(TypeError, match="why takes a fitted classifier of minrisk: expected one such as MinRiskClassifier, got LogisticRegression"):
         why(LogisticRegression(), X.iloc[[0]])
     with pytest.raises(NotFittedError):
         why(REBELClassifier(), X.iloc[[0]])
