@@ -45,7 +45,8 @@ thead th { border-bottom-width: 2px; } .facts th { font-weight: 600; min-width: 
 footer { border-top: 1px solid var(--line); font-size: 0.8rem; margin-top: 2rem; padding-top: 0.5rem; }
 @media print {
   :root { color-scheme: light; --ink: #000; --paper: #fff; --line: #999; --bar: #0072b2; }
-  body { font-size: 11pt; margin: 0; max-width: none; } section, tr, .picture { break-inside: avoid-page; }
+  body { font-size: 11pt; margin: 0; max-width: none; } tr, .picture { break-inside: avoid-page; }
+  h2 { break-after: avoid-page; }
   .wide { overflow: visible; }
 }
 """

@@ -69,6 +69,8 @@ def calibration_picture(rows: JudgedRows) -> str:
             ax.set_title(_named(rows.classes[j]), fontsize=9)
         for ax in axes.flat[len(chosen) :]:
             ax.set_axis_off()
+        for place in range(max(0, len(chosen) - beside), len(chosen)):  # the lowest of each column
+            axes.flat[place].tick_params(axis="x", labelbottom=True)
         figure.supxlabel("Probability given by the model", fontsize=9)
         figure.supylabel("Share that was true", fontsize=9)
         return picture(figure, "Calibration curves: the share of rows of each class by its probability")

@@ -21,7 +21,7 @@ from minrisk.inspection.shap_targets import why_no_costs
 from minrisk.inspection.why_answers import Decider
 from minrisk.inspection.why_columns import codes_of_rows, some_rows
 
-_JUDGED_TOGETHER = 1 << 14  # rows that a model answers at a time
+_JUDGED_TOGETHER = 1 << 12  # rows that a model answers at a time
 _LEAST_SHOWN = 1e-15  # of which a log-loss is taken
 BINS = 10  # of probabilities
 

@@ -78,4 +78,4 @@ def _values_of_rows(
     for i in range(F):
         without = numbers[(numbers >> i) & 1 == 0]
         values[:, i] = weight[size[without]] @ (game[without | (1 << i)] - game[without])
-    return shapley.pulled_back(values[:, :, None], who, rows)[:, :, 0], game[0]
+    return shapley.pulled_back(values[:, :, None], who, rows)[:, :, 0], game[0].copy()  # not all games
