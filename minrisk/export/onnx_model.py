@@ -14,7 +14,7 @@ from minrisk.validation import Choice, Rule, Text, check_parameters
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12: runtimes of 2022 and later read them
 TYPES = Choice(("float32", "float64"))
-OPTION_RULES: dict[str, Rule] = {"input_type": TYPES, "tree_type": TYPES, "name": Text()}
+GRAPH_RULES: dict[str, Rule] = {"input_type": TYPES, "tree_type": TYPES, "name": Text()}
 
 
 def to_onnx(
@@ -84,7 +84,7 @@ def to_onnx(
     >>> session.run(["decision"], {"X": X[:3].astype("float32")})  # doctest: +SKIP
     [array([0, 0, 0])]
     """
-    check_parameters("to_onnx", {"input_type": input_type, "tree_type": tree_type, "name": name}, OPTION_RULES)
+    check_parameters("to_onnx", {"input_type": input_type, "tree_type": tree_type, "name": name}, GRAPH_RULES)
     if (input_type, tree_type) == ("float64", "float32"):
         raise ValueError("tree_type='float32' would round inputs of float64: use input_type='float32' as well.")
     onnx = library("onnx", "onnx")
