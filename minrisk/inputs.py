@@ -24,7 +24,7 @@ from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
 from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of
-from minrisk.data.frames import Frame, cells_of_row, is_row_mapping, one_row_table
+from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
@@ -74,6 +74,11 @@ def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
         return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
 
     return call
+
+
+def is_row_mapping(X: Any) -> bool:
+    """Whether it is a mapping that stands for one row; some sparse matrices of SciPy are mappings as well."""
+    return isinstance(X, Mapping) and not issparse(X)
 
 
 def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:

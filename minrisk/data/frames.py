@@ -17,7 +17,6 @@ from numbers import Number
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import issparse
 
 from minrisk._cached import cached_property
 from minrisk._printable import short
@@ -462,11 +461,6 @@ class Frame:
             if row.dtype.kind != "f":  # in which large whole numbers beside fractions would be rounded
                 return [row.tolist()]
         return list(self.table.to_numpy(dtype=object))
-
-
-def is_row_mapping(X: Any) -> bool:
-    """Whether it is a mapping that stands for one row; some sparse matrices of SciPy are mappings as well."""
-    return isinstance(X, Mapping) and not issparse(X)
 
 
 def cells_of_row(row: Mapping[Any, Any], names: Sequence[Any] | None, n_features: int) -> list[Any]:
