@@ -24,7 +24,7 @@ from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
 from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of
-from minrisk.data.frames import Frame, one_row_table
+from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
 from minrisk.data.label_cells import check_labels
@@ -85,6 +85,11 @@ def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
         return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
 
     return call
+
+
+def is_row_mapping(X: Any) -> bool:
+    """Whether it is a mapping that stands for one row; some sparse matrices of SciPy are mappings as well."""
+    return isinstance(X, Mapping) and not issparse(X)
 
 
 def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:
@@ -310,11 +315,16 @@ class Inputs:
         if (few := self._few_rows(X)) is not None:
             return few
         check_is_fitted(self, "model_")
-        if type(X) is dict:  # some sparse matrices are mappings as well
-            X = one_row_table(X, self._column_names)
+        X = self._tabled(X)
         if isinstance(X, Chunks):
             raise TypeError("Chunks are predicted one by one: for X, *_ in chunks: model.predict(X).")
         return self._numbers_as_fitted(X)
+
+    def _tabled(self, X: Any) -> Any:
+        """X, or a table of one row where it is a mapping."""
+        if not is_row_mapping(X):
+            return X
+        return one_row_table(cells_of_row(X, self._column_names, self.n_features_in_), self._column_names)
 
     def _numbers_as_fitted(self, X: Any) -> Any:
         """Checked numbers of rows that are no training rows, with the columns and categories of these."""
@@ -330,9 +340,9 @@ class Inputs:
             few = X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32)
             fits = few and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
             return X if fits and not self._categories.columns and not np.isinf(X).any() else None
-        if type(X) is dict:
-            names = self._column_names
-            if names is None or len(X) != len(names) or any(name not in X for name in names):
+        if is_row_mapping(X):
+            names: Sequence[Any] = range(self.n_features_in_) if self._column_names is None else self._column_names
+            if len(X) != len(names) or any(name not in X for name in names):
                 return None
             return self._few_coded([[X[name] for name in names]])
         if self._column_names is None or not hasattr(X, "shape") or not 0 < X.shape[0] <= QUICK_ROWS:

@@ -41,6 +41,19 @@ class Choice(NamedTuple):
         return "one of " + ", ".join(repr(option) for option in self.options)
 
 
+class Text(NamedTuple):
+    """A text that is not empty."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value != ""
+
+    def plain(self, value: Any) -> Any:
+        return str(value)
+
+    def __str__(self) -> str:
+        return "a text that is not empty"
+
+
 class Number(NamedTuple):
     """A number within bounds."""
 

@@ -310,7 +310,7 @@ def test_refusals_say_what_to_do():
             export(Ridge())
     with pytest.raises(ValueError, match="leave cost out"):
         to_onnx(rebel, cost=1 - np.eye(3))
-    with pytest.raises(ValueError, match="must be 'float32' or 'float64', got 'int8'"):
+    with pytest.raises(ValueError, match="must be one of 'float32', 'float64', got 'int8'"):
         to_onnx(rebel, input_type="int8")
     with pytest.raises(ValueError, match="input_type='float32' as well"):
         to_onnx(rebel, input_type="float64", tree_type="float32")

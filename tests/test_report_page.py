@@ -5,7 +5,9 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import base64
+import html
 import re
+import tracemalloc
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
@@ -14,12 +16,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from minrisk import ALGORITHMS, CostMatrix, MinRiskClassifier, REBELClassifier
-from minrisk.inspection import report
+from minrisk import ALGORITHMS, CostMatrix, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier
+from minrisk.inspection import report, shap_values
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_rows import JudgedRows
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost
@@ -142,11 +145,11 @@ def test_means_and_errors_with_weights(wine):
     mean = rows.mean(rows.costs)
     assert mean.mean == pytest.approx(expected_cost(y, decided, COST, sample_weight=weight))
     assert mean.error == pytest.approx(naive_standard_error(rows.costs, weight))
-    constant = rows.mean(rows.table[:, rows.constant])
+    constant = rows.mean(rows.costs_of_constant)
     assert constant.mean == pytest.approx(best_constant_cost(y, COST, sample_weight=weight))
     assert rows.mean(rows.log_loss()).mean == pytest.approx(log_loss(y, model.predict_proba(X), sample_weight=weight, labels=model.classes_))
-    expected, actual = rows.expected()
-    np.testing.assert_array_equal(actual, rows.costs)
+    expected = rows.expected
+    np.testing.assert_array_equal(rows.compared, rows.costs)
     p = model.predict_proba(X)[:, [list(model.classes_).index(label) for label in COST.classes]]
     np.testing.assert_allclose(expected, [(p @ COST.values)[n, list(COST.decisions).index(d)] for n, d in enumerate(decided)])
     totals, counts = rows.cells()
@@ -181,8 +184,8 @@ def test_costs_by_row(wine):
     assert told(page, ["", "model"])[0][1].split(" ± ")[0] == plain(own.mean())
     assert len(page.pictures) == 3
     rows = JudgedRows(model, X[1::2], y[1::2], costs[1::2], None)
-    expected, actual = rows.expected()
-    np.testing.assert_allclose(actual, own)
+    expected = rows.expected
+    np.testing.assert_allclose(rows.compared, own)
     regression, p = model.cost_regression_, model.predict_proba(X[1::2])
     by_hand = sum(p[:, j, None] * regression.of_class(X[1::2], j) for j in range(3)) * regression.unit
     np.testing.assert_allclose(expected, by_hand[np.arange(len(decided)), decided])
@@ -247,7 +250,7 @@ def test_writes_a_whole_file_or_none(wine, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["page.html"]
     with pytest.raises(OSError, match="no_folder"):
         report(model, X, y, tmp_path / "no_folder" / "page.html")
-    with pytest.raises(TypeError, match="report looks into classifiers of minrisk only"):
+    with pytest.raises(TypeError, match="report takes a fitted classifier of minrisk"):
         report(LogisticRegression(), X, y)
 
 
@@ -285,18 +288,144 @@ def test_on_the_command_line(tmp_path):
     assert "Missing option '--out'" in refused("report", model, tmp_path / "test.csv")
 
 
-def test_the_page_tells_what_moves_the_expected_cost():
-    from sklearn.datasets import load_wine
+# -- what moves the expected cost -----------------------------------------------------------------------------------------
+MOVES = "What moves the expected cost"
 
-    from minrisk import LocalizedSimilaritiesClassifier
-    from minrisk.inspection import cost_importances
 
+def moved(text):
+    """What the page says below that heading: the bars as (name, size), and all text."""
+    part = text[text.index(f"<h2>{MOVES}</h2>") :]
+    part = part[: part.index("</section>")]
+    bars = re.findall(r'<tr><th>(.*?)</th>.*?<td class="number">(.*?)</td>', part, re.S)
+    return [(html.unescape(name), float(size)) for name, size in bars], part
+
+
+@pytest.fixture(scope="module")
+def judged():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = MinRiskClassifier(n_estimators=5, random_state=0).fit(X, y)
-    page = report(model, X[:90], y[:90])
-    assert "What moves the expected cost" in page and "in the unit of the costs" in page
-    names, _ = cost_importances(model, X[:90])
-    part = page[page.index("What moves the expected cost") :]
-    assert part.index(names[0]) < part.index(names[1])
-    other = LocalizedSimilaritiesClassifier(n_estimators=3).fit(X, y)
-    assert "What moves the expected cost" not in report(other, X[:90], y[:90])
+    kind = np.array(["red", "white", "rosé"])[y]
+    cost = CostMatrix([[0, 1, 2], [3, 0, 1], [9, 4, 0]], classes=["red", "rosé", "white"])
+    model = MinRiskClassifier(cost, n_estimators=5, random_state=0).fit(X[::2], kind[::2])
+    return model, X[1::2], kind[1::2]
+
+
+def sizes_of(model, X, decided, cost):
+    found = shap_values(model, X, X, of="cost", decision=decided, cost=cost)
+    size = np.abs(found.values).mean(axis=0)
+    return {name: plain(value) for name, value in zip(found.feature_names, size, strict=True)}
+
+
+@pytest.mark.parametrize("other", ["fit", "matrix", "each row"])
+def test_it_explains_the_decisions_taken_under_the_costs_that_judge(judged, other):
+    model, X, y = judged
+    costs = {
+        "fit": None, "matrix": CostMatrix([[0, 30, 1], [1, 0, 1], [1, 1, 0]], classes=["white", "red", "rosé"]),
+        "each row": (np.ones((3, 3)) - np.eye(3)) * (1 + X["magnesium"].to_numpy())[:, None, None],
+    }[other]  # fmt: skip
+    bars, part = moved(report(model, X, y, cost=costs))
+    decided = model.predict(X)
+    if other == "matrix":
+        assert (decided != model.predict(X, cost=costs)).any()  # the decisions that were taken are others
+    expected = sizes_of(model, X, decided, costs)
+    assert len(X) <= 100 and f"over {len(X)} of the rows" in part
+    assert bars == [(name, float(expected[name])) for name, _ in bars] and len(bars) > 3
+    assert [size for _, size in bars] == sorted((size for _, size in bars), reverse=True)
+
+
+def test_it_says_why_it_does_not_explain(judged, wine):
+    model, X, y = judged
+    similar = LocalizedSimilaritiesClassifier(n_estimators=3).fit(X, y)
+    trained_on_costs = REBELClassifier(COST, n_estimators=3).fit(*wine)
+    own = (1 - np.eye(3))[np.searchsorted(model.classes_, y)]
+    for fitted, rows, labels, cost, why in (
+        (similar, X, y, None, "the learners of this LocalizedSimilaritiesClassifier are no trees"),
+        (trained_on_costs, *wine, None, "the scores of this REBELClassifier say nothing about probabilities"),
+        (model, X, y, own, "these are known of each row&#x27;s true class alone"),
+    ):
+        bars, part = moved(report(fitted, rows, labels, cost=cost))
+        assert bars == [] and why in part
+
+
+def test_a_class_that_no_judged_row_has():
+    """0/1 costs of rows that lack a class: each other decision is expected to be a mistake where it is true."""
+    X, y = load_wine(return_X_y=True)
+    model = MinRiskClassifier(n_estimators=2, pool=False, random_state=0).fit(X, y)
+    X, y = X[(y > 0) & (model.predict(X) > 0)], y[(y > 0) & (model.predict(X) > 0)]
+    p, decided = model.predict_proba(X), model.predict(X)
+    rows = JudgedRows(model, X, y, None, None)
+    assert rows.samples.classes == (1, 2)
+    np.testing.assert_allclose(rows.expected, 1 - p[np.arange(len(p)), decided])
+    bars, _ = moved(report(model, X, y))
+    assert bars == [(name, float(sizes_of(model, X[::2], decided[::2], None)[name])) for name, _ in bars] and bars
+
+
+def test_errors_in_explaining_are_not_hidden(judged, monkeypatch):
+    model, X, y = judged
+
+    def broken(*_, **__):
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr("minrisk.inspection.report_sections.ShapExplainer", broken)
+    with pytest.raises(ValueError, match="a fault of ours"):
+        report(model, X, y)
+
+
+def test_nothing_moves_costs_of_a_model_that_learnt_nothing():
+    X, y = np.zeros((20, 2)), np.arange(20) % 2
+    _, part = moved(report(MinRiskClassifier(random_state=0).fit(X, y), X, y))
+    assert "No column moves the expected costs" in part
+
+
+# -- memory, and wrong calls ----------------------------------------------------------------------------------------------
+def test_memory_does_not_grow_with_rows_times_classes():
+    """Numbers for each row and class are made of some rows at a time; 40 000 rows of 40 classes would be 12.8 MB."""
+    rng = np.random.default_rng(0)
+    X, n_classes = rng.normal(size=(40_000, 2)), 40
+    y = rng.integers(0, n_classes, len(X))
+    model = MinRiskClassifier(n_estimators=1, max_depth=1, pool=False, cv=1, random_state=0).fit(X[:2000], y[:2000])
+    JudgedRows(model, X[:100], y[:100], None, None)  # what is made once
+    tracemalloc.start()
+    rows = JudgedRows(model, X, y, None, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept < 8 * 12 * len(X)  # a dozen numbers for each row
+    assert peak < 8 * n_classes * len(X), "no array of rows and classes beside those of a block"
+    assert len(rows) == len(X)
+
+
+def test_blocks_of_rows_change_nothing(judged, monkeypatch):
+    model, X, y = judged
+    weight = 1.0 + np.arange(len(y)) % 3
+    for rows in (X, X.to_numpy(), csr_matrix(X.to_numpy())):
+        fitted = model if rows is X else MinRiskClassifier(n_estimators=3, random_state=0).fit(rows, y)
+        whole = JudgedRows(fitted, rows, y, None, weight)
+        monkeypatch.setattr("minrisk.inspection.report_rows._JUDGED_TOGETHER", 10)
+        parts = JudgedRows(fitted, rows, y, None, weight)
+        monkeypatch.undo()
+        for name in ("decided", "costs", "least", "p_of_truth", "expected"):
+            np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+        for one, other in zip(parts.binned, whole.binned, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_bins_are_those_of_scikit_learn(judged):
+    model, X, y = judged
+    binned, p = JudgedRows(model, X, y, None, None).binned, model.predict_proba(X)
+    for k, label in enumerate(model.classes_):
+        share, given = calibration_curve(y == label, p[:, k], n_bins=10, pos_label=True)
+        held = binned.rows[k] > 0
+        np.testing.assert_allclose(binned.true[k][held] / binned.rows[k][held], share)
+        np.testing.assert_allclose(binned.given[k][held] / binned.rows[k][held], given)
+
+
+@pytest.mark.parametrize("n_rows", [-1, 1.5, "3", None, True])
+def test_n_rows_is_a_whole_number(judged, n_rows):
+    model, X, y = judged
+    with pytest.raises(ValueError, match="report: n_rows must be a whole number at least 0"):
+        report(model, X, y, n_rows=n_rows)
+
+
+def test_no_worst_rows(judged):
+    model, X, y = judged
+    assert "None were asked for." in report(model, X, y, n_rows=0)

@@ -4,15 +4,18 @@ import itertools
 import math
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_iris, load_wine, make_classification
 
 import minrisk
 from minrisk._workers import Workers
 from minrisk.algorithms import ALGORITHMS
+from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.inspection import ShapExplainer, cost_importances, shap_values, to_shap, wide_columns
 from minrisk.inspection.shap_scores import ScoreShapley, linear_shares, sufficient_points, with_linear_features
 from minrisk.inspection.shap_trees import SIDE_BY_SIDE, gauss_legendre
@@ -374,6 +377,22 @@ def test_log_odds_of_two_classes_need_no_names():
     np.testing.assert_allclose(found.sums, np.log(p[:, 1] / p[:, 0]), atol=1e-9)
 
 
+def test_log_odds_of_a_class_against_itself_are_nothing(wine):
+    """The gradient of log p_a - log p_a: both parts fall on one score, of sigmoids and of a softmax."""
+    from minrisk.inspection.shap_targets import LogOdds
+
+    rng = np.random.default_rng(0)
+    start, scores = rng.normal(size=3), rng.normal(size=(5, 3))
+    for link in ("softmax", "softmax2", "sigmoid2"):
+        assert not LogOdds(link, 1.5, 1, 1).mean_gradients(start, scores).any()
+    model, X, _, _ = wine
+    X3, y3 = small_problem(3)
+    for fitted, rows in ((model, X), (minrisk.REBELClassifier(n_estimators=5).fit(X3, y3), X3)):
+        found = shap_values(fitted, rows[:9], rows, of="log_odds", decision=1, against=1)
+        assert not found.values.any() and not found.base_values.any()
+    assert fitted.model_.link == "sigmoid2"
+
+
 def test_coalitions_of_costs():
     X, y = small_problem(3, missing=True)
     cost = np.array([[0.0, 2, 5], [1, 0, 1], [4, 4, 0]])
@@ -386,6 +405,51 @@ def test_coalitions_of_costs():
     np.testing.assert_allclose(found.base_values, worth[:, 0], atol=1e-12)
     line = shap_values(model, rows, X[:90], of="cost", decision=decision)
     np.testing.assert_allclose(line.sums, found.sums, atol=1e-11)
+
+
+# -- memory ---------------------------------------------------------------------------------------------------------------
+def peak_of(go):
+    """Bytes that Python and NumPy held at most beside what was there."""
+    tracemalloc.start()
+    go()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_coalitions_are_gone_through_some_rows_at_a_time(monkeypatch):
+    X, y = small_problem(3, n_features=9)
+    cost = np.array([[0.0, 2, 5], [1, 0, 1], [4, 4, 0]])
+    model = minrisk.MinRiskClassifier(cost, pool=False, cv=2, n_estimators=6, random_state=0).fit(X, y)
+    many = np.tile(X, (50, 1))
+    explainer = ShapExplainer(model, X)
+    for of, given in (("cost", {}), ("cost", {"decision": np.arange(len(X)) % 3}), ("log_odds", {"decision": 0, "against": 2})):
+        whole = explainer.explain(X, of=of, by="coalitions", **given)
+        monkeypatch.setattr("minrisk.inspection.shap_coalitions.GAMES_TOGETHER", 7)
+        parts = explainer.explain(X, of=of, by="coalitions", **given)
+        monkeypatch.undo()
+        np.testing.assert_allclose(parts.values, whole.values, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(parts.base_values, whole.base_values)
+    game = 8 * 2 ** len(np.unique(model.model_.packed.feature)) * len(many)
+    assert game > 20e6
+    assert peak_of(lambda: explainer.explain(many, of="cost", by="coalitions")) < game / 2
+
+
+def test_a_sparse_background_of_kernels_never_is_one_array():
+    """Their mean factors are those of the dense rows, whatever the blocks."""
+    from minrisk.inspection.shap_scores import SmoothShapley
+    from minrisk.model.smooth import SmoothScores
+
+    rng = np.random.default_rng(0)
+    scale = np.where(np.arange(600) < 40, 1.0, 0.0)
+    smooth = SmoothScores(np.zeros(600), scale, rng.normal(size=(600, 5)), 0.3, rng.normal(size=(5, 3)))
+    dense = np.where(rng.random((6000, 600)) < 0.01, rng.normal(size=(6000, 600)), 0.0)
+    rows = SparseRows(csr_matrix(dense))
+    assert rows.shape[0] * rows.shape[1] < DENSE_VALUES and rows.height < len(rows) / 10
+    found = []
+    peak = peak_of(lambda: found.append(SmoothShapley(smooth, rows)))
+    assert peak < dense.nbytes / 4
+    np.testing.assert_array_equal(found[0].mean, SmoothShapley(smooth, dense).mean)
 
 
 # -- laws ---------------------------------------------------------------------------------------------------------------
@@ -457,7 +521,7 @@ def test_importances_in_the_unit_of_the_costs(wine):
     model, X, _, cost = wine
     names, values = cost_importances(model, X[1::2], X[::2])
     found = np.abs(shap_values(model, X[1::2], X[::2], of="cost").values).mean(axis=0)
-    assert names == [f"x{j}" for j in np.argsort(-found, kind="stable")]
+    assert names == [f"x[{j}]" for j in np.argsort(-found, kind="stable")]
     np.testing.assert_allclose(values, np.sort(found)[::-1])
     again = cost_importances(model, X[1::2], X[::2], cost=5 * cost)
     np.testing.assert_allclose(again.values, 5 * values)
@@ -483,6 +547,7 @@ def test_tools_of_scikit_learn(wine):
 
 # -- refusals -----------------------------------------------------------------------------------------------------------
 def test_kind_refusals(wine):
+    from sklearn.exceptions import NotFittedError
     from sklearn.tree import DecisionTreeClassifier
 
     model, X, y, _ = wine
@@ -504,7 +569,7 @@ def test_kind_refusals(wine):
             shap_values(model, X[:5], **given)
     with pytest.raises(TypeError, match="MinRiskClassifier"):
         shap_values(DecisionTreeClassifier().fit(X, y), X[:5], X)
-    with pytest.raises(TypeError, match="fit this"):
+    with pytest.raises(NotFittedError):
         shap_values(minrisk.MinRiskClassifier(), X[:5], X)
     with pytest.raises(ValueError, match="training rows"):
         to_shap(model)

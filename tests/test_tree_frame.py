@@ -161,7 +161,7 @@ def test_given_names_and_refusals(wine):
         to_frame(model, names=["a"])
     with pytest.raises(TypeError, match="to_frame is about trees, but the learners of this Localized"):
         to_frame(LocalizedSimilaritiesClassifier(n_estimators=2).fit(X, y))
-    with pytest.raises(TypeError, match="to_frame looks into classifiers of minrisk only"):
+    with pytest.raises(TypeError, match="to_frame takes a fitted classifier of minrisk"):
         to_frame(load_iris())
 
 

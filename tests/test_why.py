@@ -6,8 +6,10 @@ mpl.use("Agg")
 
 import subprocess
 import sys
+from collections import OrderedDict
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
+from types import MappingProxyType
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,7 +22,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from minrisk import ALGORITHMS, LocalizedSimilaritiesClassifier, MCBoostClassifier, MinRiskClassifier, REBELClassifier
+from minrisk import (
+    ALGORITHMS,
+    DataWarning,
+    LocalizedSimilaritiesClassifier,
+    MCBoostClassifier,
+    MinRiskClassifier,
+    REBELClassifier,
+)
 from minrisk.inspection import to_frame, why
 from tests.test_tree_frame import leaf_of, with_linear
 
@@ -342,7 +351,7 @@ def test_importing_it_draws_nothing_in():
 
 def test_wrong_calls(wine):
     X, y = wine
-    with pytest.raises(TypeError, match="why looks into classifiers of minrisk only: expected one, got LogisticRegression"):
+    with pytest.raises(TypeError, match="why takes a fitted classifier of minrisk: expected one such as MinRiskClassifier, got LogisticRegression"):
         why(LogisticRegression(), X.iloc[[0]])
     with pytest.raises(NotFittedError):
         why(REBELClassifier(), X.iloc[[0]])
@@ -397,3 +406,79 @@ def test_picture(wine):
     assert [bar.get_width() for bar in right.patches] == pytest.approx([c.size for c in found.changes])
     assert left.get_title(loc="left") == f"Decision: {found.decision}"
     assert [label.get_text() for label in right.get_yticklabels()] == [c.column for c in found.changes]
+
+
+# -- rows and costs as predict takes them ---------------------------------------------------------------------------------
+def test_a_row_by_numbers_of_columns_is_taken_alike(wine):
+    X, y = wine
+    numbers = X.to_numpy()
+    model = MinRiskClassifier(n_estimators=5, pool=False, random_state=0).fit(numbers, y)
+    row = dict(enumerate(numbers[70].tolist()))
+    for form in (row, OrderedDict(reversed(row.items())), MappingProxyType(row)):
+        assert why(model, form).decision == model.predict(form)[0] == model.predict(numbers[70:71])[0]
+        np.testing.assert_array_equal(model.predict_proba(form), model.predict_proba(numbers[70:71]))
+    absent = row | {2: None}
+    gone = numbers[70:71].copy()
+    gone[0, 2] = np.nan
+    np.testing.assert_array_equal(model.predict_proba(absent), model.predict_proba(gone))
+    assert why(model, absent).decision == model.predict(gone)[0]
+    named = REBELClassifier(n_estimators=5).fit(X, y)
+    for wrong, told, fitted in (
+        ({0: 1.0}, r"lacks \[1, 2, 3, 4, 5\]: give None", model), (row | {"x": 1}, r"has \['x'\]: leave these out", model),
+        (row, r"lacks \['alcohol'", named),
+    ):  # fmt: skip
+        for go in (lambda: why(fitted, wrong), lambda: fitted.predict(wrong)):
+            with pytest.raises(ValueError, match=f"A row in a dict must hold a value for each of the columns .*{told}"):
+                go()
+
+
+def test_a_row_by_numbers_with_categories_in_an_array():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.choice(["1", "2", "x"], 90).astype(object), rng.normal(size=90)])
+    y = np.where(X[:, 0] == "1", "a", np.where(X[:, 1].astype(float) > 0, "b", "c"))
+    model = MinRiskClassifier(n_estimators=5, pool=False, random_state=0, categorical_features=[0]).fit(X, y)
+    for x in X[:20]:
+        row = {0: x[0], 1: x[1]}
+        assert why(model, row).decision == model.predict(row)[0] == model.predict(x[None])[0]
+    with pytest.warns(DataWarning, match="categories that fit has not seen"):
+        assert len(model.predict({0: "never", 1: 0.5})) == 1
+
+
+def test_a_matrix_for_the_row_is_told_as_stated(wine):
+    """As `predict` reads it, in the unit that it is stated in, also with a further decision."""
+    X, y = wine
+    model, row = MinRiskClassifier(n_estimators=10, pool=False, random_state=0).fit(X, y), X.iloc[[70]]
+    own = np.array([[[5, 712, 120, 9], [305, 5, 100, 9], [205, 105, 5, 9.0]]])
+    found, p = why(model, row, cost=own), model.predict_proba(row)[0]
+    assert found.decision == model.predict(row, cost=own)[0]
+    expected = dict(zip([*model.classes_, "refer"], p @ own[0], strict=True))
+    assert {a.decision: pytest.approx(a.expected_cost) for a in found.answers} == expected
+    with pytest.raises(ValueError, match="cost has a row for each of the 1 rows of X"):
+        why(model, row, cost=own[0][:1])
+
+
+@pytest.mark.parametrize("n_rows", [-1, 1.5, "3", None, True, [1]])
+def test_n_rows_is_a_whole_number(wine, n_rows):
+    X, y = wine
+    with pytest.raises(ValueError, match="why: n_rows must be a whole number at least 0"):
+        why(REBELClassifier(n_estimators=2).fit(X, y), X.iloc[[0]], X, y, n_rows=n_rows)
+
+
+def test_no_rows_that_look_alike(wine):
+    X, y = wine
+    assert why(REBELClassifier(n_estimators=2).fit(X, y), X.iloc[[0]], X, y, n_rows=0).similar == []
+
+
+def test_columns_that_are_no_list(wine):
+    X, y = wine
+    for columns in ("alcohol", 3):
+        with pytest.raises(ValueError, match="columns must be a list of names or positions"):
+            why(REBELClassifier(n_estimators=2).fit(X, y), X.iloc[[0]], columns=columns)
+
+
+def test_classes_of_rows_that_are_none(wine):
+    X, y = wine
+    model = REBELClassifier(n_estimators=2).fit(X, y)
+    for labels in (5, "abc", y[:3], np.c_[y, y], iter(y)):
+        with pytest.raises(ValueError, match="y must hold a class for each of the 178 rows of X, got"):
+            why(model, X.iloc[[0]], X, labels)

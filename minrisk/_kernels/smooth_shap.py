@@ -16,17 +16,14 @@ def factor(x, center, scale, landmark, width):
 
 
 @kernel
-def mean_factors(X, center, scale, landmarks, width, out):
-    """out[j, c] = mean over the rows of feature j's factor for landmark c; 1 where the feature is left out."""
+def add_factors(X, center, scale, landmarks, width, n, out):
+    """out[j, c] += sum over these of n rows of feature j's factor for landmark c, over n; nothing if it is left out."""
     d, m = landmarks.shape
-    for j in range(d):
-        for c in range(m):
-            out[j, c] = 0.0 if scale[j] > 0.0 else 1.0
     for i in range(len(X)):
         for j in range(d):
             if scale[j] > 0.0:
                 for c in range(m):
-                    out[j, c] += factor(X[i, j], center[j], scale[j], landmarks[j, c], width) / len(X)
+                    out[j, c] += factor(X[i, j], center[j], scale[j], landmarks[j, c], width) / n
 
 
 @kernel

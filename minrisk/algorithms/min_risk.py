@@ -17,15 +17,13 @@ import numpy as np
 
 from minrisk._typing import FloatArray, Labels
 from minrisk._workers import Workers
-from minrisk.costs import as_cost, is_per_row
-from minrisk.costs.labels import as_labels, match_labels
-from minrisk.costs.reading import among, is_per_row_and_class, row_matrices
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
 from minrisk.eval_sets import codes_of, record_stages
+from minrisk.fitted import decision_costs
 from minrisk.inputs import of_one_fit
 from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
-from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule, label_array
+from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
@@ -381,31 +379,9 @@ class MinRiskClassifier(BoostedClassifier):
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
                 "surrogate='softmax' or 'exponential' to decide under costs given to predict, or fit again."
             )
-        if is_per_row_and_class(cost):
-            each, decisions = self._costs_of_each(cost, len(X))
-            expected = expected_costs(link, self._scores(X), temperature, each)
-            return np.asarray(decisions[expected.argmin(axis=1)])
-        if is_per_row(cost, len(X), len(self.classes_)):
-            raise ValueError(
-                f"cost has a row for each of the {len(X)} rows of X, shape {np.shape(cost)}, but what a decision "
-                "costs depends on the class, which is unknown: give a matrix for each row, shape (n, K, D), or one "
-                "matrix for all, or leave cost out to decide by what fit has learnt about costs."
-            )
-        matrix = as_cost(cost, self.classes_)
-        decisions = label_array(matrix.decisions, self.classes_)
-        rule = DecisionRule.of(link, temperature, matrix)
-        return np.asarray(decisions[self._decisions(X, rule, max_excess)])
-
-    def _costs_of_each(self, cost: Any, n: int) -> tuple[FloatArray, Labels]:
-        """Avoidable costs (n, K, D) of n rows to decide about, a matrix for each, and their decisions."""
-        own = as_labels(self.classes_)
-        classes = among(cost, own, self._names())
-        matrices = row_matrices(cost, n, classes, len(self.decisions_), "leave these out")
-        if classes == own and matrices.shape[2] == len(self.decisions_):
-            return avoidable(matrices), self.decisions_
-        names = as_cost(np.ones(matrices.shape[1:]), classes, allow_diagonal=True).decisions
-        assert names is not None
-        rows = match_labels(own, classes)
-        columns = [*rows, *range(len(classes), len(names))]
-        decisions = label_array([names[j] for j in columns], self.classes_)
-        return avoidable(matrices[:, rows][:, :, columns]), decisions
+        costs = decision_costs(self, cost, len(X))
+        if costs.shared is None:
+            expected = expected_costs(link, self._scores(X), temperature, avoidable(costs.values))
+            return np.asarray(costs.decisions[expected.argmin(axis=1)])
+        rule = DecisionRule.of(link, temperature, costs.shared)
+        return np.asarray(costs.decisions[self._decisions(X, rule, max_excess)])

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from minrisk.cli.common import column_names
 from minrisk.cli.layout import (
     as_text,
     bar,
@@ -113,10 +114,8 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
 
 def describe_model(model: Any, path: Path) -> dict[str, Any]:
     """What a model file holds."""
-    names = getattr(model, "feature_names_in_", None)
-    importance = model.feature_importances_
+    names, importance = column_names(model), model.feature_importances_
     order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
-    column, first = ("column", 1) if (own := getattr(model, "first_feature_", None)) is None else ("feature", own)
     hidden = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
     curves = {name: getattr(model, name + "_", None) for name in ("train_risk", "validation_risk", "validation_loss")}
     return {
@@ -140,10 +139,7 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
         "selection": getattr(model, "selection_", None),
         "train_loss": model.train_loss_.tolist(),
         **{name: None if curve is None else curve.tolist() for name, curve in curves.items()},
-        "importance": [
-            {"feature": f"{column} {j + first}" if names is None else str(names[j]), "share": float(importance[j])}
-            for j in order
-        ],
+        "importance": [{"feature": names[j], "share": float(importance[j])} for j in order],
     }
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from minrisk.cli.common import FILE, NEW_FILE, check_not_over, check_writable, feature_names
+from minrisk.cli.common import FILE, NEW_FILE, check_not_over, check_writable, column_names
 from minrisk.cli.evaluate import judged_options, read_judged
-from minrisk.cli.show import column_names
 from minrisk.cli.streams import note
 from minrisk.io.atomic import STREAM
 from minrisk.io.dialect import Dialect
@@ -41,10 +40,10 @@ def report(model: Path, data: tuple[Path, ...], out: Path, title: str | None, ro
     given = read_judged(model, data, target, costs, weight, numeric, Dialect(delimiter, decimal, encoding))
     from minrisk.inspection import report as write_report
 
-    names = None if feature_names(given.model) is not None else column_names(given.model)
     path = None if str(out) == STREAM else out
     page = write_report(
-        given.model, given.X, given.y, path, given.cost, given.weight, title=title, n_rows=rows, names=names
+        given.model, given.X, given.y, path, given.cost, given.weight, title=title, n_rows=rows,
+        names=column_names(given.model),
     )
     if path is None:
         sys.stdout.flush()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk.cli.common import FILE, feature_names, load_model
+from minrisk.cli.common import FILE, column_names, load_model
 from minrisk.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -56,15 +56,6 @@ def show(model: Path, trees: range | str | None, as_json: bool) -> None:
         print_json(facts)
     else:
         print_model(facts)
-
-
-def column_names(model: Any) -> list[str]:
-    """Names of the columns as tables on the command line have them: those without a name are counted from 1."""
-    names, first = feature_names(model), getattr(model, "first_feature_", None)
-    if names is not None:
-        return names
-    column, start = ("column", 1) if first is None else ("feature", first)
-    return [f"{column} {j + start}" for j in range(model.n_features_in_)]
 
 
 def print_trees(model: Any, path: Path, wanted: range | str, as_json: bool) -> None:

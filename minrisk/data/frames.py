@@ -466,26 +466,46 @@ class Frame:
         return list(self.table.to_numpy(dtype=object))
 
 
-def one_row_table(cells: Mapping[Any, Any], names: Sequence[Any] | None) -> Any:
-    """A table of one row, of a dict of cells by the names of the columns.
+def cells_of_row(row: Mapping[Any, Any], names: Sequence[Any] | None, n_features: int) -> list[Any]:
+    """Cells of a row in the order of the columns.
+
+    Parameters
+    ----------
+    row : mapping
+        From the names of the columns to values. Columns without names are numbered from 0.
+    names : sequence of d names, optional
+        Of the columns, as the table of the fit had them; None: it had none.
+    n_features : int
+        d.
 
     Raises
     ------
     ValueError
-        If `names`, those of the fit, are None, or other than those of the cells.
+        If it has not one cell for each column.
     """
+    columns = tuple(range(n_features)) if names is None else tuple(names)
+    known = set(columns)
+    lacking, others = [name for name in columns if name not in row], [name for name in row if name not in known]
+    if lacking or others:
+        told = f"lacks {short(repr(lacking))}" if lacking else f"has {short(repr(others))}"
+        way = "give None where a value is not known" if lacking else "leave these out"
+        raise ValueError(
+            f"A row in a dict must hold a value for each of the columns {short(repr(list(columns)))}, but {told}: "
+            f"{way}."
+        )
+    return [row[name] for name in columns]
+
+
+def one_row_table(cells: Sequence[Any], names: Sequence[Any] | None) -> Any:
+    """A table of one row with these cells, or an array where the columns have no names."""
+    if names is None:
+        kind = object if any(isinstance(cell, str) for cell in cells) else None  # else numbers would become texts
+        return np.array([cells], dtype=kind)
     import narwhals.stable.v2 as nw
 
-    if names is None:
-        raise ValueError("X may be a dict of cells only where fit had a table with named columns: give an array.")
-    lacking, others = [n for n in names if n not in cells], [n for n in cells if n not in set(names)]
-    if lacking or others:
-        raise ValueError(
-            "X must be a dict with a cell for each column of the fit and no other: it lacks "
-            f"{short(repr(lacking)) if lacking else 'none'}, and fit did not see "
-            f"{short(repr(others)) if others else 'none of the others'}."
-        )
     backend = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
     if backend is None:
         raise ValueError("A dict whose cells must be looked at needs one of pandas, polars and pyarrow: install one.")
-    return nw.from_dict({name: [cells[name]] for name in names}, backend=backend).to_native()
+    return nw.from_dict(
+        {name: [cell] for name, cell in zip(names, cells, strict=True)}, backend=backend
+    ).to_native()

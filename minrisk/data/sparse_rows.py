@@ -20,6 +20,11 @@ def stay_sparse(n_rows: int, n_features: int) -> bool:
     return n_rows * n_features > DENSE_VALUES
 
 
+def block_height(X: Any, most: int) -> int:
+    """How many rows of X are looked at together: `most`, or fewer where sparse rows become a dense block."""
+    return min(most, X.height) if isinstance(X, SparseRows) else most
+
+
 class SparseRows:
     """Rows of a SciPy matrix, used as an array of n rows: slices of few rows become arrays, the whole never does.
 

@@ -39,6 +39,10 @@ def to_json(model: Any, cost: Any = None) -> str:
 
     Raises
     ------
+    TypeError
+        If the model is no estimator of this package.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If its learners are regressors of scikit-learn, or `cost` is given and it knows no probabilities.
 
@@ -54,7 +58,7 @@ def to_json(model: Any, cost: Any = None) -> str:
     >>> text["format"], text["decisions"], text["link"]["name"]
     ('minrisk model', [0, 1, 2], 'softmax')
     """
-    parts = parts_of(model, cost)
+    parts = parts_of(model, cost, "to_json")
     additive, regression = parts.model, parts.regression
     learnt = None
     if regression is not None:

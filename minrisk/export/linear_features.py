@@ -63,6 +63,13 @@ def linear_features(model: Any) -> LinearFeatures:
     LinearFeatures
         A function of X; of a model without linear features it returns X as float64.
 
+    Raises
+    ------
+    TypeError
+        If the model is no estimator of this package.
+    NotFittedError
+        If it is not fitted.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -73,7 +80,7 @@ def linear_features(model: Any) -> LinearFeatures:
     >>> linear_features(model)(X).shape
     (150, 4)
     """
-    parts = parts_of(model)
+    parts = parts_of(model, what="linear_features")
     linear, d = parts.model.projection, parts.model.n_features
     return LinearFeatures(np.zeros(d), np.zeros((d, 0))) if linear is None else LinearFeatures(
         linear.center, linear.weights

@@ -10,9 +10,11 @@ from minrisk._typing import Labels
 from minrisk.export.onnx_graph import Graph
 from minrisk.export.onnx_nodes import add_decision, add_expected, add_probabilities, add_scores
 from minrisk.export.parts import ModelParts, check_numbers_only, described, library, parts_of
+from minrisk.validation import Choice, Rule, Text, check_parameters
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12: runtimes of 2022 and later read them
-TYPES = ("float32", "float64")
+TYPES = Choice(("float32", "float64"))
+GRAPH_RULES: dict[str, Rule] = {"input_type": TYPES, "tree_type": TYPES, "name": Text()}
 
 
 def to_onnx(
@@ -60,6 +62,10 @@ def to_onnx(
 
     Raises
     ------
+    TypeError
+        If the model is no estimator of this package.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If the model holds what a graph cannot (similarities, regressors of scikit-learn, lines in leaves, categories),
         or `cost` is given and it knows no probabilities. The message names a way.
@@ -78,13 +84,11 @@ def to_onnx(
     >>> session.run(["decision"], {"X": X[:3].astype("float32")})  # doctest: +SKIP
     [array([0, 0, 0])]
     """
-    for what, given in (("input_type", input_type), ("tree_type", tree_type)):
-        if given not in TYPES:
-            raise ValueError(f"{what} must be 'float32' or 'float64', got {given!r}.")
+    check_parameters("to_onnx", {"input_type": input_type, "tree_type": tree_type, "name": name}, GRAPH_RULES)
     if (input_type, tree_type) == ("float64", "float32"):
         raise ValueError("tree_type='float32' would round inputs of float64: use input_type='float32' as well.")
     onnx = library("onnx", "onnx")
-    parts = parts_of(model, cost)
+    parts = parts_of(model, cost, "to_onnx")
     graph = Graph()
     found = add_model(graph, parts, name, input_type, tree_type)
     helper, number = onnx.helper, onnx.TensorProto

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
-from minrisk.estimator import BoostedClassifier
-from minrisk.inputs import one_fit
+from minrisk.fitted import check_fitted, decides_by_any_costs
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
     from minrisk.data.categories import Categories
     from minrisk.ensemble.cost_regression import CostRegression
 
+OF_PIPELINES = "take the last step, or convert the whole with skl2onnx after register_skl2onnx()"
 LEAST_STATED, LARGEST_STATED = 1e-100, 1e100  # costs in between are exported in their own unit
 
 
@@ -73,7 +71,7 @@ class ModelParts:
         return ValueError(f"This {self.name} cannot be exported: {what}. {instead}")
 
 
-def parts_of(estimator: Any, cost: Any = None) -> ModelParts:
+def parts_of(estimator: Any, cost: Any = None, what: str = "export") -> ModelParts:
     """Read a fitted estimator.
 
     Parameters
@@ -82,6 +80,8 @@ def parts_of(estimator: Any, cost: Any = None) -> ModelParts:
         A fitted estimator of this package.
     cost : optional
         Costs to decide by instead of those of the fit, a matrix as `MinRiskClassifier.predict` takes it.
+    what : str
+        The function that was asked.
 
     Raises
     ------
@@ -92,18 +92,11 @@ def parts_of(estimator: Any, cost: Any = None) -> ModelParts:
     NotFittedError
         If it is not fitted.
     """
-    if not isinstance(estimator, BoostedClassifier):
-        raise TypeError(
-            f"export takes a fitted estimator of minrisk, got {type(estimator).__name__}: of a Pipeline take the last "
-            "step, or convert the whole with skl2onnx after register_skl2onnx()."
-        )
-    check_is_fitted(estimator, "model_")
-    estimator = one_fit(estimator)
+    estimator = check_fitted(estimator, what, OF_PIPELINES)
     model, names = estimator.model_, getattr(estimator, "feature_names_in_", None)
     table, decisions, regression = None, estimator.decisions_, None
     if cost is not None:
-        takes_costs = "cost" in inspect.signature(estimator.predict).parameters
-        if model.link is None or not takes_costs:
+        if not decides_by_any_costs(estimator):
             raise ValueError(
                 f"This {type(estimator).__name__} decides by the costs it was trained on and knows no others: leave "
                 "cost out, or fit a MinRiskClassifier with surrogate='softmax' or 'exponential'."

@@ -11,6 +11,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.export.parts import LeafTrees, ModelParts, check_numbers_only, library, parts_of, trees_of
+from minrisk.validation import Flag, check_parameters
 
 # link -> what Treelite does with the scores, and the factor that these have beside 1 / temperature
 POSTPROCESSORS = {
@@ -65,6 +66,10 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
 
     Raises
     ------
+    TypeError
+        If the model is no estimator of this package.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If the model holds what Treelite cannot: smooth members, similarities, output codes, lines in leaves,
         categories, or costs that are learnt for each row. The message names a way.
@@ -82,7 +87,8 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     >>> treelite.gtil.predict(trees, X)[:, 0].argmax(axis=1)[:5]  # doctest: +SKIP
     array([0, 0, 0, 0, 0])
     """
-    parts = parts_of(model)
+    parts = parts_of(model, what="to_treelite")
+    check_parameters("to_treelite", {"linear_features": linear_features}, {"linear_features": Flag()})
     check_numbers_only(parts, "Treelite")
     _check_trees_only(parts, linear_features)
     trees, additive = trees_of(parts), parts.model

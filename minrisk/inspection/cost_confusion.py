@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, match_labels
@@ -13,7 +12,7 @@ from minrisk.costs.samples import as_samples
 from minrisk.costs.stated import judging
 from minrisk.costs.units import scaled
 from minrisk.estimator import BoostedClassifier
-from minrisk.inputs import one_fit
+from minrisk.fitted import check_any_fitted
 from minrisk.inspection._drawing import DARK, innermost, name_ticks, numbers, plain, pyplot, square_cells, write_cells
 from minrisk.metrics import cost_confusion_matrix
 
@@ -150,8 +149,7 @@ class CostConfusionDisplay:
         >>> display.cost_confusion.shape
         (3, 3)
         """
-        check_is_fitted(estimator)
-        estimator = one_fit(estimator)
+        estimator = check_any_fitted(estimator, "CostConfusionDisplay.from_estimator")
         decider, decided = innermost(estimator), estimator.predict(X)
         if cost is None and isinstance(decider, BoostedClassifier):
             if decider.cost_ is None:

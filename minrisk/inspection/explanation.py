@@ -9,8 +9,12 @@ import numpy as np
 
 from minrisk._typing import IntArray
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
-from minrisk.inputs import one_fit
+from minrisk.fitted import check_fitted, kind_text
+from minrisk.inspection.why_columns import rows_here
 from minrisk.model.similarities import PackedSimilarities
+from minrisk.validation import Number, check_parameters
+
+N_REASONS = {"n_reasons": Number(int, 0, optional=True)}
 
 
 class Reason(NamedTuple):
@@ -72,6 +76,10 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
     ------
     TypeError
         If the estimator is another.
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If X is no rows of its columns, or `n_reasons` is no whole number.
 
     Examples
     --------
@@ -87,10 +95,11 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
     if not isinstance(estimator, LocalizedSimilaritiesClassifier):
         raise TypeError(
             "explain names training points, which only models of LocalizedSimilaritiesClassifier hold: expected one, "
-            f"got {type(estimator).__name__}."
+            f"got {kind_text(estimator)}: fit one."
         )
-    estimator = one_fit(estimator)
-    X = estimator._check_X(X)
+    n_reasons = check_parameters("explain", {"n_reasons": n_reasons}, N_REASONS)["n_reasons"]
+    estimator = check_fitted(estimator, "explain")
+    X = estimator._check_X(rows_here(estimator, X))
     scores, packed = estimator.model_.scores(X), estimator.model_.packed
     if not isinstance(packed, PackedSimilarities):  # no round counts: a constant decides
         leads = [_lead(estimator, row) for row in scores]

@@ -6,10 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 import minrisk
-from minrisk.data.frames import Frame
+from minrisk.fitted import check_fitted, names_of_columns
 from minrisk.inspection._drawing import pyplot
 from minrisk.inspection.report_markup import escaped
 from minrisk.inspection.report_rows import JudgedRows
@@ -23,8 +21,9 @@ from minrisk.inspection.report_sections import (
     risk_section,
     worst_section,
 )
-from minrisk.inspection.why_columns import check_model
+from minrisk.inspection.why_columns import rows_here
 from minrisk.io.atomic import write_beside
+from minrisk.validation import Number, check_parameters
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --bar: #0072b2; }
@@ -46,7 +45,8 @@ thead th { border-bottom-width: 2px; } .facts th { font-weight: 600; min-width: 
 footer { border-top: 1px solid var(--line); font-size: 0.8rem; margin-top: 2rem; padding-top: 0.5rem; }
 @media print {
   :root { color-scheme: light; --ink: #000; --paper: #fff; --line: #999; --bar: #0072b2; }
-  body { font-size: 11pt; margin: 0; max-width: none; } section, tr, .picture { break-inside: avoid-page; }
+  body { font-size: 11pt; margin: 0; max-width: none; } tr, .picture { break-inside: avoid-page; }
+  h2 { break-after: avoid-page; }
   .wide { overflow: visible; }
 }
 """
@@ -60,8 +60,8 @@ def report(
 
     It tells what the model is; its mean cost, errors and log-loss with standard errors, beside those of one answer for
     all rows; where the cost comes from; whether probabilities and expected costs come true; the members of a
-    `MinRiskClassifier` and their shares; importances; and the rows whose decisions cost most. Rows that the model was
-    trained on flatter it: give others.
+    `MinRiskClassifier` and their shares; importances; how much each column moves the expected cost of the decisions;
+    and the rows whose decisions cost most. Rows that the model was trained on flatter it: give others.
 
     Parameters
     ----------
@@ -93,8 +93,11 @@ def report(
     ------
     TypeError
         If the model is no classifier of minrisk.
+    NotFittedError
+        If it is not fitted.
     ValueError
-        If X and y do not fit, or the fit had costs per row and `cost` is not given.
+        If X and y do not fit, `n_rows` is no whole number at least 0, or the fit had costs per row and `cost` is not
+        given.
     ImportError
         If matplotlib is not installed.
 
@@ -109,19 +112,20 @@ def report(
     >>> "<h2>Where the cost comes from</h2>" in page, "http://" in page.replace("http://www.w3.org", "")
     (True, False)
     """
-    model = check_model(model, "report")
+    model = check_fitted(model, "report")
+    n_rows = check_parameters("report", {"n_rows": n_rows}, {"n_rows": Number(int, 0)})["n_rows"]
+    file = None if path is None else os.fspath(path)
+    names = names_of_columns(model, names)
     pyplot()  # which says how to get it, before any work
-    if Frame.of(X) is None and not hasattr(X, "shape"):
-        X = np.asarray(X)
-    rows = JudgedRows(model, X, y, cost, sample_weight)
+    rows = JudgedRows(model, rows_here(model, X), y, cost, sample_weight)
     heading = f"{type(model).__name__}: what its decisions cost" if title is None else title
     parts = [
         facts_section(rows), risk_section(rows), costs_section(rows), calibration_section(rows), members_section(rows),
-        importances_section(model, names), cost_importances_section(model, X, cost, names), worst_section(rows, n_rows),
+        importances_section(model, names), cost_importances_section(rows, names), worst_section(rows, n_rows),
     ]  # fmt: skip
     page = _page(heading, [part for part in parts if part])
-    if path is not None:
-        with write_beside(os.fspath(path)) as beside:
+    if file is not None:
+        with write_beside(file) as beside:
             beside.write_text(page, encoding="utf-8")
     return page
 

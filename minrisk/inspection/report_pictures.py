@@ -20,7 +20,7 @@ from minrisk.inspection.report_rows import JudgedRows
 _CURVE_COLOUR = "#0072B2"  # Okabe and Ito's
 _MOST_CURVES = 30  # classes that have a curve
 _PANELS_BESIDE = 5
-_BINS = 10
+_ROW_GROUPS = 10  # of rows by expected cost
 _LONGEST_LABEL = 24  # characters
 
 
@@ -53,12 +53,9 @@ def confusion_picture(rows: JudgedRows) -> str:
 
 def calibration_picture(rows: JudgedRows) -> str:
     """Of each class: how often it was true, by the probability that the model gave it."""
-    assert rows.probabilities is not None
-    mass = np.array([np.count_nonzero(rows.samples.truth == k) for k in range(len(rows.samples.classes))])
-    of_class = {label_text(label): k for k, label in enumerate(rows.samples.classes)}
-    codes = [of_class.get(label_text(label), -1) for label in rows.classes]
-    most = sorted(range(len(codes)), key=lambda j: -mass[codes[j]] if codes[j] >= 0 else 0)[:_MOST_CURVES]
-    chosen = sorted(most)
+    assert rows.binned is not None
+    counted = rows.binned.true.sum(axis=1)
+    chosen = sorted(sorted(range(len(counted)), key=lambda j: -counted[j])[:_MOST_CURVES])
     beside = min(_PANELS_BESIDE, len(chosen))
     below = -(-len(chosen) // beside)
     with _figures() as made:
@@ -68,25 +65,23 @@ def calibration_picture(rows: JudgedRows) -> str:
         )  # fmt: skip
         made.append(figure)
         for ax, j in zip(axes.flat, chosen, strict=False):
-            _draw_curve(ax, rows.samples.truth == codes[j], rows.probabilities[:, j])
+            _draw_curve(ax, *(part[j] for part in rows.binned))
             ax.set_title(_named(rows.classes[j]), fontsize=9)
         for ax in axes.flat[len(chosen) :]:
             ax.set_axis_off()
+        for place in range(max(0, len(chosen) - beside), len(chosen)):  # the lowest of each column
+            axes.flat[place].tick_params(axis="x", labelbottom=True)
         figure.supxlabel("Probability given by the model", fontsize=9)
         figure.supylabel("Share that was true", fontsize=9)
         return picture(figure, "Calibration curves: the share of rows of each class by its probability")
 
 
-def _draw_curve(ax: Any, is_true: np.ndarray, p: FloatArray) -> None:
-    """A calibration curve with standard errors of its shares."""
-    from sklearn.calibration import calibration_curve  # slow to import, and needed here only
-
-    share, given = calibration_curve(is_true, p, n_bins=_BINS, pos_label=True)
-    edges = np.linspace(0.0, 1.0, _BINS + 1)
-    counts = np.bincount(np.searchsorted(edges[1:-1], p), minlength=_BINS)
-    counts = counts[counts > 0]
-    likely = (share * counts + 1.0) / (counts + 2.0)  # Laplace's: the error of a single row is not 0
-    _draw_means(ax, given, share, np.sqrt(likely * (1.0 - likely) / counts))
+def _draw_curve(ax: Any, counts: FloatArray, given: FloatArray, true: FloatArray) -> None:
+    """A calibration curve with standard errors of its shares; all are of the tenths of probability, (`BINS`,)."""
+    held = counts > 0
+    counts, given, true = counts[held], given[held], true[held]
+    likely = (true + 1.0) / (counts + 2.0)  # Laplace's: the error of a single row is not 0
+    _draw_means(ax, given / counts, true / counts, np.sqrt(likely * (1.0 - likely) / counts))
     ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
 
 
@@ -98,10 +93,10 @@ def _draw_means(ax: Any, given: FloatArray, found: FloatArray, errors: FloatArra
     ax.tick_params(labelsize=8)
 
 
-def expected_cost_picture(expected: FloatArray, actual: FloatArray, rows: JudgedRows) -> str:
+def expected_cost_picture(expected: FloatArray, actual: FloatArray) -> str:
     """Mean actual cost by expected cost, in groups of as many rows."""
     order = np.argsort(expected, kind="stable")
-    groups = [part for part in np.array_split(order, min(_BINS, len(order))) if len(part)]
+    groups = [part for part in np.array_split(order, min(_ROW_GROUPS, len(order))) if len(part)]
     given = np.array([expected[part].mean() for part in groups])
     found = np.array([actual[part].mean() for part in groups])
     errors = np.array([actual[part].std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else 0.0 for part in groups])

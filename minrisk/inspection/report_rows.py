@@ -1,21 +1,29 @@
-"""Judged rows: what each decision cost, what was expected, and means with standard errors."""
+"""Judged rows: what each decision cost, what was expected, and means with standard errors.
+
+Numbers for each row and class are made of some rows at a time; what is kept are a few numbers for each row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk.costs import CostMatrix
 from minrisk.costs.labels import label_text, match_labels
+from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.stated import judging
+from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
+from minrisk.inspection.shap_targets import why_no_costs
 from minrisk.inspection.why_answers import Decider
-from minrisk.inspection.why_columns import codes_of_rows
+from minrisk.inspection.why_columns import codes_of_rows, some_rows
 
-_JUDGED_TOGETHER = 1 << 14  # rows that a model answers at a time
+_JUDGED_TOGETHER = 1 << 12  # rows that a model answers at a time
 _LEAST_SHOWN = 1e-15  # of which a log-loss is taken
+BINS = 10  # of probabilities
 
 
 class MeanValue(NamedTuple):
@@ -25,13 +33,40 @@ class MeanValue(NamedTuple):
     error: float
 
 
+class BinnedProbabilities(NamedTuple):
+    """How often classes were true, by the probability that the model gave them.
+
+    Attributes
+    ----------
+    rows, given, true : ndarray of shape (K, `BINS`)
+        Of each class of the model and each tenth of probability: rows, the sum of their probabilities, and how many of
+        them were of the class.
+    """
+
+    rows: FloatArray
+    given: FloatArray
+    true: FloatArray
+
+    @classmethod
+    def of(cls, p: FloatArray, truth: IntArray) -> BinnedProbabilities:
+        """Of probabilities (n, K) and the true classes (n,), -1 where the model does not know the class."""
+        n_classes = p.shape[1]
+        place = np.searchsorted(np.linspace(0.0, 1.0, BINS + 1)[1:-1], p) + BINS * np.arange(n_classes)
+        size, known = n_classes * BINS, np.flatnonzero(truth >= 0)
+        rows = np.bincount(place.ravel(), minlength=size)
+        given = np.bincount(place.ravel(), weights=p.ravel(), minlength=size)
+        true = np.bincount(place[known, truth[known]], minlength=size)
+        return cls(*(part.reshape(n_classes, BINS).astype(np.float64) for part in (rows, given, true)))
+
+
 class JudgedRows:
     """Rows with known classes, what was decided about them and what that cost.
 
     Parameters
     ----------
     model : fitted classifier of minrisk
-    X : array-like of shape (n, d)
+    X : table, ndarray or sparse matrix of shape (n, d)
+        What `rows_here` gives.
     y : array-like of shape (n,)
     cost : optional
         Costs to judge by, as in `minrisk.metrics.expected_cost`; None: those of the fit.
@@ -41,40 +76,83 @@ class JudgedRows:
     ----------
     samples : Samples
         Truth and decisions as codes, their labels, and the costs.
-    weight, costs : ndarray of shape (n,)
-        How often each row counts, and what its decision cost.
-    table : ndarray of shape (n, D)
-        What each decision would have cost each row.
+    decided : ndarray of shape (n,)
+        The decisions, as `predict` gives them.
+    weight, costs, least : ndarray of shape (n,)
+        How often each row counts, what its decision cost, and what the cheapest decision would have cost.
     is_right : ndarray of bool of shape (n,)
         Whether the decision is the true class.
-    probabilities : ndarray of shape (n, K) or None
-        Of `classes`, the model's.
     p_of_truth : ndarray of shape (n,) or None
-        0 where the model does not know the class.
+        Probability that the model gave to the true class, 0 where it does not know the class; None without
+        probabilities.
+    binned : BinnedProbabilities or None
+    expected : ndarray of shape (n,) or None
+        What each decision was expected to cost: of costs that differ by row above the least of the row. None where
+        nothing was expected.
     """
 
     def __init__(self, model: Any, X: Any, y: Any, cost: Any, sample_weight: Any) -> None:
-        self.model, self.classes = model, model.classes_.tolist()
-        decided = _in_parts(model.predict, X)
+        self.model, self.classes, self.X, self._cost = model, model.classes_.tolist(), X, cost
+        self.decided = np.concatenate([model.predict(rows) for _, rows in _in_parts(X)])
+        n = len(self.decided)
         given = model._judged_by() if cost is None else cost
-        judged_by, labels = judging(given, model.classes_, len(decided), model._names())
-        self.samples: Samples = as_samples(y, decided, judged_by, labels, sample_weight)
-        truth, n = self.samples.truth, len(decided)
+        judged_by, labels = judging(given, model.classes_, n, model._names())
+        self._zero_one = judged_by is None
+        self.samples: Samples = as_samples(y, self.decided, judged_by, labels, sample_weight)
+        values, truth = self.samples.values, self.samples.truth
         self.weight: FloatArray = np.ones(n) if self.samples.weight is None else self.samples.weight
-        self.table = self.samples.values if self.samples.per_row else self.samples.values[truth]
-        self.costs: FloatArray = self.table[np.arange(n), self.samples.decided]
-        own = np.array(match_labels(self.samples.classes, self.samples.decisions))
-        self.is_right = own[truth] == self.samples.decided
-        self.probabilities: FloatArray | None = None
+        least = values.min(axis=1)
+        self.costs: FloatArray = values[np.arange(n) if self.samples.per_row else truth, self.samples.decided]
+        self.least: FloatArray = least if self.samples.per_row else least[truth]
+        self.is_right = self._places_of_classes()[truth] == self.samples.decided
         self.p_of_truth: FloatArray | None = None
+        self.binned: BinnedProbabilities | None = None
+        self.expected: FloatArray | None = None
         if hasattr(model, "predict_proba"):
-            self.probabilities = _in_parts(model.predict_proba, X)
-            at = np.array(match_labels(self.samples.classes, self.classes))[truth]
-            self.p_of_truth = np.where(at >= 0, self.probabilities[np.arange(n), at], 0.0)
-        self._X = X
+            self._take_probabilities()
+        if self.samples.per_row and getattr(model, "cost_regression_", None) is not None:
+            self._take_learnt_costs()
+
+    def _take_probabilities(self) -> None:
+        """What is kept of the model's probabilities."""
+        samples, known = self.samples, np.array(match_labels(self.samples.classes, self.classes))
+        self.p_of_truth, parts = np.zeros(len(self)), list[BinnedProbabilities]()
+        costs = None if samples.per_row else self._costs_of_model_classes()
+        if costs is not None:
+            self.expected = np.empty(len(self))
+        for part, rows in _in_parts(self.X):
+            p, at = self.model.predict_proba(rows), known[samples.truth[part]]
+            self.p_of_truth[part] = np.where(at >= 0, p[np.arange(len(p)), at], 0.0)
+            parts.append(BinnedProbabilities.of(p, at))
+            if costs is not None and self.expected is not None:
+                self.expected[part] = (p * costs[:, samples.decided[part]].T).sum(axis=1)
+        self.binned = BinnedProbabilities(*(np.sum(found, axis=0) for found in zip(*parts, strict=True)))
+
+    def _take_learnt_costs(self) -> None:
+        """What the model had learnt about the costs of its decisions."""
+        decider, places = Decider(self.model), match_labels(self.samples.decisions, self.model.decisions_.tolist())
+        if -1 in places:
+            return
+        at, expected = np.array(places)[self.samples.decided], np.empty(len(self))
+        for part, rows in _in_parts(self.X):
+            answers = decider.answers(codes_of_rows(self.model, rows)).expected
+            assert answers is not None
+            expected[part] = answers[np.arange(len(answers)), at[part]]
+        self.expected = expected
+
+    def _costs_of_model_classes(self) -> FloatArray:
+        """Costs (K, D) with a row for each class of the model, where all rows share them."""
+        rows = np.array(match_labels(self.classes, self.samples.classes))
+        costs: FloatArray = self.samples.values[rows]
+        costs[rows < 0] = 1.0  # of 0/1 costs, which name classes that occur: whatever else is true, all are mistakes
+        return costs
+
+    def _places_of_classes(self) -> IntArray:
+        """Of each true class the number of the decision for it, -1 where there is none."""
+        return np.array(match_labels(self.samples.classes, self.samples.decisions))
 
     def __len__(self) -> int:
-        return len(self.costs)
+        return len(self.decided)
 
     def mean(self, values: FloatArray) -> MeanValue:
         """The weighted mean of a number for each row."""
@@ -84,15 +162,27 @@ class JudgedRows:
         return MeanValue(mean, spread if n > 1 else np.nan)
 
     @property
+    def class_weights(self) -> FloatArray:
+        """Weight of the rows of each true class, (K,)."""
+        mass = np.bincount(self.samples.truth, weights=self.weight, minlength=len(self.samples.classes))
+        return np.asarray(mass, dtype=np.float64)
+
+    @property
     def constant(self) -> int:
         """Number of the decision that, taken for all rows, costs least."""
-        return int((self.weight / self.weight.max() @ self.table).argmin())
+        weight = self.weight if self.samples.per_row else self.class_weights
+        return int((weight / weight.max() @ self.samples.values).argmin())
+
+    @property
+    def costs_of_constant(self) -> FloatArray:
+        """What that decision would have cost each row, (n,)."""
+        costs = self.samples.values[:, self.constant]
+        return costs if self.samples.per_row else costs[self.samples.truth]
 
     @property
     def is_constant_right(self) -> np.ndarray:
         """Whether that decision is the true class, (n,)."""
-        own = np.array(match_labels(self.samples.classes, self.samples.decisions))
-        return np.asarray(own[self.samples.truth] == self.constant)
+        return np.asarray(self._places_of_classes()[self.samples.truth] == self.constant)
 
     def log_loss(self) -> FloatArray | None:
         """-log p of the true class, (n,); None without probabilities."""
@@ -102,7 +192,7 @@ class JudgedRows:
 
     def shares_log_loss(self) -> FloatArray:
         """-log of the share of the true class among these rows, (n,)."""
-        mass = np.bincount(self.samples.truth, weights=self.weight, minlength=len(self.samples.classes))
+        mass = self.class_weights
         return np.asarray(-np.log(np.maximum(mass / mass.sum(), _LEAST_SHOWN))[self.samples.truth])
 
     def cells(self) -> tuple[FloatArray, FloatArray]:
@@ -113,25 +203,34 @@ class JudgedRows:
         np.add.at(counts, at, self.weight)
         return totals, counts
 
-    def expected(self) -> tuple[FloatArray, FloatArray] | None:
-        """What was expected of each decision to cost and what it cost, (n,) each; None where nothing was expected.
+    @property
+    def compared(self) -> FloatArray:
+        """What decisions cost, to be compared with what was `expected`, (n,)."""
+        return self.costs - self.least if self.samples.per_row else self.costs
 
-        Of costs that differ by row both are above the least of the row.
-        """
-        if not self.samples.per_row:
-            if self.probabilities is None:
-                return None
-            rows = match_labels(self.classes, self.samples.classes)
-            costs = self.samples.values[:, self.samples.decided].T[:, rows] if -1 not in rows else None
-            return None if costs is None else ((self.probabilities * costs).sum(axis=1), self.costs)
-        if getattr(self.model, "cost_regression_", None) is None:
-            return None
-        decider, decisions = Decider(self.model), match_labels(self.samples.decisions, self.model.decisions_.tolist())
-        if -1 in decisions:
-            return None
-        at = np.array(decisions)[self.samples.decided]
-        answers = _in_parts(lambda rows: decider.answers(rows).expected, codes_of_rows(self.model, self._X))
-        return answers[np.arange(len(at)), at], self.costs - self.table.min(axis=1)
+    def probabilities(self, rows: IntArray) -> FloatArray:
+        """Those of the model's classes for the rows with these numbers, (m, K)."""
+        return np.asarray(self.model.predict_proba(some_rows(self.X, rows)))
+
+    def why_not_explained(self) -> str | None:
+        """Why it is not told what each column did to the expected costs of the decisions; None: it is."""
+        if (reason := why_no_values(self.model)) is not None:
+            return f"This is told of models that are {EXPLAINED}, but {reason}"
+        if (reason := why_no_costs(self.model)) is not None:
+            return f"This is told where the model gives probabilities, but {reason}"
+        if self.samples.per_row and not is_per_row_and_class(self._cost):
+            return (
+                "This is told where costs are known of all classes, but these are known of each row's true class "
+                "alone: judge by one matrix, or by a matrix for each row, of shape (n, K, D)"
+            )
+        return None
+
+    def costs_of(self, rows: IntArray) -> Any:
+        """Costs of decisions about the rows with these numbers, whatever is true of them, as `predict` takes costs."""
+        if self._zero_one or self.samples.per_row:
+            return None if self._zero_one else np.asarray(self._cost)[rows]
+        samples = self.samples
+        return CostMatrix(samples.values, samples.classes, samples.decisions, allow_diagonal=True)
 
     def label(self, code: int) -> str:
         """Name of a true class."""
@@ -146,14 +245,14 @@ class JudgedRows:
 
         Of equal ones those come first whose true class was held least likely.
         """
-        avoidable = self.costs - self.table.min(axis=1)
         p = np.zeros(len(self)) if self.p_of_truth is None else self.p_of_truth
         order = np.lexsort((np.arange(len(self)), p, -self.costs))
-        return np.asarray(order[(avoidable[order] > 0) & (self.weight[order] > 0)][:most])
+        return np.asarray(order[(self.costs > self.least)[order] & (self.weight[order] > 0)][:most])
 
 
-def _in_parts(answer: Callable[[Any], Any], X: Any) -> Any:
-    """What a model answers about rows, some after others where they are an array."""
-    if not isinstance(X, np.ndarray) or len(X) <= _JUDGED_TOGETHER:
-        return answer(X)
-    return np.concatenate([answer(X[low : low + _JUDGED_TOGETHER]) for low in range(0, len(X), _JUDGED_TOGETHER)])
+def _in_parts(X: Any) -> Iterator[tuple[slice, Any]]:
+    """Some rows after others."""
+    n = X.shape[0]
+    for low in range(0, n, _JUDGED_TOGETHER):
+        part = slice(low, min(low + _JUDGED_TOGETHER, n))
+        yield part, X if n <= _JUDGED_TOGETHER else some_rows(X, part)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from minrisk._printable import short
+from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_markup import bars, escaped, facts, table
 from minrisk.inspection.report_pictures import calibration_picture, confusion_picture, expected_cost_picture
 from minrisk.inspection.report_rows import JudgedRows, MeanValue
-from minrisk.inspection.shap_values import cost_importances
-from minrisk.inspection.why_columns import names_of_columns
+from minrisk.inspection.shap_values import ShapExplainer
+from minrisk.inspection.why_columns import some_rows
 
 _NOT_TOLD = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
 _MOST_LABELS = 12  # that are listed
@@ -71,7 +72,7 @@ def risk_section(rows: JudgedRows) -> str:
         return [name, _with_error(mine), _with_error(constant), _with_error(apart)]
 
     lines = [
-        line("mean cost", rows.costs, rows.table[:, rows.constant]),
+        line("mean cost", rows.costs, rows.costs_of_constant),
         line("errors", (~rows.is_right).astype(np.float64), (~rows.is_constant_right).astype(np.float64)),
     ]
     losses = rows.log_loss()
@@ -124,17 +125,16 @@ def _stated_costs(rows: JudgedRows) -> str:
 def calibration_section(rows: JudgedRows) -> str:
     """Whether probabilities, and expected costs, come true."""
     parts = []
-    if rows.probabilities is not None:
+    if rows.binned is not None:
         told = (
             "A point for each tenth of probability that the model gave to some rows. On the dashed line a class is as "
             "often true as the model says. Bars are standard errors, long where rows are few. Each row counts once."
         )
         parts += [calibration_picture(rows), paragraph(told)]
-    expected = rows.expected()
-    if expected is not None:
+    if rows.expected is not None:
         above = " Costs are above the least one of each row, which no decision avoids." if rows.samples.per_row else ""
         told = f"Rows in ten groups by what their decision was expected to cost.{above}"
-        parts += [expected_cost_picture(*expected, rows), paragraph(told)]
+        parts += [expected_cost_picture(rows.expected, rows.compared), paragraph(told)]
     if not parts:
         parts = [paragraph("The scores of this model say nothing about probabilities, so there is nothing to compare.")]
     return section("Calibration", *parts)
@@ -160,63 +160,58 @@ def members_section(rows: JudgedRows) -> str:
     return section("Members", table(header, lines, left=2), paragraph(told))
 
 
-def importances_section(model: Any, names: Sequence[str] | None = None) -> str:
+def importances_section(model: Any, names: Sequence[str]) -> str:
     """Which columns the learners split, by the loss that this took away: the one place that tells importances."""
     shares = model.feature_importances_
     order = [j for j in np.argsort(-shares, kind="stable").tolist() if shares[j] > 0]
     if not order:
         return section("Importances", paragraph("What the columns are worth to this model is not known."))
-    known = names_of_columns(model, names)
-    lines = [(known[j], float(shares[j]), f"{100 * shares[j]:.1f} %") for j in order[:_MOST_IMPORTANT]]
+    lines = [(names[j], float(shares[j]), f"{100 * shares[j]:.1f} %") for j in order[:_MOST_IMPORTANT]]
     rest = len(order) - len(lines)
     more = paragraph(f"{rest} more columns have the rest.") if rest else ""
     told = "Shares of the columns in the relative falls of the training loss (feature_importances_)."
     return section("Importances", bars(lines), more, paragraph(told))
 
 
-def cost_importances_section(model: Any, X: Any, cost: Any, names: Sequence[str] | None = None) -> str:
-    """How much each column moves the expected cost of the decisions about some of the rows, by SHAP values.
-
-    Nothing of models and tables that these are not for, nor under costs other than those that the model decides by.
-    """
-    if cost is not None:
-        return ""
-    try:
-        found = cost_importances(model, X[:: max(1, -(-X.shape[0] // _EXPLAINED_ROWS))])
-    except (TypeError, ValueError):
-        return ""
-    own = [f"x{j}" for j in range(model.n_features_in_)] if model._column_names is None else model._column_names
-    known = dict(zip(map(str, own), names_of_columns(model, names), strict=True))
-    lines = [(known[name], float(size), plain(size)) for name, size in zip(*found, strict=True) if size > 0.0]
+def cost_importances_section(rows: JudgedRows, names: Sequence[str]) -> str:
+    """How much each column moves the expected cost of the decisions about some of the rows, or why that is not told."""
+    title = "What moves the expected cost"
+    if (reason := rows.why_not_explained()) is not None:
+        return section(title, paragraph(f"{reason}."))
+    chosen = np.arange(0, len(rows), max(1, -(-len(rows) // _EXPLAINED_ROWS)))
+    X = some_rows(rows.X, chosen)
+    explainer = ShapExplainer(rows.model, X)
+    sizes = explainer.explain(X, of="cost", decision=rows.decided[chosen], cost=rows.costs_of(chosen)).mean_sizes
+    order = [j for j in np.argsort(-sizes, kind="stable").tolist() if sizes[j] > 0.0][:_MOST_IMPORTANT]
+    if not order:
+        return section(title, paragraph("No column moves the expected costs of the decisions about these rows."))
     told = (
-        "How much each column moves the expected cost of a decision, in the mean, in the unit of the costs "
-        f"(cost_importances of at most {_EXPLAINED_ROWS} rows)."
+        "How much each column moves the expected cost of the decision that was taken: mean sizes of SHAP values over "
+        f"{len(chosen)} of the rows, in the unit of the costs."
     )
-    return section("What moves the expected cost", bars(lines[:_MOST_IMPORTANT]), paragraph(told)) if lines else ""
+    return section(title, bars([(names[j], float(sizes[j]), plain(sizes[j])) for j in order]), paragraph(told))
 
 
 def worst_section(rows: JudgedRows, most: int) -> str:
     """The rows whose decisions cost most."""
     found = rows.worst(most)
     if not len(found):
-        return section("Worst rows", paragraph("No decision cost more than it had to."))
-    header = ["row", "true class", "decision", "cost"] + (["probabilities"] if rows.probabilities is not None else [])
+        nothing = "No decision cost more than it had to." if most else "None were asked for."
+        return section("Worst rows", paragraph(nothing))
+    header, samples = ["row", "true class", "decision", "cost"], rows.samples
     lines = [
-        [
-            str(n), rows.label(rows.samples.truth[n]), rows.decision(rows.samples.decided[n]), plain(rows.costs[n]),
-            *([] if rows.probabilities is None else [_likely(rows, int(n))]),
-        ]
-        for n in found
-    ]  # fmt: skip
+        [str(n), rows.label(samples.truth[n]), rows.decision(samples.decided[n]), plain(rows.costs[n])] for n in found
+    ]
+    if rows.binned is not None:
+        header.append("probabilities")
+        for line, p in zip(lines, rows.probabilities(found), strict=True):
+            line.append(_likely(rows, p, line[1]))
     told = "The decisions that cost most. Rows are numbered from 0."
     return section("Worst rows", table(header, lines, left=len(header)), paragraph(told))
 
 
-def _likely(rows: JudgedRows, n: int) -> str:
-    """The likeliest classes of a row and their probabilities, and that of the true class."""
-    assert rows.probabilities is not None
-    p = rows.probabilities[n]
+def _likely(rows: JudgedRows, p: FloatArray, truth: str) -> str:
+    """The likeliest classes of a row and their probabilities (K,), and that of the true class."""
     order = np.argsort(-p, kind="stable")[:_LIKELY].tolist()
-    truth = rows.label(rows.samples.truth[n])
     order += [j for j, label in enumerate(rows.classes) if label_text(label) == truth and j not in order]
     return ", ".join(f"{label_text(rows.classes[j])} {p[j]:.3f}" for j in order)

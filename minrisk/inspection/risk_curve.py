@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from minrisk._typing import FloatArray
+from minrisk.fitted import check_any_fitted
 from minrisk.inputs import one_fit
 from minrisk.inspection._drawing import innermost, log_scale, numbers, pyplot, split_panel
 
@@ -106,7 +106,7 @@ class RiskCurveDisplay:
         NotFittedError
             If the estimator is not fitted.
         TypeError
-            If it keeps no curves.
+            If it is no estimator, or keeps no curves.
 
         Examples
         --------
@@ -118,8 +118,7 @@ class RiskCurveDisplay:
         >>> display.lines_["train_loss"].get_xdata()
         array([0, 1, 2, 3, 4, 5])
         """
-        check_is_fitted(estimator)
-        booster = one_fit(innermost(estimator))
+        booster = one_fit(innermost(check_any_fitted(estimator, "RiskCurveDisplay.from_estimator")))
         if not hasattr(booster, "train_risk_"):
             kept = ", which keeps train_loss_ and validation_loss_ only" if hasattr(booster, "train_loss_") else ""
             raise TypeError(

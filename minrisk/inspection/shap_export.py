@@ -18,6 +18,7 @@ from minrisk.inspection.shap_scores import (
     explained_model,
     with_linear_features,
 )
+from minrisk.validation import Flag, check_parameters
 
 NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
 
@@ -47,6 +48,8 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
     ------
     TypeError
         If the model has what the dictionary cannot hold.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If there is no background.
 
@@ -62,6 +65,7 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
     """
     model = one_fit(model)
     additive = explained_model(model, "to_shap")
+    check_parameters("to_shap", {"linear": linear}, {"linear": Flag()})
     if background is None:
         raise ValueError(NO_BACKGROUND)
     if model._categories.columns:
@@ -80,7 +84,7 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
             "fit with pool=False, or set linear=True and explain the rows of wide_columns(model, X)."
         )
     with Workers(effective_n_jobs(model.n_jobs)) as workers:
-        shapley = ScoreShapley(model, checked_rows(model, background), workers)
+        shapley = ScoreShapley(model, checked_rows(model, background, "background"), workers)
     packed, n_outputs = additive.packed, len(additive.intercept)
     weight = _weights(shapley)
     values = np.zeros((len(weight), n_outputs))

@@ -12,67 +12,58 @@ from minrisk._kernels._dtypes import FAR
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
-from minrisk.data.partitioned import is_partitioned
+from minrisk.data.sparse_rows import block_height
 from minrisk.estimator import BoostedClassifier
+from minrisk.fitted import check_fitted
 from minrisk.inspection.shap_trees import SIDE_BY_SIDE, TreeNodes, TreePaths, TreeShapley, gauss_legendre
+from minrisk.inspection.why_columns import rows_here
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.projection import Projection
 from minrisk.model.smooth import SmoothScores
 from minrisk.model.trees import PackedTrees
 
 CONVERTED_ROWS = 4096  # rows of the background that are looked at together
+EXPLAINED = "sums of trees whose leaves answer a constant"
 NO_BACKGROUND = (
     "background must be rows that say how often each way through a tree is taken, such as the training rows, got "
     "none: models keep no counts of rows."
 )
 
 
-def explained_model(estimator: Any, name: str = "shap_values") -> AdditiveModel:
+def why_no_values(estimator: BoostedClassifier) -> str | None:
+    """Why the scores of a fitted classifier have no exact SHAP values; None: they have."""
+    model, name = estimator.model_, type(estimator).__name__
+    packed: Any = model.packed
+    if not isinstance(packed, PackedTrees):
+        way = "; minrisk.inspection.explain names the training points" if hasattr(packed, "anchors") else ""
+        return f"the learners of this {name} are no trees{way}"
+    if packed.slope is not None and packed.slope.any():
+        return f"this {name} has lines at its leaves, as another weak_learner has not"
+    if model.decoder is not None:
+        return f"this {name} decodes its scores from bits, which is no sum"
+    return None
+
+
+def explained_model(estimator: Any, name: str) -> AdditiveModel:
     """The model of an estimator whose scores have exact SHAP values.
 
     Raises
     ------
     TypeError
         If it is no estimator of this package, or its learners are no trees with constant leaves.
+    NotFittedError
+        If it is not fitted.
     """
-    if not isinstance(estimator, BoostedClassifier):
-        raise TypeError(
-            f"{name} explains minrisk's classifiers: expected one such as MinRiskClassifier, got "
-            f"{type(estimator).__name__}."
-        )
-    model: AdditiveModel | None = getattr(estimator, "model_", None)
-    if model is None:
-        raise TypeError(f"{name} explains a model: fit this {type(estimator).__name__} first.")
-    packed: Any = model.packed
-    if not isinstance(packed, PackedTrees):
-        raise TypeError(
-            f"{name} explains trees, and this {type(estimator).__name__} has learners of another kind: "
-            "minrisk.inspection.explain names training points for similarities."
-        )
-    if packed.slope is not None and packed.slope.any():
-        raise TypeError(
-            f"{name} explains trees whose leaves answer a constant, and this {type(estimator).__name__} has lines at "
-            "its leaves: choose another weak_learner."
-        )
-    if model.decoder is not None:
-        raise TypeError(
-            f"{name} explains sums of trees, and this {type(estimator).__name__} decodes its scores from bits, which "
-            "is no sum."
-        )
+    estimator = check_fitted(estimator, name)
+    if (reason := why_no_values(estimator)) is not None:
+        raise TypeError(f"{name} explains {EXPLAINED}, but {reason}.")
+    model: AdditiveModel = estimator.model_
     return model
 
 
-def checked_rows(estimator: BoostedClassifier, X: Any) -> Any:
-    """The numbers of rows that are here, as `predict` takes them.
-
-    Raises
-    ------
-    TypeError
-        If they lie in partitions elsewhere.
-    """
-    if is_partitioned(X):
-        raise TypeError("SHAP values are of rows that are here, got a Dask collection: give X.compute(), or some rows.")
-    return estimator._check_X(X)
+def checked_rows(estimator: BoostedClassifier, X: Any, name: str = "X") -> Any:
+    """The numbers of rows that are here, as `predict` takes them; see `rows_here`."""
+    return estimator._check_X(rows_here(estimator, X, name))
 
 
 def with_linear_features(model: AdditiveModel, X: Any) -> FloatArray:
@@ -114,16 +105,16 @@ class ScoreShapley:
         packed, self.used = self.model.packed.compact()
         nodes = TreeNodes.of(packed, len(self.used))
         count = np.zeros(len(nodes.left), dtype=np.int64)
-        starts = range(0, background.shape[0], CONVERTED_ROWS)
-        for low in starts:
-            count += nodes.counts(self.codes_by(nodes, background[low : low + CONVERTED_ROWS]), workers)
+        height = block_height(background, CONVERTED_ROWS)
+        for low in range(0, background.shape[0], height):
+            count += nodes.counts(self.codes_by(nodes, background[low : low + height]), workers)
         self.count = count
         self.paths = TreePaths.of(packed, nodes, np.asarray(self.model.vectors), count)
         self.trees = TreeShapley(self.paths)
         self.base = self.model.intercept + self.paths.base
         self.smooth: SmoothShapley | None = None
         if self.model.smooth is not None:
-            self.smooth = SmoothShapley(self.model.smooth, np.asarray(background[:], dtype=np.float64))
+            self.smooth = SmoothShapley(self.model.smooth, background)
             self.base = self.base + self.smooth.base
 
     def codes_by(self, nodes: TreeNodes, X: Any) -> Any:
@@ -185,14 +176,17 @@ class SmoothShapley:
     Parameters
     ----------
     smooth : SmoothScores
-    background : ndarray of shape (n, d)
+    background : ndarray or SparseRows of shape (n, d)
     """
 
-    def __init__(self, smooth: SmoothScores, background: FloatArray) -> None:
+    def __init__(self, smooth: SmoothScores, background: Any) -> None:
         kernels = smooth.center, smooth.scale, smooth.landmarks
         self.smooth, self._kernels = smooth, (*map(read_only, kernels), smooth.width)
-        self.mean = np.empty(smooth.landmarks.shape)
-        smooth_shap.mean_factors(points(background), *self._kernels, self.mean)
+        left_out = np.where(smooth.scale > 0.0, 0.0, 1.0)  # features without a part have the factor 1
+        self.mean = np.repeat(left_out[:, None], smooth.landmarks.shape[1], axis=1)
+        n, height = background.shape[0], block_height(background, CONVERTED_ROWS)
+        for low in range(0, n, height):
+            smooth_shap.add_factors(points(background[low : low + height]), *self._kernels, n, self.mean)
         n_points = sufficient_points(int(np.count_nonzero(smooth.scale)))
         first, point, weight = gauss_legendre(n_points)
         self._points = point[first[n_points] :], weight[first[n_points] :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -9,13 +10,13 @@ import numpy as np
 from minrisk._kernels import cost_lines, links
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs import as_cost
 from minrisk.costs.labels import as_labels, listed, match_labels
+from minrisk.data.label_cells import check_labels
 from minrisk.estimator import BoostedClassifier
+from minrisk.fitted import decision_costs
 from minrisk.inspection.shap_trees import gauss_legendre
 from minrisk.model.decisions import LINK_KERNELS, expected_costs
 from minrisk.model.links import log_probabilities
-from minrisk.validation import label_array
 
 LINE_POINTS = 10  # of Gauss and Legendre on a panel: exact to float64 where log-odds change by 2
 
@@ -25,6 +26,9 @@ class Target(Protocol):
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Of the scores of all rows (n, D): (n,)."""
+
+    def of_rows(self, part: slice) -> Target:
+        """The same function of some of the rows."""
 
     def mean_gradients(self, start: FloatArray, scores: FloatArray) -> FloatArray:
         """Mean of the gradient over the straight line from `start` (D,) to each row's scores (n, D): (n, D)."""
@@ -41,6 +45,10 @@ class LogOdds(NamedTuple):
     def __call__(self, scores: FloatArray) -> FloatArray:
         log_p = log_probabilities(self.link, scores, self.temperature)
         return np.asarray(log_p[:, self.a] - log_p[:, self.b])
+
+    def of_rows(self, part: slice) -> LogOdds:
+        """The same for every row."""
+        return self
 
     def mean_gradients(self, start: FloatArray, scores: FloatArray) -> FloatArray:
         """Of scores / temperature, or of a difference of log-sigmoids, each a function of one score."""
@@ -71,6 +79,10 @@ class ExpectedCost(NamedTuple):
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         return np.asarray(expected_costs(self.link, scores, self.temperature, self.costs[:, :, None])[:, 0])
+
+    def of_rows(self, part: slice) -> ExpectedCost:
+        """Of the decisions about some of the rows."""
+        return self._replace(costs=self.costs[part])
 
     def mean_gradients(self, start: FloatArray, scores: FloatArray) -> FloatArray:
         """By quadrature; see `minrisk._kernels.cost_lines`."""
@@ -105,7 +117,7 @@ def log_odds(estimator: BoostedClassifier, decision: Any, against: Any) -> LogOd
 def expected_cost(
     estimator: BoostedClassifier, scores: FloatArray, decision: Any, cost: Any
 ) -> tuple[ExpectedCost, np.ndarray]:
-    """Of one decision, or of the one of least expected cost for each row; and these decisions (n,).
+    """Of one decision for all rows or for each, by default that of least expected cost; and these decisions (n,).
 
     Raises
     ------
@@ -119,20 +131,26 @@ def expected_cost(
         least = costs.min(axis=2, keepdims=True)  # which costs whatever is decided: the smaller numbers round less
         chosen = expected_costs(link, scores, temperature, costs - least).argmin(axis=1)
     else:
-        chosen = np.full(len(scores), _place(decision, as_labels(decisions), "decision"))
+        chosen = _places(decision, as_labels(decisions), len(scores))
     every = np.broadcast_to(costs, (len(scores), *costs.shape[1:]))
     of_chosen = np.take_along_axis(every, chosen[:, None, None], axis=2)[:, :, 0]
     return ExpectedCost(link, temperature, of_chosen), np.asarray(decisions[chosen])
 
 
+def why_no_costs(estimator: BoostedClassifier) -> str | None:
+    """Why neither log-odds nor expected costs are explained of a fitted classifier; None: they are."""
+    if estimator.model_.link in LINK_KERNELS:
+        return None
+    return f"the scores of this {type(estimator).__name__} say nothing about probabilities that has a gradient"
+
+
 def _link(estimator: BoostedClassifier, of: str) -> str:
-    link = estimator.model_.link
-    if link in LINK_KERNELS:
-        return link
-    raise ValueError(
-        f"of={of!r} needs probabilities, of which the scores of this {type(estimator).__name__} say nothing that has a "
-        "gradient: use of='scores', or MinRiskClassifier, whose default surrogate estimates probabilities."
-    )
+    if (reason := why_no_costs(estimator)) is not None:
+        raise ValueError(
+            f"of={of!r} needs probabilities, but {reason}: use of='scores', or MinRiskClassifier, whose default "
+            "surrogate estimates probabilities."
+        )
+    return str(estimator.model_.link)
 
 
 def _stated_costs(estimator: BoostedClassifier, cost: Any, n: int) -> tuple[FloatArray, np.ndarray]:
@@ -144,21 +162,28 @@ def _stated_costs(estimator: BoostedClassifier, cost: Any, n: int) -> tuple[Floa
                 "each row, (n, K, D)."
             )
         return np.asarray(estimator.cost_.values, dtype=np.float64)[None], estimator.decisions_
-    if not hasattr(cost, "columns") and np.ndim(cost) == 3:
-        expected = n, len(estimator.classes_), len(estimator.decisions_)
-        costs = np.asarray(cost, dtype=np.float64)
-        if costs.shape != expected:
-            raise ValueError(f"cost of each row must have the shape (n, K, D) = {expected}, got {costs.shape}.")
-        if not np.isfinite(costs).all():
-            raise ValueError("cost must be finite, got NaN or infinity: correct these costs.")
-        return costs, estimator.decisions_
-    matrix = as_cost(cost, estimator.classes_)
-    return np.asarray(matrix.values, dtype=np.float64)[None], label_array(matrix.decisions, estimator.classes_)
+    costs = decision_costs(estimator, cost, n)
+    return costs.values, costs.decisions
+
+
+def _places(decision: Any, labels: Any, n: int) -> IntArray:
+    """The numbers of a decision for all rows, or of one for each, (n,)."""
+    each = check_labels(decision, "decision", any_kind=True)
+    if not isinstance(each, np.ndarray) or each.ndim == 0:
+        one = each.item() if isinstance(each, np.ndarray) else each
+        return np.full(n, _place(one, labels, "decision"))
+    if each.shape != (n,):
+        raise ValueError(
+            f"decision must be one of {listed(labels)}, or one for each of the {n} rows of X, got shape {each.shape}."
+        )
+    given = list(each) if each.dtype.kind == "M" else each.tolist()  # dates as `as_labels` has them
+    place = {label: _place(label, labels, "decision") for label in dict.fromkeys(given)}
+    return np.array([place[label] for label in given], dtype=np.int64)
 
 
 def _place(label: Any, labels: Any, name: str) -> int:
     """The number of a label."""
-    place = match_labels([label], labels)[0]
+    place = match_labels([label], labels)[0] if isinstance(label, Hashable) else -1
     if place < 0:
         raise ValueError(f"{name} must be one of {listed(labels)}, got {label!r}.")
     return place

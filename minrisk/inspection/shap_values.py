@@ -14,11 +14,13 @@ from minrisk._typing import FloatArray
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.data.frames import Frame
 from minrisk.estimator import BoostedClassifier
+from minrisk.fitted import names_of_columns
 from minrisk.inputs import one_fit
 from minrisk.inspection.shap_coalitions import coalition_values
 from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model
 from minrisk.inspection.shap_targets import Target, expected_cost, log_odds
-from minrisk.validation import Choice, check_parameters
+from minrisk.inspection.why_columns import rows_here
+from minrisk.validation import Choice, Threads, check_parameters
 
 OPTIONS = {"of": Choice(("scores", "log_odds", "cost")), "by": Choice(("line", "coalitions"))}
 USED = {"scores": (), "log_odds": ("decision", "against", "by"), "cost": ("decision", "cost", "by")}
@@ -36,7 +38,7 @@ class ShapValues:
     data : ndarray of shape (n, d)
         The rows, as they were given.
     feature_names : list of str
-        Of the columns, "x0", "x1", ... where they have no names.
+        Of the columns, ``x[0]``, ``x[1]`` ... where they have no names.
     output_names : list of str or None
         Of the scores; None where one number is explained.
     decisions : ndarray of shape (n,) or None
@@ -54,6 +56,11 @@ class ShapValues:
     def sums(self) -> FloatArray:
         """What is explained, (n,) or (n, D)."""
         return np.asarray(self.base_values + self.values.sum(axis=1))
+
+    @property
+    def mean_sizes(self) -> FloatArray:
+        """Mean over the rows of the size of each feature's values, (d,) or (d, D)."""
+        return np.asarray(np.abs(self.values).mean(axis=0))
 
     def explanation(self) -> Any:
         """A ``shap.Explanation``, which the pictures of ``shap.plots`` take.
@@ -109,13 +116,15 @@ class ShapExplainer:
     """
 
     def __init__(self, model: BoostedClassifier, background: Any, *, n_jobs: int | None = None) -> None:
-        explained_model(model)
+        model = one_fit(model)
+        explained_model(model, "ShapExplainer")
+        n_jobs = check_parameters("ShapExplainer", {"n_jobs": n_jobs}, {"n_jobs": Threads()})["n_jobs"]
         if background is None:
             raise ValueError(NO_BACKGROUND)
         self._model = copy(model)
         self._n_threads = effective_n_jobs(model.n_jobs if n_jobs is None else n_jobs)
         with one_blas_thread(), Workers(self._n_threads) as workers:
-            self._scores = ScoreShapley(self._model, checked_rows(self._model, background), workers)
+            self._scores = ScoreShapley(self._model, checked_rows(self._model, background, "background"), workers)
 
     def explain(
         self, X: Any, *, of: str = "scores", decision: Any = None, against: Any = None, cost: Any = None,
@@ -125,6 +134,7 @@ class ShapExplainer:
         check_parameters("shap_values", {"of": of, "by": by}, OPTIONS)
         _check_used(of, decision=decision, against=against, cost=cost, by=None if by == "line" else by)
         model, shapley = self._model, self._scores
+        X = rows_here(model, X)
         numbers, told = checked_rows(model, X), _described(model, X)
         with one_blas_thread(), Workers(self._n_threads) as workers:
             if of == "scores":
@@ -188,13 +198,14 @@ def shap_values(
         `ShapExplainer`.
     of : {"scores", "log_odds", "cost"}, default="scores"
         What is explained.
-    decision : label, optional
-        For "cost" the decision whose expected cost is explained; default: of each row the one of least expected cost.
-        For "log_odds" the class a.
+    decision : label, or array of shape (n,), optional
+        For "cost" the decision whose expected cost is explained, one for all rows or one for each; default: of each row
+        the one of least expected cost. For "log_odds" the class a.
     against : label, optional
         For "log_odds" the class b. Of two classes both may be left out, for the second against the first.
     cost : optional
-        For "cost", costs instead of those of the fit: a matrix as in `fit`, or (n, K, D) with a matrix for each row.
+        For "cost", costs instead of those of the fit, as `MinRiskClassifier.predict` takes them: a matrix, or an array
+        (n, K, D) with a matrix for each row.
     by : {"line", "coalitions"}, default="line"
         How what is not linear in the scores is explained; "coalitions" is for at most 12 features.
     n_jobs : int, optional
@@ -207,7 +218,9 @@ def shap_values(
     Raises
     ------
     TypeError
-        If the model is no sum of trees with constant leaves.
+        If the model is no classifier of minrisk, or no sum of trees with constant leaves.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If there is no background, the model has no probabilities for what is asked, or an argument is not usable.
 
@@ -233,14 +246,16 @@ def shap_values(
     >>> bool(np.allclose(why.sums, expected))
     True
     """
+    explained_model(model, "shap_values")
     return ShapExplainer(model, background, n_jobs=n_jobs).explain(
         X, of=of, decision=decision, against=against, cost=cost, by=by
     )
 
 
 def cost_importances(
-    model: BoostedClassifier, X: Any, background: Any = None, *, cost: Any = None, n_jobs: int | None = None
-) -> CostImportances:
+    model: BoostedClassifier, X: Any, background: Any = None, *, decision: Any = None, cost: Any = None,
+    n_jobs: int | None = None,
+) -> CostImportances:  # fmt: skip
     r"""How much each feature moves the expected cost of the decisions about rows, in the unit of the costs.
 
     The mean over the rows of \|phi_j\|, phi_j being the `shap_values` of the expected cost of the row's decision. A
@@ -253,7 +268,7 @@ def cost_importances(
     X : array-like of shape (n, d)
     background : array-like of shape (m, d), optional
         As in `shap_values`; default: X.
-    cost : optional
+    decision, cost : optional
         As in `shap_values`.
     n_jobs : int, optional
         Threads, as in joblib; default: the model's.
@@ -273,10 +288,10 @@ def cost_importances(
     >>> names[0]
     'petal length (cm)'
     """
-    model = one_fit(model)
     explained_model(model, "cost_importances")
-    found = shap_values(model, X, X if background is None else background, of="cost", cost=cost, n_jobs=n_jobs)
-    size = np.abs(found.values).mean(axis=0)
+    explainer = ShapExplainer(model, X if background is None else background, n_jobs=n_jobs)
+    found = explainer.explain(X, of="cost", decision=decision, cost=cost)
+    size = found.mean_sizes
     order = np.argsort(-size, kind="stable")
     return CostImportances([found.feature_names[j] for j in order], size[order])
 
@@ -303,8 +318,8 @@ def _along_line(
 
 
 def _described(model: BoostedClassifier, X: Any) -> tuple[Any, list[str]]:
-    """The rows as they were given, in the order of the model's columns, and names of these."""
-    names, frame = model._column_names, Frame.of(model._arranged(X))
+    """Of `rows_here`: the rows as they were given, in the order of the model's columns, and names of these."""
+    frame = Frame.of(model._arranged(X))
     data: Any
     if frame is None:
         data = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
@@ -312,4 +327,4 @@ def _described(model: BoostedClassifier, X: Any) -> tuple[Any, list[str]]:
         data = np.column_stack([np.asarray(column.cells, dtype=object) for column in frame.columns])
         with suppress(TypeError, ValueError):  # of words
             data = data.astype(np.float64)
-    return data, [f"x{j}" for j in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+    return data, names_of_columns(model)

@@ -10,8 +10,10 @@ import numpy as np
 from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.costs.labels import label_text
+from minrisk.data.sparse_rows import block_height
+from minrisk.fitted import check_fitted
 from minrisk.inspection.shap_trees import TreeNodes
-from minrisk.inspection.why_columns import check_model, codes_of_rows, names_of_features
+from minrisk.inspection.why_columns import codes_of_rows, names_of_features, rows_here
 from minrisk.inspection.why_rows import wide_rows
 from minrisk.model.trees import PackedTrees
 
@@ -41,7 +43,7 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
     Parameters
     ----------
     model : fitted classifier of minrisk
-    X : array-like of shape (n, d), optional
+    X : array-like of shape (n, d), table, or mapping with the values of one row, optional
         Rows that are counted in every node, such as those of the training: models keep no counts.
     names : sequence of d str, optional
         Names of the columns of X; by default those of the training table, ``x[0]``, ``x[1]`` ... for an array.
@@ -72,6 +74,10 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
     ------
     TypeError
         If the model is no classifier of minrisk, or holds no trees.
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If X is no rows of its columns, or `names` are not d.
     ImportError
         If pandas is not installed.
 
@@ -93,7 +99,7 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
     5     1     1               None        NaN    -1     -1   104
     6     1     2               None        NaN    -1     -1    46
     """
-    model = check_model(model, "to_frame")
+    model = check_fitted(model, "to_frame")
     packed = model.model_.packed
     if not isinstance(packed, PackedTrees):
         raise TypeError(
@@ -102,6 +108,7 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
         )
     columns = _columns(model, packed, names)
     if X is not None:
+        X = rows_here(model, X)
         columns["rows"] = np.concatenate([[X.shape[0]], _counts(model, packed, X)])
     pd = pandas()
     columns["feature"] = pd.Series(columns["feature"], dtype=object)  # else some versions make texts of None
@@ -178,7 +185,8 @@ def _counts(model: Any, packed: PackedTrees, X: Any) -> IntArray:
     """Rows of X in each node, (n_nodes,)."""
     counts, codes, linear = np.zeros(len(packed.left), dtype=np.int64), codes_of_rows(model, X), model.model_.projection
     nodes = TreeNodes.of(packed, model.model_.n_features + (0 if linear is None else linear.n_columns))
-    for low in range(0, X.shape[0], _COUNTED_TOGETHER):
-        wide = wide_rows(model, np.asarray(codes[low : low + _COUNTED_TOGETHER], dtype=np.float64))
+    height = block_height(codes, _COUNTED_TOGETHER)
+    for low in range(0, X.shape[0], height):
+        wide = wide_rows(model, np.asarray(codes[low : low + height], dtype=np.float64))
         counts += nodes.counts(nodes.codes(wide), Workers())
     return counts

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, NamedTuple
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs import as_cost
-from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.tables import avoidable
+from minrisk.fitted import decides_by_any_costs, decision_costs
 from minrisk.model.decisions import expected_costs
-from minrisk.validation import label_array
 
 BY_COST, BY_SCORE = "expected cost", "score"  # by which decisions are taken
 
@@ -77,18 +75,14 @@ class Decider:
     def _decide_by(self, cost: Any) -> None:
         """Take costs that differ from those of the fit."""
         model = self.model
-        if model.model_.link is None or "cost" not in inspect.signature(model.predict).parameters:
+        if not decides_by_any_costs(model):
             raise ValueError(
                 f"cost is for models that decide by any costs, but this {type(model).__name__} knows only those that "
                 "it was fitted on: leave cost out, or fit MinRiskClassifier(surrogate='softmax')."
             )
-        if is_per_row_and_class(cost):
-            matrices, self.decisions = model._costs_of_each(cost, 1)
-            self._avoidable = matrices[0]
-            return
-        matrix = as_cost(cost, model.classes_)
-        self._stated, self._avoidable = matrix.values, matrix.avoidable
-        self.decisions = label_array(matrix.decisions, model.classes_)
+        costs = decision_costs(model, cost, 1)
+        self._stated, self.decisions = costs.values[0], costs.decisions
+        self._avoidable = avoidable(self._stated) if costs.shared is None else costs.shared.avoidable
 
     def answers(self, codes: FloatArray) -> Answers:
         """About rows of codes (n, d)."""

@@ -9,7 +9,7 @@ may miss a change that is undone before the next value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +116,10 @@ def _chosen(texts: ColumnTexts, columns: Sequence[Any] | None) -> list[int]:
     """Positions of the columns that may change."""
     if columns is None:
         return list(range(len(texts.names)))
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(
+            f"columns must be a list of names or positions of columns of X, got {columns!r}: write [{columns!r}]."
+        )
     place = {name: j for j, name in enumerate(texts.names)}
     found = [place.get(str(name), name) for name in columns]
     for name in found:

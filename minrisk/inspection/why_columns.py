@@ -8,49 +8,16 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted
 
 from minrisk._printable import short
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, listed
 from minrisk.data.categories import FEW_VALUES, Category
-from minrisk.data.frames import DATE, DAY, EPOCH, TIME, Frame, is_missing
-from minrisk.estimator import BoostedClassifier
-from minrisk.inputs import one_fit
-
-
-def check_model(model: Any, what: str) -> Any:
-    """Refuse what is no fitted classifier of minrisk; `what` names the function that was asked.
-
-    Raises
-    ------
-    TypeError
-        If it is something else, such as a pipeline.
-    NotFittedError
-        If it is not fitted.
-    """
-    if not isinstance(model, BoostedClassifier):
-        raise TypeError(
-            f"{what} looks into classifiers of minrisk only: expected one, got {type(model).__name__}; of a pipeline "
-            "or a search give the classifier within and rows as it sees them."
-        )
-    check_is_fitted(model, "model_")
-    return one_fit(model)
-
-
-def names_of_columns(model: Any, names: Sequence[str] | None = None) -> list[str]:
-    """Names of the d columns of X; those without a name are called as Python indexes them, x[0] the first."""
-    d = int(model.n_features_in_)
-    if names is not None:
-        if len(names) != d:
-            raise ValueError(f"names must name each of the {d} columns of X once, got {len(names)}: correct them.")
-        return [str(name) for name in names]
-    own = getattr(model, "feature_names_in_", None)
-    own = model._column_names if own is None else own
-    if own is not None:
-        return [str(name) for name in own]
-    first = getattr(model, "first_feature_", None)  # of a file of svmlight's format
-    return [f"x[{j}]" if first is None else f"feature {j + first}" for j in range(d)]
+from minrisk.data.chunks import Chunks
+from minrisk.data.frames import DATE, DAY, EPOCH, TIME, Frame, cells_of_row, is_missing
+from minrisk.data.partitioned import is_partitioned
+from minrisk.fitted import kind_text, names_of_columns
+from minrisk.inputs import is_row_mapping
 
 
 def names_of_features(model: Any, names: Sequence[str] | None = None) -> list[str]:
@@ -148,6 +115,7 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
     ValueError
         If it is not one row of the columns of the training, or holds a category that no training row had.
     """
+    check_here(x, "x")
     if Frame.of(x) is not None or issparse(x):
         if x.shape[0] != 1:
             raise ValueError(f"x must be one row, got {x.shape[0]} rows: give one of them, such as X.iloc[[0]].")
@@ -155,35 +123,91 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
     if hasattr(x, "to_dict") and not isinstance(x, Mapping):  # a Series of pandas
         named = model._column_names is not None
         x = dict(zip(x.index, x.tolist(), strict=True)) if named else x.tolist()
-    if isinstance(x, Mapping):
-        return _of_cells(model, _arranged_cells(model, x))
-    cells = np.asarray(x)
-    if cells.ndim == 2 and len(cells) == 1:
+    if is_row_mapping(x):
+        return _of_cells(model, cells_of_row(x, model._column_names, model.n_features_in_))
+    cells = _array(x)
+    if cells is not None and cells.ndim == 2 and len(cells) == 1:
         x, cells = x[0], cells[0]
-    if cells.ndim != 1 or len(cells) != model.n_features_in_:
-        raise ValueError(
-            f"x must be one row of {model.n_features_in_} values, got shape {cells.shape}: give one row of X."
-        )
+    if cells is None or cells.ndim != 1 or len(cells) != model.n_features_in_:
+        got = "values of several shapes" if cells is None else f"shape {cells.shape}"
+        raise ValueError(f"x must be one row of {model.n_features_in_} values, got {got}: give one row of X.")
     if cells.dtype.kind in "biuf" and not model._categories.columns and not model._categories.day_columns:
         return _checked(cells.astype(np.float64))
     return _of_cells(model, list(x))
 
 
+def _array(X: Any) -> np.ndarray | None:
+    """An array of what is given; None where its parts have several shapes."""
+    try:
+        return np.asarray(X)
+    except ValueError:
+        return None
+
+
+def check_here(X: Any, name: str) -> None:
+    """Refuse rows that lie elsewhere or come one after another.
+
+    Raises
+    ------
+    TypeError
+        Saying what to give.
+    """
+    if is_partitioned(X):
+        raise TypeError(
+            f"{name} must be rows that are here, got a Dask collection: give {name}.compute(), or some rows."
+        )
+    if isinstance(X, Chunks):
+        raise TypeError(f"{name} must be rows that are here, got Chunks: give X of one, as in for X, *_ in chunks.")
+
+
+def rows_here(model: Any, X: Any, name: str = "X") -> Any:
+    """Rows with a shape, some of which can be taken: a table, an array or a sparse matrix; of lists an array.
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+    X : array-like of shape (n, d), table, sparse matrix, or mapping with the values of one row
+    name : str
+        What messages call them.
+
+    Raises
+    ------
+    TypeError
+        If they are not here, or come one after another.
+    ValueError
+        If they are no rows.
+    """
+    check_here(X, name)
+    X = model._tabled(X)
+    if issparse(X):
+        return X.tocsr()
+    if Frame.of(X) is not None:
+        return X
+    array = _array(X)
+    if array is not None and array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        array = np.array(X, dtype=object)  # numbers beside texts stay numbers
+    if array is None or array.ndim != 2:
+        got = f"an array of shape {X.shape}" if isinstance(X, np.ndarray) else kind_text(X)
+        raise ValueError(
+            f"{name} must be rows of {model.n_features_in_} values each, got {got}: give a table, an array of shape "
+            f"(n, {model.n_features_in_}), or a list of such rows."
+        )
+    return array
+
+
 def codes_of_rows(model: Any, X: Any) -> Any:
-    """Rows as the model sees them, (n, d); sparse rows stay what they are."""
+    """Of `rows_here`: rows as the model sees them, (n, d); sparse rows stay what they are."""
     checked: Any = model._check_columns(model._arranged(X), model._categories, reset=False)
     return checked if not isinstance(checked, np.ndarray) else np.asarray(checked, dtype=np.float64)
 
 
-def _arranged_cells(model: Any, x: Mapping[Any, Any]) -> list[Any]:
-    """The values of a mapping in the order of the columns; names may be those of the columns, or their numbers."""
-    names = model._column_names or tuple(range(model.n_features_in_))
-    missing, unknown = [name for name in names if name not in x], [name for name in x if name not in names]
-    if missing or unknown:
-        told = f"lacks {listed(missing)}" if missing else f"has {listed(unknown)}"
-        way = "give None where a value is not known" if missing else "leave these out"
-        raise ValueError(f"x must hold a value for each of the columns {listed(names)}, but {told}: {way}.")
-    return [x[name] for name in names]
+def some_rows(X: Any, rows: Any) -> Any:
+    """Of `rows_here` those of a slice or with these numbers, in their kind."""
+    if Frame.of(X) is None:
+        return X[rows]
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(X, eager_only=True)[rows if isinstance(rows, slice) else rows.tolist()].to_native()
 
 
 def _of_cells(model: Any, cells: Sequence[Any]) -> FloatArray:

@@ -10,13 +10,16 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import label_text
+from minrisk.data.label_cells import check_labels
+from minrisk.fitted import check_fitted, kind_text
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_markup import escaped, lines_of_text, table
 from minrisk.inspection.tree_frame import pandas
 from minrisk.inspection.why_answers import BY_COST, Answers, Decider
 from minrisk.inspection.why_changes import Change, changes_of
-from minrisk.inspection.why_columns import check_model, codes_of_row, codes_of_rows, value_text
+from minrisk.inspection.why_columns import codes_of_row, codes_of_rows, rows_here, some_rows, value_text
 from minrisk.inspection.why_rows import SimilarRow, similarities, why_no_rows
+from minrisk.validation import Number, check_parameters
 
 _MOST_LINES = 10  # of a table that is shown to people; `to_frame` has all
 _NOT_EXACT = (
@@ -225,6 +228,8 @@ def why(
     ------
     TypeError
         If the model is no classifier of minrisk.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If x is not one row of the model's columns, X and y differ in length, or the model cannot decide by `cost`.
 
@@ -244,13 +249,13 @@ def why(
     >>> found.similar[0].row, found.similar[0].similarity
     (77, 1.0)
     """
-    model = check_model(model, "why")
+    model = check_fitted(model, "why")
+    n_rows = check_parameters("why", {"n_rows": n_rows}, {"n_rows": Number(int, 0)})["n_rows"]
     codes = codes_of_row(model, x)
     if y is not None and X is None:
         raise ValueError("y are the classes of the rows in X, got y alone: give X too.")
-    X = X if X is None or hasattr(X, "shape") else np.asarray(X)
-    if X is not None and y is not None and len(y) != X.shape[0]:
-        raise ValueError(f"y must hold a class for each of the {X.shape[0]} rows of X, got {len(y)} classes.")
+    X = None if X is None else rows_here(model, X)
+    y = None if y is None else _classes(y, X.shape[0])
     decider = Decider(model, cost)
     answers, order = _ranked(decider, codes)
     rows = None if X is None else _numbers(codes_of_rows(model, X))
@@ -264,6 +269,16 @@ def why(
     lines = _lines(decider, answers, order)
     second = lines[1]
     return WhyDecision(lines[0].decision, second.decision, second.behind, answers.rule, lines, changes, similar, notes)
+
+
+def _classes(y: Any, n: int) -> np.ndarray:
+    """The classes of n rows."""
+    labels = np.asarray(check_labels(y, any_kind=True))
+    labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+    if labels.shape != (n,):
+        got = f"{len(labels)} classes" if labels.ndim == 1 else f"{kind_text(y)} of shape {labels.shape}"
+        raise ValueError(f"y must hold a class for each of the {n} rows of X, got {got}: correct it.")
+    return labels
 
 
 def _numbers(codes: Any) -> Any:
@@ -311,27 +326,16 @@ def _notes(model: Any, decider: Decider, answers: Answers, changes: list[Change]
     return notes
 
 
-def _similar(model: Any, codes: Any, X: Any, y: Any, n_rows: int) -> list[SimilarRow]:
+def _similar(model: Any, codes: Any, X: Any, y: np.ndarray, n_rows: int) -> list[SimilarRow]:
     """The rows that look most alike, of equal ones the first."""
     alike = similarities(model, codes, X)
     best = np.argsort(-alike, kind="stable")[:n_rows]
-    labels = np.asarray(y)[best]
-    decided = model.predict(_taken(X, best)) if len(best) else []
+    labels = y[best]
+    decided = model.predict(some_rows(X, best)) if len(best) else []
     return [
         SimilarRow(int(row), label, decision, float(alike[row]))
         for row, label, decision in zip(best, labels, decided, strict=True)
     ]
-
-
-def _taken(X: Any, rows: Any) -> Any:
-    """Some rows of an array, a matrix or a table of any library."""
-    from minrisk.data.frames import Frame
-
-    if Frame.of(X) is not None:
-        import narwhals.stable.v2 as nw
-
-        return nw.from_native(X, eager_only=True)[rows.tolist()].to_native()
-    return (X if hasattr(X, "tocsr") else np.asarray(X))[rows]
 
 
 def _number(value: float | None) -> str:

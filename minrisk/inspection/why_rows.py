@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk.data.sparse_rows import block_height
 from minrisk.inspection.shap_scores import with_linear_features
 from minrisk.inspection.why_columns import codes_of_rows
 from minrisk.model.trees import PackedTrees
@@ -74,8 +75,9 @@ def similarities(model: Any, codes: FloatArray, X: Any) -> FloatArray:
     boxes = list(_boxes(model, wide_rows(model, codes)[0]))
     whole, found = sum(box.weight for box in boxes), np.zeros(X.shape[0])
     rows = codes_of_rows(model, X)
-    for low in range(0, len(found), _COMPARED_ROWS):
-        part = slice(low, low + _COMPARED_ROWS)
+    height = block_height(rows, _COMPARED_ROWS)
+    for low in range(0, len(found), height):
+        part = slice(low, low + height)
         columns = np.asfortranarray(wide_rows(model, np.asarray(rows[part], dtype=np.float64)))
         for box in boxes:
             found[part] += box.weight * _within(columns, box)
