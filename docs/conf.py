@@ -51,7 +51,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"__init__\.py|guess_averse_trees\.py|run_json_model\.py|dask_cluster\.py|export_models\.py",
     "abort_on_example_error": True,
     "subsection_order": [f"../examples/{name}" for name in ("decisions", "data", "judging", "explaining", "scale", "methods")],
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
     "min_reported_time": 0,
     "remove_config_comments": True,
