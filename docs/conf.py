@@ -44,13 +44,14 @@ numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = False
 numpydoc_xref_param_type = False
 
+SECTIONS = ("decisions", "data", "judging", "explaining", "scale", "methods")  # folders of examples, in this order
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"plot_",
     "ignore_pattern": r"__init__\.py|guess_averse_trees\.py|run_json_model\.py|dask_cluster\.py|export_models\.py",
     "abort_on_example_error": True,
-    "subsection_order": [f"../examples/{name}" for name in ("decisions", "data", "judging", "explaining", "scale", "methods")],
+    "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
     "min_reported_time": 0,

@@ -59,7 +59,8 @@ for truth, height in (("benign", -0.3), ("malignant", -0.7)):
     rows = y_test == truth
     ax.scatter(p_test[rows], height + jitter[rows], s=9, color=colours[truth])
     ax.text(1.02, height, truth, va="center", color=colours[truth])
-ax.set(ylim=(-0.95, 2.6), yticks=[0, 0.5, 1, 1.5, 2, 2.5], xlabel="Probability of a malignant tumour", ylabel="Expected cost per patient")
+ax.set(ylim=(-0.95, 2.6), yticks=[0, 0.5, 1, 1.5, 2, 2.5])
+ax.set(xlabel="Probability of a malignant tumour", ylabel="Expected cost per patient")
 ax.set_title("The lowest line decides; dots are the test patients by their true class", fontsize="medium")
 ax.legend(loc="upper center", frameon=False)
 

@@ -1,12 +1,13 @@
-"""Why a decision
-==============
+"""
+Why this decision, and what would change it?
+============================================
 
-Tumours, malignant or benign: a missed malignant one costs 20, an operation for nothing 2, and a second look, which is a
-decision of its own, 0.5. For one tumour of the test rows the picture shows what each decision is expected to cost, and
-the smallest change of a single measurement that turns the decision into another. Below, how the probability depends
-on two measurements, by scikit-learn's `PartialDependenceDisplay`.
+A tumour is malignant or benign. A missed malignant tumour costs 20, an operation for nothing costs 2, and a second
+look, which is a decision of its own, costs 0.5. A doctor asks how close a decision was, and what would have changed it.
+:func:`minrisk.inspection.why` answers for one row: what each decision is expected to cost, and the smallest change of
+each measurement that turns the decision into another.
 
-``python plot_why.py FOLDER`` writes the pictures into a folder instead of showing them.
+``python plot_why.py FOLDER`` writes the pictures and an HTML report into a folder.
 """
 
 import sys
@@ -26,36 +27,58 @@ COST = {"malignant": {"benign": 20, "look again": 0.5}, "benign": {"malignant": 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 y = load_breast_cancer().target_names[y]
 X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0)
-model = MinRiskClassifier(COST, pool=False, random_state=0).fit(X, y)  # trees of the columns alone: changes are exact
 
 # %%
-# The tumour whose two best decisions are nearest to each other.
+# The closest call
+# ----------------
+#
+# ``pool=False`` trains trees that split the columns themselves, so that the smallest changes are exact.
+# Of all new tumours, this is the one whose two best decisions cost nearly the same.
+
+model = MinRiskClassifier(COST, pool=False, random_state=0).fit(X, y)
 behind = [why(model, X_new.iloc[[n]]).answers[1].behind for n in range(len(X_new))]
 n = int(np.argmin(behind))
 found = why(model, X_new.iloc[[n]], X, y)
 print(found)
+
+# %%
+# The same as a picture: above the expected costs, below the changes, in standard deviations of each column.
+
 found.plot()
 decision = plt.gcf()
 
 # %%
-# What would lead to the second best decision, if only some columns could change.
+# Ask for one decision
+# --------------------
+#
+# What would lead to the second best decision, if only the columns called "worst" could change?
+
 worst = [name for name in X if name.startswith("worst")]
 second = found.answers[1].decision
-print(why(model, X_new.iloc[[n]], X, wanted=second, columns=worst).to_frame("changes"))
+print(why(model, X_new.iloc[[n]], X, wanted=second, columns=worst).to_frame("changes").to_string())
 
 # %%
-# How the probability of a malignant tumour depends on the two columns of the smallest changes.
+# How the probability follows two columns
+# ---------------------------------------
+#
+# The columns are those of the two smallest changes. Curves are means over all new tumours.
+
 names = [change.column for change in found.changes[:2]]
 dependence, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
 PartialDependenceDisplay.from_estimator(model, X_new, names, response_method="predict_proba", ax=axes)
 for ax in axes:
     ax.set_ylabel("Probability of malignant")
 
-pictures = {"why": decision, "partial_dependence": dependence}
-for name, figure in pictures.items():
-    if len(sys.argv) > 1:
-        figure.savefig(Path(sys.argv[1]) / f"{name}.png", dpi=110)
+# %%
+# What was learnt
+# ---------------
+#
+# A decision that was close can be told from one that was clear, and small changes show what it hangs on. They describe
+# the model and not the tumour: a measurement that nobody can change is no advice.
+# :doc:`/guide/explaining` tells more, :doc:`/guide/refer` is about decisions such as a second look.
+
 if len(sys.argv) > 1:
+    for name, figure in {"why": decision, "partial_dependence": dependence}.items():
+        figure.savefig(Path(sys.argv[1]) / f"{name}.png", dpi=110)
     report(model, X_new, y_new, Path(sys.argv[1]) / "tumours.html", title="Tumours")
-else:
-    plt.show()
+plt.show()

@@ -1,12 +1,14 @@
-"""Localized similarities and decision stumps
-=========================================
+"""
+Localized similarities and decision stumps
+==========================================
 
-Three arms in the plane, REBEL with 1000 rounds, far beyond a training error of 0: with stumps the regions are boxes
-that fit the points one by one, with similarities ("more like this point than like that one") they follow the arms, and
-the test error does not rise. After Fig. 1, 3, 5 and 10 of Appel and Perona, "A Simple Multi-Class Boosting Framework
-with Theoretical Guarantees and Empirical Proficiency", ICML 2017.
+Points in the plane belong to three arms of a spiral, and every mistake costs 1.
+Stumps ask whether one coordinate is above a threshold. Similarities ask whether a point is nearer to this training
+point than to that one. Both are boosted for 1000 rounds, far beyond the last training error.
+The pictures follow Fig. 1, 3, 5 and 10 of Appel and Perona, "A Simple Multi-Class Boosting Framework with Theoretical
+Guarantees and Empirical Proficiency", ICML 2017.
 
-``python plot_localized_similarities.py FOLDER`` writes the pictures into a folder instead of showing them.
+``python plot_localized_similarities.py FOLDER`` writes the pictures into a folder.
 """
 
 import sys
@@ -18,7 +20,7 @@ import numpy as np
 from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
 from minrisk.inspection import explain
 
-COLOURS = ["#D55E00", "#009E73", "#0072B2"]  # Okabe and Ito's, for colour-blind readers too
+COLOURS = ["#D55E00", "#009E73", "#0072B2"]  # for colour-blind readers too
 MARKERS = ["o", "^", "s"]
 ROUNDS = 1000
 
@@ -32,62 +34,66 @@ def spiral(n, seed):
     return np.column_stack([along * np.cos(angle), along * np.sin(angle)]), y
 
 
-def draw(ax, model, X, y):
-    """Decisions as pale areas; points, those decided wrongly with a dark rim."""
-    side = np.linspace(-1.3, 1.3, 400)
-    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    codes = model.predict(grid).reshape(len(side), -1)
-    ax.contourf(side, side, codes, levels=np.arange(4) - 0.5, colors=COLOURS, alpha=0.28)
-    wrong = model.predict(X) != y
-    for k in range(3):
-        for part, rim in (((y == k) & ~wrong, "white"), ((y == k) & wrong, "#1A1A1A")):
-            ax.scatter(*X[part].T, s=20, c=COLOURS[k], marker=MARKERS[k], edgecolors=rim, linewidths=0.7)
-    ax.set(xticks=[], yticks=[], aspect="equal")
-
-
 X, y = spiral(333, seed=0)
 X_test, y_test = spiral(167, seed=1)
-rng = np.random.default_rng(0)
-mislabelled = y.copy()
+rng, mislabelled = np.random.default_rng(0), y.copy()
 some = rng.permutation(len(y))[:32]
 mislabelled[some] = (y[some] + rng.integers(1, 3, len(some))) % 3
+
+# %%
+# Regions of decision
+# -------------------
+#
+# Below, one label in ten is wrong. Stumps make boxes around single points, similarities follow the arms.
 
 models = {
     "stumps": REBELClassifier(weak_learner="stump", n_estimators=ROUNDS),
     "similarities": LocalizedSimilaritiesClassifier(n_estimators=ROUNDS),
 }
+side = np.linspace(-1.3, 1.3, 400)
+grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 regions, axes = plt.subplots(2, 2, figsize=(8.4, 8.8), layout="constrained")
-for row, (title, labels) in zip(axes, {"as they are": y, "10 % mislabelled": mislabelled}.items(), strict=True):
+for row, (title, labels) in zip(axes[::-1], {"10 % mislabelled": mislabelled, "as they are": y}.items(), strict=True):
     for ax, (name, model) in zip(row, models.items(), strict=True):
-        model.fit(X, labels)
-        draw(ax, model, X, labels)
+        wrong = model.fit(X, labels).predict(X) != labels
+        codes = model.predict(grid).reshape(len(side), -1)
+        ax.contourf(side, side, codes, levels=np.arange(4) - 0.5, colors=COLOURS, alpha=0.28)
+        for k in range(3):
+            for part, rim in (((labels == k) & ~wrong, "white"), ((labels == k) & wrong, "#1A1A1A")):
+                ax.scatter(*X[part].T, s=20, c=COLOURS[k], marker=MARKERS[k], edgecolors=rim, linewidths=0.7)
         error = 100 * np.mean(model.predict(X_test) != y_test)
-        ax.set_title(f"{name}, labels {title}\n{error:.1f} % test error")
+        ax.set(title=f"{name}, labels {title}\n{error:.1f} % test error", xticks=[], yticks=[], aspect="equal")
 note = f"Areas: decisions after {ROUNDS} rounds. Markers: the 333 training points by label."
 regions.supxlabel(note, fontsize="medium", color="#5F5F5F")
 
 # %%
-# Loss and errors per round: the loss goes on falling exponentially, the test error stays.
+# The course of the training on the true labels: the loss goes on falling, and the test error does not rise.
+
 curves, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for (name, model), colour in zip(models.items(), ("#7F7F7F", "#0072B2"), strict=True):
-    model.fit(X, y)
     test = [100 * np.mean(decided != y_test) for decided in model.staged_predict(X_test)]
     left.semilogy(model.train_loss_, color=colour, label=name)
     right.semilogx(np.arange(1, len(test) + 1), test, color=colour, label=f"{name}, test")
     right.semilogx(100 * model.train_risk_[1:], "--", color=colour, label=f"{name}, training")
-left.set(xlabel="round", ylabel="training loss")
-right.set(xlabel="round", ylabel="error, %")
-for ax in (left, right):
-    ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
+left.set(xlabel="Round", ylabel="Training loss")
+right.set(xlabel="Round", ylabel="Error, %")
+left.legend(frameon=False)
+right.legend(frameon=False)
 
 # %%
 # Which training points does a decision rest on?
-why = explain(models["similarities"], X_test[:1], n_reasons=3)[0]
-told = [f"row {r.like}" + (f" rather than row {r.unlike}" if r.unlike is not None else "") for r in why.reasons]
 
-if len(sys.argv) > 1:
-    for name, figure in {"similarity_regions": regions, "similarity_curves": curves}.items():
+for reason in explain(models["similarities"], X_test[:1], n_reasons=3)[0].reasons:
+    print(f"like row {reason.like}" + (f", unlike row {reason.unlike}" if reason.unlike is not None else ""))
+
+# %%
+# What was learnt
+# ---------------
+#
+# Where points that are near are alike, similarities generalise better than thresholds, and they can be explained by
+# examples. They need scales that can be compared. :doc:`/methods/choosing` says when to choose which method.
+
+for name, figure in {"similarity_regions": regions, "similarity_curves": curves}.items():
+    if len(sys.argv) > 1:
         figure.savefig(Path(sys.argv[1]) / f"{name}.png", dpi=110)
-else:
-    plt.show()
+plt.show()
