@@ -77,7 +77,7 @@ three.colorbar(drawn, ax=axes, label="Loss minus the loss of a guess")
 #
 # At point G class 1 is decided, rightly; L_s prefers a guess there, GLL does not. With unequal costs GLL stays averse
 # to guessing, and its surface tilts away from the mistake that costs 10.
-# :doc:`/methods/choosing` says when such losses are worth choosing.
+# :doc:`/methods/mcboost` is a method that uses GLL, :doc:`/methods/choosing` says when to choose which.
 
 for name, figure in {"binary_losses": binary, "guess_averse_losses": three}.items():
     if len(sys.argv) > 1:

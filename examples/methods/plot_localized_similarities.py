@@ -91,7 +91,7 @@ for reason in explain(models["similarities"], X_test[:1], n_reasons=3)[0].reason
 # ---------------
 #
 # Where points that are near are alike, similarities generalise better than thresholds, and they can be explained by
-# examples. They need scales that can be compared. :doc:`/methods/choosing` says when to choose which method.
+# examples. They need columns whose scales can be compared. :doc:`/methods/localized_similarities` tells more.
 
 for name, figure in {"similarity_regions": regions, "similarity_curves": curves}.items():
     if len(sys.argv) > 1:
