@@ -68,7 +68,7 @@ figure, axes = plt.subplots(2, 2, figsize=(9.4, 8.4), layout="constrained")
 axes[0, 0].plot(rounds, log_loss, marker="o", color="#444444")
 axes[0, 0].axvline(kept, color="#AA3377", linestyle="--", label=f"kept: {kept} rounds")
 axes[0, 0].legend(frameon=False)
-axes[0, 0].set(title="1. Left-out rows choose the rounds", xlabel="Rounds of the plain members", ylabel="Their log-loss")
+axes[0, 0].set(title="1. Left-out rows choose the rounds", xlabel="Rounds of plain members", ylabel="Their log-loss")
 
 bars = axes[0, 1].barh(list(shares), list(shares.values()), color="#56B4E9")
 axes[0, 1].bar_label(bars, fmt="%.2f", padding=3)
