@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
+    "capture_repr": (),  # what is printed is shown, what a last line returns is not
     "min_reported_time": 0,
     "remove_config_comments": True,
     "doc_module": ("minrisk",),

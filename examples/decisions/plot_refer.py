@@ -69,7 +69,7 @@ ax.legend(loc="upper center", frameon=False)
 # ------------------------------
 #
 # ``predict`` takes other costs without another fit, so that prices can be compared.
-# The jump between 0.5 and 0.7 is two patients with malignant tumours who are sent home, at 20 each.
+# The jump between 0.5 and 0.6 is one patient with a malignant tumour who is then sent home, at a cost of 20.
 
 prices = np.geomspace(0.02, 5, 40)
 tables = [costs.with_reject(mistakes, price) for price in prices]
