@@ -64,7 +64,7 @@ fig, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
 for name, colour, marker in zip(names, colours, "os^v<>", strict=True):
     relative = [100 * np.mean(found.of_folds("relative_cost", data, name)) for data in sets]
     ax.plot(relative, range(len(sets)), marker, color=colour, label=name, markersize=8)
-ax.set(xlabel="Mean cost, % of that of the best constant decision", yticks=range(len(sets)), yticklabels=list(sets))
+ax.set(xlabel="Mean cost, % of the cost of the best constant decision", yticks=range(len(sets)), yticklabels=list(sets))
 ax.set_xscale("log")
 ax.set_xticks([2, 5, 10, 20, 50, 100], [2, 5, 10, 20, 50, 100])
 ax.invert_yaxis()
