@@ -27,7 +27,7 @@ cost = costs.with_reject(costs.uniform(10), price=0.1)
 # The work after the last round, such as calibration, comes on top.
 
 MinRiskClassifier(cost, n_estimators=5, random_state=0).fit(X, y)
-budgets, taken, means = [0.25, 0.5, 1, 2, 4], [], []
+budgets, taken, means = [0.05, 0.1, 0.2, 0.5, 1, 2], [], []
 for seconds in budgets:
     start = time.perf_counter()
     model = MinRiskClassifier(cost, time_budget=seconds, random_state=0).fit(X, y)
