@@ -44,14 +44,17 @@ numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = False
 numpydoc_xref_param_type = False
 
+SECTIONS = ("decisions", "data", "judging", "explaining", "scale", "methods")  # folders of examples, in this order
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"plot_",
     "ignore_pattern": r"__init__\.py|guess_averse_trees\.py|run_json_model\.py|dask_cluster\.py|export_models\.py",
     "abort_on_example_error": True,
+    "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
+    "capture_repr": (),  # what is printed is shown, what a last line returns is not
     "min_reported_time": 0,
     "remove_config_comments": True,
     "doc_module": ("minrisk",),
