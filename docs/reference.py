@@ -1,0 +1,44 @@
+"""What conf.py adds to Sphinx for the API reference: properties that are called, and a page of the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+CALLED = ("predict_proba", "staged_predict_proba")  # properties that give a method, so that they are absent without one
+LEFT_OUT = (  # of scikit-learn, Python's tuples and exceptions
+    "get_metadata_routing", "get_params", "set_params", "count", "index", "add_note", "with_traceback",
+)  # fmt: skip
+PAGE = Path(__file__).parent / "api" / "generated" / "command_line.rst"
+
+
+def called_property(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str, str] | None:
+    """The signature of a property that gives a method."""
+    return ("(X)", "") if name.rpartition(".")[2] in CALLED else None
+
+
+def write_commands(app: Any) -> None:
+    """Write the page of the commands: what `--help` says, with an anchor for each command."""
+    import click
+
+    from minrisk.cli.app import app as commands
+
+    parts = ["Command line", "============", "", "What ``minrisk COMMAND --help`` prints.", ""]
+    for name, command in commands.commands.items():
+        context = click.Context(command, info_name=f"minrisk {name}", terminal_width=100, max_content_width=100)
+        title = f"minrisk {name}"
+        parts += [title, "-" * len(title), "", ".. code-block:: text", ""]
+        parts += [f"   {line}".rstrip() for line in command.get_help(context).splitlines()] + [""]
+    text = "\n".join(parts)
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect all of it."""
+    app.connect("builder-inited", write_commands, priority=100)
+    app.connect("autodoc-process-signature", called_property)
+    return {"parallel_read_safe": True}
