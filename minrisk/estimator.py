@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from copy import copy
 from functools import partial
@@ -31,6 +31,7 @@ from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.eval_sets import check_eval_set, checked_pair, eval_pairs
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
+from minrisk.probabilities import Probabilities
 from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
@@ -42,15 +43,7 @@ if TYPE_CHECKING:
     from minrisk.rows.costs import RowCosts
 
 LEAST_COST = 1e-300  # of which there is a logarithm
-NO_LINK = (
-    "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
-    "sklearn.calibration.CalibratedClassifierCV."
-)
 INTERRUPTED_FIT = "fit was interrupted. The estimator is fitted with what was learnt until then: {n_rounds} round{s}."
-NO_PROBABILITIES = (
-    "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
-    "the estimator in sklearn.calibration.CalibratedClassifierCV."
-)
 
 
 class StatedCosts(NamedTuple):
@@ -65,7 +58,7 @@ class StatedCosts(NamedTuple):
         return row_costs_of_counted(cost, codes, *self)[0]
 
 
-class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Checks, labels, costs, prediction and judging; a subclass has the parameters and trains `model_`."""
 
     n_estimators: Any  # a whole number, or None where it follows the data
@@ -431,48 +424,6 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         both = merits.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist()
         two = len(self.classes_) == 2 and both
         return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits
-
-    @property
-    def predict_proba(self) -> Callable[[Any], FloatArray]:
-        """Class probabilities, (n, K), by the link of the loss.
-
-        Raises
-        ------
-        AttributeError
-            If the scores say nothing about probabilities, as with other costs than 0/1.
-        """
-        self._require_link()
-        return self._predict_proba
-
-    @property
-    def staged_predict_proba(self) -> Callable[[Any], Iterator[FloatArray]]:
-        """`predict_proba` after each round."""
-        self._require_link()
-        return self._staged_predict_proba
-
-    def _require_link(self) -> None:
-        model = getattr(self, "model_", None)
-        if (model is None and not self._gives_probabilities()) or (model is not None and model.link is None):
-            if self.cost is None and not self._gives_probabilities():
-                raise AttributeError(NO_PROBABILITIES.format(name=type(self).__name__))
-            raise AttributeError(
-                NO_LINK.format(reason="scores trained on general costs estimate risks, not probabilities")
-            )
-
-    def _gives_probabilities(self) -> bool:
-        """Whether a fit with these parameters may have a link."""
-        return self.cost is None
-
-    @of_one_fit
-    def _predict_proba(self, X: Any) -> FloatArray:
-        X = self._check_X(X)  # first: it says so if there was no fit
-        return self.model_.probabilities(self._scores(X))
-
-    _predict_proba.__name__ = "predict_proba"  # scikit-learn's stacking takes a method's own name for the attribute's
-
-    @of_one_fit
-    def _staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        yield from map(self.model_.probabilities, self.model_.staged_scores(self._check_X(X)))
 
     @of_one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> float:
