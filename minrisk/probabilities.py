@@ -35,19 +35,45 @@ class Probabilities:
 
     @property
     def predict_proba(self) -> Callable[[Any], FloatArray]:
-        """Class probabilities, (n, K), by the link of the loss.
+        """Return the probabilities of the classes, by the link of the loss.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Probabilities in the order of `classes_`; every row sums to 1.
 
         Raises
         ------
         AttributeError
-            If the scores say nothing about probabilities, as with other costs than 0/1.
+            If the scores say nothing about probabilities, as those that are trained on other costs than 0/1.
         """
         self._require_link()
         return self._predict_proba
 
     @property
     def staged_predict_proba(self) -> Callable[[Any], Iterator[FloatArray]]:
-        """`predict_proba` after each round."""
+        """Yield what `predict_proba` returns after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+
+        Yields
+        ------
+        ndarray of shape (n, K)
+            Probabilities in the order of `classes_`.
+
+        Raises
+        ------
+        AttributeError
+            If the scores say nothing about probabilities.
+        """
         self._require_link()
         return self._staged_predict_proba
 

@@ -417,7 +417,7 @@ class MinRiskClassifier(BoostedClassifier):
         ----------
         X : array-like of shape (n, d)
             Rows, as `predict` takes them.
-        cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
             Costs to decide by, without fitting again: a matrix for all rows, or one for each row.
             Without labels the columns are `decisions_` if they are as many, else the classes and the decisions after
             them.

@@ -268,7 +268,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
 
     @property
     def code_(self) -> np.ndarray:
-        """The word of each class, (K, L)."""
+        """ndarray of shape (K, L) : The word of each class."""
         decoder = self.model_.decoder
         assert decoder is not None
         return decoder.words
