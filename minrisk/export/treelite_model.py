@@ -27,9 +27,35 @@ LOWEST = float(np.finfo(np.float64).min)  # in place of a threshold of -infinity
 def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     """Make a Treelite model of a fitted estimator's trees.
 
-    It is a multi-class model (``kMultiClf``) whose leaves hold a vector with an entry for each score. Thresholds and
-    vectors are float64, and missing values go left, as here.
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of minrisk, with trees.
+    linear_features : bool, default=False
+        Whether the caller puts the linear features behind the columns of X, by `minrisk.export.linear_features`.
+        False refuses a model that has some.
 
+    Returns
+    -------
+    treelite.Model
+        ``treelite.gtil.predict(it, X)`` has the shape (n, 1, D).
+
+    Raises
+    ------
+    TypeError
+        If the model is no estimator of this package.
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If the model holds what Treelite cannot: smooth members, similarities, output codes, lines in leaves,
+        categories, or costs that are learnt for each row. The message names a way.
+    ImportError
+        If Treelite is not installed.
+
+    Notes
+    -----
+    It is a multi-class model (``kMultiClf``) whose leaves hold a vector with an entry for each score.
+    Thresholds and vectors are float64, and missing values go left, as here.
     What its ``pred_margin`` gives depends on the link of the loss, the map from scores H(x) to probabilities:
 
     ================================  ==========================  ============================================
@@ -41,35 +67,20 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     linear, or none                   H                           H
     ================================  ==========================  ============================================
 
-    T is the ``temperature`` of `model_`. Leaf vectors and base scores are divided by it here, since Treelite's
-    postprocessors have no place for it. A decision is the largest margin, or with probabilities p under costs C
-    ``decisions_[(p @ C).argmin(axis=1)]``; Treelite itself knows no costs.
+    T is the ``temperature`` of `model_`. Leaf vectors and base scores are divided by it, because Treelite's
+    postprocessors have no place for it.
+    A decision is the largest margin, or with probabilities p under costs C ``decisions_[(p @ C).argmin(axis=1)]``;
+    Treelite itself knows no costs.
 
-    Treelite holds trees only, so a model with linear features (a default `MinRiskClassifier` may have them) expects
-    these as further columns behind those of X, made by the function `minrisk.export.linear_features`. Treelite does not
-    count the columns that it is given, so this has to be asked for.
+    Treelite holds trees only. A model with linear features (a default `MinRiskClassifier` may have them) therefore
+    expects these as further columns behind those of X.
+    Treelite does not count the columns that it is given, so this has to be asked for.
 
-    Treelite computes softmax in float32. Where 1e-7 of a probability matters, take it of the margins.
+    Treelite computes the softmax in float32. If 1e-7 of a probability matters, compute it from the margins.
 
-    Parameters
+    References
     ----------
-    model : estimator
-        Fitted, with trees.
-    linear_features : bool, default=False
-        Whether the caller puts the linear features behind the columns of X. False: a model that has some is refused.
-
-    Returns
-    -------
-    treelite.Model
-        ``treelite.gtil.predict(it, X)`` has the shape (n, 1, D).
-
-    Raises
-    ------
-    ValueError
-        If the model holds what Treelite cannot: smooth members, similarities, output codes, lines in leaves,
-        categories, or costs that are learnt for each row. The message names a way.
-    ImportError
-        If Treelite is not installed.
+    .. [1] H. Cho and M. Li, "Treelite: toolbox for decision tree deployment", SysML 2018.
 
     Examples
     --------

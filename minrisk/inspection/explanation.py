@@ -13,15 +13,16 @@ from minrisk.model.similarities import PackedSimilarities
 
 
 class Reason(NamedTuple):
-    """A similarity and what it did for a decision.
+    """A similarity, and what it did for a decision.
 
     Attributes
     ----------
-    like, unlike : int or None
-        Numbers of training rows x_i and x_j; `unlike` is None in one-point mode ("close to x_i").
+    like : int
+        Number of the training row x_i.
+    unlike : int or None
+        Number of the training row x_j; None for a similarity to one point.
     weight : float
-        What all learners with these anchors added to the decision's lead over its rival: sum of
-        f_t(x) (a_t[decision] - a_t[rival]).
+        What all learners with these points added to the lead of the decision over its rival.
     """
 
     like: int
@@ -30,18 +31,21 @@ class Reason(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a row was decided as it was: the lead is `constant` plus the weights of all reasons.
+    """Why a row was decided as it was: the lead of the decision is a constant plus the weights of all reasons.
 
     Attributes
     ----------
-    decision, rival : label
-        The decisions with the largest and the second largest score.
+    decision : label
+        The decision of the largest score.
+    rival : label
+        The decision of the second largest score.
     lead : float
-        By how much the one is ahead.
+        By how much the decision is ahead of its rival.
     constant : float
-        Share of the lead that no training point made.
+        Part of the lead that no training point made.
     reasons : list of Reason
-        The largest weights first, by size.
+        The largest weights first, by size. Each has the numbers of the training rows that the row is `like` and
+        `unlike` (None for a similarity to one point), and its `weight`.
     """
 
     decision: Any
@@ -52,25 +56,38 @@ class Explanation(NamedTuple):
 
 
 def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int | None = 5) -> list[Explanation]:
-    """Name the training points that decisions rest on (Appel and Perona, ICML 2017, Sec. 5.1).
+    """Name the training points that decisions rest on.
 
     Parameters
     ----------
     estimator : LocalizedSimilaritiesClassifier
-        Fitted. With early stopping, rows are those of the training part.
+        A fitted one. With early stopping, row numbers are those of the training part.
     X : array-like of shape (n, d)
-    n_reasons : int, optional
-        How many of the largest weights; None for all.
+        The rows whose decisions are explained.
+    n_reasons : int or None, default=5
+        How many of the largest weights are named; None names all.
 
     Returns
     -------
     list of Explanation
-        One per row of X.
+        One for each row of X.
 
     Raises
     ------
     TypeError
         If the estimator is another.
+    NotFittedError
+        If it is not fitted.
+
+    Notes
+    -----
+    The weight of a reason is the sum of f_t(x) (a_t[decision] - a_t[rival]) over the learners that compare with these
+    points.
+
+    References
+    ----------
+    .. [1] R. Appel and P. Perona, "A Simple Multi-Class Boosting Framework with Theoretical Guarantees and Empirical
+       Proficiency", ICML 2017, Sec. 5.1.
 
     Examples
     --------
