@@ -12,11 +12,19 @@ LEFT_OUT = (  # of scikit-learn, Python's tuples and exceptions
 PAGE = Path(__file__).parent / "api" / "generated" / "command_line.rst"
 
 
-def called_property(
-    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returned: str | None
-) -> tuple[str, str] | None:
-    """The signature of a property that gives a method."""
-    return ("(X)", "") if name.rpartition(".")[2] in CALLED else None
+class CalledProperty(property):
+    """A property that gives a method, and on the class shows as that method."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is not None:
+            return super().__get__(instance, owner)
+
+        def method(self: Any, X: Any) -> Any:
+            return None
+
+        method.__name__, method.__doc__ = self.fget.__name__, self.fget.__doc__
+        method.__qualname__, method.__module__ = self.fget.__qualname__, self.fget.__module__
+        return method
 
 
 def write_commands(app: Any) -> None:
@@ -40,5 +48,8 @@ def write_commands(app: Any) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Connect all of it."""
     app.connect("builder-inited", write_commands, priority=100)
-    app.connect("autodoc-process-signature", called_property)
+    from minrisk.probabilities import Probabilities
+
+    for name in CALLED:
+        setattr(Probabilities, name, CalledProperty(vars(Probabilities)[name].fget))
     return {"parallel_read_safe": True}

@@ -45,7 +45,7 @@ def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClass
     probabilities p of the whole model:
 
     .. math:: \text{excess} = \frac{\sum_i \big( E_i[\text{early decision}] - E_i[\text{decision}] \big)}{\sum_i
-    E_i[\text{decision}]}, \qquad E_i[k] = \sum_j p_{ij} C_{jk}.
+       E_i[\text{decision}]}, \qquad E_i[k] = \sum_j p_{ij} C_{jk}.
 
     It has also kept the temperature that probabilities then have.
     The smallest number of rounds whose excess is no larger than `max_excess` is kept.

@@ -92,10 +92,11 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             A table is a DataFrame of pandas, polars or the like, or an Arrow table: its columns may hold numbers,
             categories, texts and dates.
             Afterwards its columns are found by name, in any order.
-            `minrisk.Chunks` are rows that need not fit into memory; they hold y as well.
+            `minrisk.Chunks` are rows that need not fit into memory.
             A Dask array or dataframe of numbers stays where it is, on the cluster of the current client.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,), optional
             Class labels: numbers, strings, or dates of dtype datetime64. There must be two classes at least.
+            They must be given unless X is `minrisk.Chunks`, which hold them.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, 0 or more, which multiply their costs. Only their ratios matter.
             A weight of 2 beside weights of 1 is the same as the row twice, and one of 0 the same as no row.

@@ -355,7 +355,7 @@ class MinRiskClassifier(BoostedClassifier):
         return plan, settings
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
-        """Likewise, of rows that lie elsewhere."""
+        """Train in the same way on rows that lie elsewhere."""
         from minrisk.ensemble.budget import Budget
         from minrisk.ensemble.elsewhere import table_elsewhere
         from minrisk.ensemble.training import train_on

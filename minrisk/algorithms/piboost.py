@@ -87,8 +87,7 @@ class Classifier(NamedTuple):
 
 
 class PIBoostClassifier(RecipeClassifier):
-    r"""Boosting of separators: binary learners that each separate a set of classes from the others, with asymmetric
-    margins.
+    r"""Boosting of binary learners, each of which separates a set of classes from the others, with asymmetric margins.
 
     The scores are
 

@@ -67,7 +67,7 @@ class REBELClassifier(RecipeClassifier):
     they lower the loss most:
 
     .. math:: L(H) = \frac{1}{W} \sum_n w_n \Big[ \beta_n + \frac12 \sum_k \big( c^+_{nk} F(H_{nk}) + c^-_{nk}
-    F(-H_{nk}) \big) \Big].
+       F(-H_{nk}) \big) \Big].
 
     Here c is what each decision costs for the row, :math:`c^+ = c - \beta` and :math:`c^- = \max c - c`.
     In plain words: the score of a cheap decision is pushed up and that of an expensive one down, each as hard as it

@@ -324,11 +324,6 @@ class MultiBoostClassifier(RecipeClassifier):
         The second or the first of the objectives (Eq. 7, with which the paper compares, and Eq. 5).
     n_estimators : int, default=100
         Largest number of rounds.
-    penalty : {"l1", "l2", "constraint"}, default="l1"
-        "l1" is the sum of the entries of W. "l2" is half the sum of their squares, and entries may then be negative.
-        "constraint" is a bound on their sum (Eq. 17), in place of a penalty.
-    bound : float, default=10.0
-        The largest sum of the entries of W with ``penalty="constraint"``; the paper's gamma.
     nu : float, default=1e-3
         Weight of the penalty. With "l1" rounds end when no constraint exceeds it.
     tol : float, default=1e-5
@@ -342,6 +337,11 @@ class MultiBoostClassifier(RecipeClassifier):
         lost.
     solver_change : float, default=1e-9
         The solver stops when its objective falls by less than this share of the loss that can still be lost.
+    penalty : {"l1", "l2", "constraint"}, default="l1"
+        "l1" is the sum of the entries of W. "l2" is half the sum of their squares, and entries may then be negative.
+        "constraint" is a bound on their sum (Eq. 17), in place of a penalty.
+    bound : float, default=10.0
+        The largest sum of the entries of W with ``penalty="constraint"``; the paper's gamma.
     weak_learner : {"stump", "tree"}, default="stump"
         The learners: trees of depth 1, or of `max_depth`.
     max_depth : int, default=3

@@ -18,7 +18,7 @@ _TRAINING_COLOUR, _VALIDATION_COLOUR, _KEPT_COLOUR = "#0072B2", "#D55E00", "#5F5
 
 
 class RiskCurveDisplay:
-    """Picture of loss and mean cost after each round of boosting: does it learn, does it overfit, where did it stop?
+    """Picture of loss and mean cost after each round: whether it learns, whether it overfits and where it stopped.
 
     Two panels share the rounds. The upper one shows the mean cost of the decisions, which is what is wanted.
     The lower one shows the training loss, which is what is minimised, on a logarithmic scale if it is always positive.

@@ -1,4 +1,4 @@
-"""AdaBoost.ECC: each round parts the classes in two and boosts a binary learner on them.
+"""AdaBoost.ECC: each round divides the classes into two groups and boosts a binary learner on them.
 
 V. Guruswami and A. Sahai, "Multiclass learning, boosting, and error-correcting codes", COLT 1999; as descent on a loss:
 Y. Sun, S. Todorovic and J. Li, "Unifying multi-class AdaBoost algorithms with binary base learners under the margin
@@ -15,7 +15,7 @@ alpha, -beta                    ``ColourStep``                `minrisk.learners.
 sum g mu, halved                ``scores``                    rows
 ==============================  ============================  =========================================
 
-Left open by the paper: the colours, here a random half of the classes, anew in each round ("random-half", with
+Left open by the paper: the colours, here a random half of the classes, drawn again in each round ("random-half", with
 which the paper of stage-wise MCBoost compares: the largest cut is said to be harder to learn); and the learners, here
 trees, of whose leaves each has its own g. A stump has two, the paper's alpha and -beta. Deviation: g is smoothed.
 """

@@ -30,7 +30,7 @@ from minrisk.validation import Choice, Number, Rule
 
 
 class AdaBoostMHClassifier(BaselineClassifier):
-    r"""AdaBoost on the K labels of every row: is it this one, or not?
+    r"""AdaBoost on the K labels of every row: each is asked whether it is the right one.
 
     The scores are :math:`H(x) = \sum_t h_t(x)` with trees that all labels share and whose leaves hold K numbers; the
     decision is the largest entry. Each round lowers

@@ -33,7 +33,7 @@ class GradBoostClassifier(RecipeClassifier):
     largest entry. The rounds lower
 
     .. math:: \frac1W \sum_n w_n \log\Big(1 + \sum_{k \ne y_n} c_{nk} \exp(H_{nk} - H_{n y_n})\Big) + \nu \sum_t \lVert
-    w_t \rVert_2,
+       w_t \rVert_2,
 
     with c = 1 in the paper.
     Each round takes the stump along which the loss falls fastest and moves its vector to where an upper bound of the
@@ -96,6 +96,8 @@ class GradBoostClassifier(RecipeClassifier):
         The loss without the penalty, before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : None
+        There is no early stopping.
     evals_result_ : dict
         ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
         It exists if `fit` was given an `eval_set`; model files do not keep it.
