@@ -28,7 +28,7 @@ class _Callbacks:
         Parameters
         ----------
         *callbacks : objects of the protocol `sklearn.callback.FitCallback`
-            The callbacks. Without any there are none any more.
+            The callbacks. Calling this without any removes those that were set.
 
         Returns
         -------

@@ -33,7 +33,7 @@ def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClass
     TypeError
         If the model is another.
     ValueError
-        If `max_excess` is no number from 0 to 1, or the fit has left out no rows.
+        If `max_excess` is no number from 0 to 1, the fit has left out no rows, or the model has been compacted already.
 
     See Also
     --------

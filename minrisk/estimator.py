@@ -129,7 +129,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
 
         Notes
         -----
-        Text and categorical types are categories; dates count days. Missing values go with the low values.
+        Text and categorical types are categories, and dates count days. A split sends missing values to the side of the
+        low values.
 
         Rows of weight 0 make no class: a class with only such rows is none.
 
@@ -141,9 +142,9 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         and where shares of classes stand for categories of many values. A warm start needs the same groups again. Dask
         collections have none.
 
-        Of Dask collections, y, weights and costs for each row must be Dask collections as well. Estimators whose
-        learners see bins only take them, first of all `MinRiskClassifier` and `REBELClassifier`; the others take them
-        up to 32 768 rows.
+        If X is a Dask collection, y, weights and costs for each row must be Dask collections as well.
+        `MinRiskClassifier`, `REBELClassifier` and others whose learners see nothing but bins fit them where they are.
+        The other estimators accept up to 32 768 rows.
         """
         given = self.get_params(deep=False)
         checked = check_parameters(type(self).__name__, given, self._rules)

@@ -446,8 +446,13 @@ class MinRiskClassifier(BoostedClassifier):
         With `max_excess` a row is decided as soon as one decision is far enough ahead.
         How far is enough was learnt in the fit from left-out rows, under its costs and on the average of such rows.
         Values below 0.001 mean 0.
-        If the fit left no rows out (``cv=1``), had costs for each row or read Dask collections, `max_excess` has no
-        effect.
+
+        The decisions are those of the whole model, whatever `max_excess` says,
+
+        - if the fit left no rows out (``cv=1``), had costs for each row or read Dask collections;
+        - if the surrogate is "exponential", or one that is trained on costs;
+        - if the model has fewer than 64 trees, or is one that `minrisk.compact` returned;
+        - for sparse X.
         """
         return self._predict_by(X, cost, max_excess)
 

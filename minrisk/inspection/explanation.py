@@ -78,6 +78,8 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
         If the estimator is another.
     NotFittedError
         If it is not fitted.
+    ValueError
+        If X is no rows of its columns, or `n_reasons` is no whole number.
 
     Notes
     -----

@@ -94,7 +94,8 @@ def report(
     NotFittedError
         If it is not fitted.
     ValueError
-        If X and y do not fit, or the fit had costs for each row and `cost` is not given.
+        If X and y do not fit, `n_rows` is no whole number of 0 or more, or the fit had costs for each row and `cost` is
+        not given.
     ImportError
         If matplotlib is not installed.
 

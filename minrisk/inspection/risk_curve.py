@@ -110,7 +110,7 @@ class RiskCurveDisplay:
         NotFittedError
             If the estimator is not fitted.
         TypeError
-            If it keeps no curves.
+            If it is no estimator, or keeps no curves.
 
         Examples
         --------

@@ -47,6 +47,8 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
     ------
     TypeError
         If the model has what the dictionary cannot hold.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If there is no background.
 

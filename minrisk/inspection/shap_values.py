@@ -38,7 +38,7 @@ class ShapValues:
     data : ndarray of shape (n, d)
         The rows, as they were given.
     feature_names : list of d str
-        Names of the columns, made up if they have none.
+        Names of the columns, ``x[0]``, ``x[1]``, … if they have none.
     output_names : list of D str, optional
         Names of the scores; None if one number is explained.
     decisions : ndarray of shape (n,), optional

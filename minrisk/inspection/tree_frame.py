@@ -36,7 +36,7 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
     ----------
     model : estimator
         A fitted classifier of minrisk.
-    X : array-like of shape (n, d), optional
+    X : array-like of shape (n, d), table, or mapping with the values of one row, optional
         Rows that are counted in every node, such as the training rows. By default there are no counts, because models
         keep none.
     names : sequence of d str, optional
@@ -53,6 +53,8 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
         If the model is no classifier of minrisk, or holds no trees.
     NotFittedError
         If it is not fitted.
+    ValueError
+        If X is no rows of its columns, or `names` are not d.
     ImportError
         If pandas is not installed.
 
