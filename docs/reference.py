@@ -37,7 +37,7 @@ def write_commands(app: Any) -> None:
     for name, command in commands.commands.items():
         context = click.Context(command, info_name=f"minrisk {name}", terminal_width=100, max_content_width=100)
         title = f"minrisk {name}"
-        parts += [title, "-" * len(title), "", ".. code-block:: text", ""]
+        parts += [f".. _command-{name}:", "", title, "-" * len(title), "", ".. code-block:: text", ""]
         parts += [f"   {line}".rstrip() for line in command.get_help(context).splitlines()] + [""]
     text = "\n".join(parts)
     PAGE.parent.mkdir(parents=True, exist_ok=True)

@@ -110,7 +110,7 @@ def test_the_reference_names_everything_once():
 def test_the_reference_names_every_command_once():
     from minrisk.cli.app import app
 
-    assert sorted(re.findall(r"^\| \[`minrisk (\w+)`\]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)) == sorted(app.commands)
+    assert sorted(re.findall(r"^\| \{ref\}`minrisk (\w+) <command-\1>`", PAGE.read_text(encoding="utf-8"), re.MULTILINE)) == sorted(app.commands)
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTED, *(name for name in METHODS if name.split(".")[1] not in {x.split(".")[1] for x in ESTIMATORS})])
