@@ -70,6 +70,7 @@ def expected_cost(
 
     Examples
     --------
+    >>> from minrisk.metrics import expected_cost
     >>> expected_cost(["ill", "ill", "well", "well"], ["ill", "well", "well", "ill"],
     ...               cost={"ill": {"well": 10}, "well": {"ill": 1}})
     2.75
@@ -108,6 +109,7 @@ def best_constant_cost(y_true: Any, cost: Any = None, labels: Any = None, sample
 
     Examples
     --------
+    >>> from minrisk.metrics import best_constant_cost
     >>> best_constant_cost(["ill", "well", "well", "well"], cost={"ill": {"well": 10}, "well": {"ill": 1}})
     0.75
     """
@@ -147,6 +149,7 @@ def regret(
 
     Examples
     --------
+    >>> from minrisk.metrics import regret
     >>> regret(["ill", "well", "well", "well"], ["ill", "ill", "well", "well"],
     ...        cost={"ill": {"well": 10}, "well": {"ill": 1}})
     -0.5
@@ -204,6 +207,7 @@ def cost_confusion_matrix(
 
     Examples
     --------
+    >>> from minrisk.metrics import cost_confusion_matrix
     >>> cost_confusion_matrix(["ill", "ill", "well", "well"], ["ill", "well", "well", "ill"],
     ...                       cost={"ill": {"well": 10}, "well": {"ill": 1}}, labels=["ill", "well"])
     array([[ 0., 10.],
@@ -259,6 +263,7 @@ def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[
 
     Examples
     --------
+    >>> from minrisk.metrics import make_expected_cost_scorer
     >>> import numpy as np
     >>> from sklearn.dummy import DummyClassifier
     >>> scorer = make_expected_cost_scorer(cost=[[0, 1], [5, 0]])

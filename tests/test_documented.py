@@ -175,6 +175,7 @@ def test_what_raises_says_so(name):
 def test_every_name_has_an_example(name):
     examples = "\n".join(docstring_of(name)["Examples"])
     assert ">>> " in examples
+    assert re.search(r"(from|import) .*\bminrisk\b", examples), "what is shown is to be copied"
 
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS] + ["minrisk.compare", "minrisk.inspection.shap_values", "minrisk.inspection.explain"])

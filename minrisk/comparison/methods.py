@@ -47,6 +47,7 @@ class BlindToCosts(NamedTuple):
 
     Examples
     --------
+    >>> from minrisk.comparison import BlindToCosts
     >>> BlindToCosts("rebel").estimator
     'rebel'
     """

@@ -80,6 +80,7 @@ class Comparison:
 
     Examples
     --------
+    >>> from minrisk.comparison import Comparison
     >>> records = [{"data_set": name, "method": method, "fold": 1, "error": error}
     ...            for name, errors in {"a": (0.1, 0.2), "b": (0.3, 0.2), "c": (0.1, 0.4)}.items()
     ...            for method, error in zip(("one", "two"), errors)]

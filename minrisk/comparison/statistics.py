@@ -206,6 +206,7 @@ def friedman_test(values: Any) -> FriedmanTest:
 
     Examples
     --------
+    >>> from minrisk.comparison import friedman_test
     >>> test = friedman_test([[1, 2, 3], [1, 2, 3], [2, 1, 3], [1, 2, 3]])
     >>> test.mean_ranks.tolist(), round(test.chi_square, 6), round(test.p_value, 4)
     ([1.25, 1.75, 3.0], 6.5, 0.0388)
@@ -260,6 +261,7 @@ def critical_difference(n_methods: int, n_contests: int, alpha: float = 0.05) ->
 
     Examples
     --------
+    >>> from minrisk.comparison import critical_difference
     >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 14, alpha=0.1), 2)  # of the paper's example
     (1.25, 1.12)
     """
@@ -301,6 +303,7 @@ def nemenyi_test(values: Any, alpha: float = 0.05) -> NemenyiTest:
 
     Examples
     --------
+    >>> from minrisk.comparison import nemenyi_test
     >>> test = nemenyi_test([[1, 2, 3]] * 6)
     >>> round(test.critical_difference, 3), round(float(test.p_values[0, 2]), 4), round(float(test.p_values[0, 1]), 4)
     (1.353, 0.0015, 0.1932)
@@ -341,6 +344,7 @@ def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
 
     Examples
     --------
+    >>> from minrisk.comparison import holm
     >>> holm([0.04, 0.01, 0.03])
     array([0.06, 0.03, 0.06])
     """
@@ -380,6 +384,7 @@ def signed_rank(first: Any, second: Any) -> tuple[float, float]:
 
     Examples
     --------
+    >>> from minrisk.comparison import signed_rank
     >>> signed_rank([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12])
     (0.0, 0.03125)
     """
@@ -431,6 +436,7 @@ def signed_rank_tests(values: Any, pairs: Iterable[tuple[int, int]] | None = Non
 
     Examples
     --------
+    >>> from minrisk.comparison import signed_rank_tests
     >>> [test] = signed_rank_tests([[1, 2], [2, 4], [3, 6], [4, 8], [5, 10], [6, 12]])
     >>> test.won, test.p_value, test.holm_p_value
     (6, 0.03125, 0.03125)

@@ -39,6 +39,7 @@ def uniform(classes: Any) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import uniform
     >>> uniform(["cat", "dog"])
     CostMatrix: 2 true classes (rows) x 2 decisions (columns)
          cat  dog
@@ -75,6 +76,7 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import ordinal
     >>> ordinal(["low", "medium", "high"], p=2)
     CostMatrix: 3 true classes (rows) x 3 decisions (columns)
             low  medium  high
@@ -121,6 +123,7 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import balanced
     >>> balanced(["ill", "well", "well", "well"])
     CostMatrix: 2 true classes (rows) x 2 decisions (columns)
                ill  well
@@ -176,6 +179,7 @@ def random_symmetric(
 
     Examples
     --------
+    >>> from minrisk.costs import random_symmetric
     >>> cost = random_symmetric(3, random_state=0).values
     >>> bool((cost == cost.T).all()), bool(cost.max() <= 10)
     (True, True)
@@ -224,6 +228,7 @@ def random_normal(classes: Any, random_state: Any = None) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import random_normal
     >>> round(float(random_normal(5, random_state=0).values.mean()), 12)
     1.0
     """
@@ -271,6 +276,7 @@ def with_reject(cost: Any, price: Any, label: Any = None) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import uniform, with_reject
     >>> with_reject(uniform(["cat", "dog"]), price=0.2)
     CostMatrix: 2 true classes (rows) x 3 decisions (columns)
          cat  dog  refer

@@ -74,6 +74,7 @@ class CostMatrix:
 
     Examples
     --------
+    >>> from minrisk import CostMatrix
     >>> cost = CostMatrix([[0, 1], [5, 0]], classes=["healthy", "ill"])
     >>> cost
     CostMatrix: 2 true classes (rows) x 2 decisions (columns)
@@ -155,6 +156,7 @@ class CostMatrix:
 
         Examples
         --------
+        >>> from minrisk import CostMatrix
         >>> frame = CostMatrix([[0, 1], [5, 0]], classes=["healthy", "ill"]).to_frame()
         >>> float(frame.loc["ill", "healthy"])
         5.0

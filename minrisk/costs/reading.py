@@ -47,6 +47,7 @@ def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> 
 
     Examples
     --------
+    >>> from minrisk.costs import read_cost
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "cost.csv")
     >>> _ = path.write_text("true,1,2\n1,0,1\n2,5,0\n")
@@ -104,6 +105,7 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
 
     Examples
     --------
+    >>> from minrisk.costs import as_cost
     >>> as_cost({"b": {"a": 5, "refer": 0.5}, "a": {"b": 1, "refer": 0.5}}, ["a", "b"])
     CostMatrix: 2 true classes (rows) x 3 decisions (columns)
        a  b  refer
@@ -183,6 +185,7 @@ def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
 
     Examples
     --------
+    >>> from minrisk.costs import is_per_row
     >>> import numpy as np
     >>> is_per_row(np.ones((100, 3)), 100, 3), is_per_row(np.ones((3, 3)), 100, 3)
     (True, False)
@@ -241,6 +244,7 @@ def row_costs(
 
     Examples
     --------
+    >>> from minrisk.costs import row_costs
     >>> table, decisions = row_costs([[0, 3, 1], [2, 0, 1]], n_samples=2, classes=["no", "yes"])
     >>> table.shape, decisions
     ((2, 3), ('no', 'yes', 'refer'))

@@ -52,6 +52,7 @@ def from_taxonomy(tree: Any, classes: Any = None) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import from_taxonomy
     >>> birds = {"waterfowl": ["mallard", "teal"], "raptors": ["vulture"]}
     >>> from_taxonomy({"birds": birds, "trees": ["oak"]}, classes=["mallard", "teal", "vulture"])
     CostMatrix: 3 true classes (rows) x 3 decisions (columns)

@@ -285,11 +285,10 @@ def shap_values(
     Each feature moves the scores from their base :math:`H_0` to H(x) by a vector :math:`\phi_j`.
     Its part of the cost is the integral of the gradient along the straight line between them [2]_:
 
-    .. math:: \phi_j^c = \Big\langle \phi_j, \int_0^1 \nabla c(H_0 + t (H(x) - H_0)) \, dt \Big\rangle,
-       \qquad \sum_j \phi_j^c = c(H(x)) - c(H_0).
+    .. math:: \phi_j^c = \Big\langle \phi_j, \int_0^1 \nabla c(H_0 + t (H(x) - H_0)) \, dt \Big\rangle.
 
-    It is linear in the costs. With ``by="coalitions"`` the values are those of the game v(S) = c(E[H given the features
-    in S]) itself.
+    These parts sum to c(H(x)) - c(H_0), and they are linear in the costs. With ``by="coalitions"`` the values are those
+    of the game v(S) = c(E[H given the features in S]) itself.
 
     *Columns.* Linear features, which members of `MinRiskClassifier` may split, are players of their own.
     The value of one goes to the columns in proportion to the sizes of their terms w_j (x_j - c_j) in that row. A
