@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # the gallery imports its neighbours
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]  # the gallery imports its neighbours, and this file reference.py
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+import reference  # noqa: E402
 
 import minrisk  # noqa: E402
 
@@ -26,6 +28,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
+    "reference",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_templates", "images/README.md", "sg_execution_times.rst", "auto_examples/*.ipynb"]
@@ -36,12 +39,13 @@ suppress_warnings = ["config.cache"]
 # -- sources -----------------------------------------------------------------------------------------------------------
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+default_role = "py:obj"  # single backquotes in docstrings are names of ours, or code
 autosummary_generate = True
+autosummary_context = {"left_out": reference.LEFT_OUT}
 autodoc_typehints = "none"  # numpydoc tells types in words
 autodoc_member_order = "bysource"
-numpydoc_show_class_members = True
+numpydoc_show_class_members = False  # _templates/autosummary/class.rst lists them, with their signatures
 numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = False
 numpydoc_xref_param_type = False
 
 SECTIONS = ("decisions", "data", "judging", "explaining", "scale", "methods")  # folders of examples, in this order

@@ -15,10 +15,11 @@ from proselint.registry.checks import Check, types
 from proselint.tools import LintFile
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *ROOT.glob("docs/**/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 NOT_OURS = (
     "typography",  # quotation marks and dashes are those of the keyboard
-    "misc.phrasal_adjectives", "misc.composition", "misc.metadiscourse", "misc.narcissism", "misc.but", "misc.tense_present",
+    "misc.phrasal_adjectives", "misc.composition", "misc.metadiscourse", "misc.narcissism", "misc.but",
+    "misc.tense_present",
     "restricted", "weasel_words", "dates_times", "social_awareness", "psychology", "uncomparables", "lexical_illusions", "spelling.consistency",
 )  # fmt: skip
 HOUSE = {
@@ -60,7 +61,8 @@ def main() -> int:
     enabled = {check.path: True for check in registry.checks}
     n_wrong = 0
     for page in PAGES:
-        for found in LintFile(str(page), prose(page.read_text(encoding="utf-8"))).lint({"max_errors": 1000, "checks": enabled}):
+        looked_at = LintFile(str(page), prose(page.read_text(encoding="utf-8")))
+        for found in looked_at.lint({"max_errors": 1000, "checks": enabled}):
             print(f"{page.relative_to(ROOT)}:{found.pos[0]}: {found.check_result.message}")
             n_wrong += 1
     return n_wrong > 0

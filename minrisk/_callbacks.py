@@ -22,17 +22,18 @@ class _Callbacks:
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Set callbacks of scikit-learn, such as `sklearn.callback.ProgressBar`, in place of those set before.
 
-        They are told of a fit, of its phases, if it has any, and of its rounds. An `on_fit_task_end` that returns True
-        ends the training, and the model is what there is.
+        They learn when a fit, each of its phases and each of its rounds begins and ends.
+        If an `on_fit_task_end` returns True, the training ends, and the model is what there is.
 
         Parameters
         ----------
         *callbacks : objects of the protocol `sklearn.callback.FitCallback`
-            None: there are none any more.
+            The callbacks. Calling this without any removes those that were set.
 
         Returns
         -------
-        self
+        estimator
+            This estimator.
 
         Raises
         ------

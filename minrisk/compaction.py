@@ -13,36 +13,44 @@ from minrisk.inputs import one_fit
 
 
 def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClassifier:
-    """A copy of a fitted classifier with as few rounds as rows left out in its fit say are enough.
+    r"""Return a copy of a fitted classifier with as few rounds as a stated excess of expected cost allows.
 
-    For the stages of rounds that `MinRiskClassifier.predict` knows, the fit has kept what the decisions about left-out
-    rows would cost if the model ended there, by the probabilities of the whole model:
-
-        excess = sum_i (E_i[early decision] - E_i[decision]) / sum_i E_i[decision],
-
-    and the temperature that probabilities then have. The first stage of no larger excess than `max_excess` is kept. The
-    file, memory and time of the copy are in proportion to its rounds; probabilities are less sure than the whole
-    model's, and calibrated on the same rows.
+    The file, memory and time of the copy are in proportion to its rounds.
 
     Parameters
     ----------
     model : MinRiskClassifier
-        Fitted on rows some of which were left out, with costs that all rows share.
+        A classifier whose fit left rows out, with costs that all rows share.
     max_excess : float, default=0.005
-        Share by which the expected cost may grow.
+        Share by which the expected cost may grow, from 0 to 1: 0.005 allows half a per cent.
 
     Returns
     -------
     MinRiskClassifier
-        All rounds where no stage is cheap enough.
+        The copy. It has all rounds if no smaller number of them is cheap enough.
 
     Raises
     ------
     TypeError
         If the model is another.
     ValueError
-        If `max_excess` is no number from 0 to 1, the fit has left out no rows, or the model has been compacted already:
-        what is left of it says nothing of the whole.
+        If `max_excess` is no number from 0 to 1, the fit has left out no rows, or the model has been compacted already.
+
+    See Also
+    --------
+    MinRiskClassifier.predict : Its `max_excess` saves time row by row and leaves the model as it is.
+
+    Notes
+    -----
+    The fit has kept what the decisions about left-out rows would cost if the model ended after fewer rounds, by the
+    probabilities p of the whole model:
+
+    .. math:: \text{excess} = \frac{\sum_i \big( E_i[\text{early decision}] - E_i[\text{decision}] \big)}{\sum_i
+       E_i[\text{decision}]}, \qquad E_i[k] = \sum_j p_{ij} C_{jk}.
+
+    It has also kept the temperature that probabilities then have.
+    The smallest number of rounds whose excess is no larger than `max_excess` is kept.
+    The probabilities of the copy are less sure than those of the whole model, and calibrated on the same rows.
 
     Examples
     --------

@@ -8,8 +8,8 @@ A machine reads the digits of amounts on cheques. Two stories of what mistakes c
 "too-high"
     A mistake costs the difference of the digits, and `TOO_HIGH` times as much when the digit was read too high: money
     paid out is harder to get back. Here the mistakes of one class cost very different amounts, and REBEL's loss spends
-    its effort on the dear ones: a method that estimates probabilities and decides by them is cheaper. MinRiskClassifier
-    is one.
+    its effort on the expensive ones: a method that estimates probabilities and decides by them is cheaper.
+    MinRiskClassifier is one.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class Elsewhere:
     Parameters
     ----------
     estimator : Inputs
-        Told of the features.
+        It learns about the features.
     X, y, weight, cost : collections
 
     Attributes

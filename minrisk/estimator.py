@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from copy import copy
 from functools import partial
@@ -31,6 +31,7 @@ from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.eval_sets import check_eval_set, checked_pair, eval_pairs
 from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
+from minrisk.probabilities import Probabilities
 from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
@@ -42,15 +43,7 @@ if TYPE_CHECKING:
     from minrisk.rows.costs import RowCosts
 
 LEAST_COST = 1e-300  # of which there is a logarithm
-NO_LINK = (
-    "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
-    "sklearn.calibration.CalibratedClassifierCV."
-)
 INTERRUPTED_FIT = "fit was interrupted. The estimator is fitted with what was learnt until then: {n_rounds} round{s}."
-NO_PROBABILITIES = (
-    "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
-    "the estimator in sklearn.calibration.CalibratedClassifierCV."
-)
 
 
 class StatedCosts(NamedTuple):
@@ -65,7 +58,7 @@ class StatedCosts(NamedTuple):
         return row_costs_of_counted(cost, codes, *self)[0]
 
 
-class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Checks, labels, costs, prediction and judging; a subclass has the parameters and trains `model_`."""
 
     n_estimators: Any  # a whole number, or None where it follows the data
@@ -94,48 +87,64 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Numbers, in an array or a sparse matrix of SciPy; or a DataFrame of pandas, polars or their like, or an
-            Arrow table, whose columns may also hold text and types for categories, which are categories, and dates,
-            which count days. NaN, None and the nulls of these libraries are missing, with the low values. Named
-            columns are found by name afterwards, in any order. Or `minrisk.Chunks`, which hold y as well, of more
-            rows than memory.
-            Or a Dask array or dataframe of numbers, with y, weights and costs per row in Dask collections beside it:
-            it stays where it is, on the cluster of the current client. Estimators whose learners see bins only take
-            it, first of all `MinRiskClassifier` and `REBELClassifier`; all others up to 32 768 rows.
-        y : array-like of shape (n,)
-            Class labels: numbers, strings, or dates of dtype datetime64; at least two classes.
+        X : array-like of shape (n, d), sparse matrix, table, Chunks or Dask collection
+            The features. NaN, None and nulls are missing values.
+            A table is a DataFrame of pandas, polars or the like, or an Arrow table: its columns may hold numbers,
+            categories, texts and dates.
+            Afterwards its columns are found by name, in any order.
+            `minrisk.Chunks` are rows that need not fit into memory.
+            A Dask array or dataframe of numbers stays where it is, on the cluster of the current client.
+        y : array-like of shape (n,), optional
+            Class labels: numbers, strings, or dates of dtype datetime64. There must be two classes at least.
+            They must be given unless X is `minrisk.Chunks`, which hold them.
         sample_weight : array-like of shape (n,), optional
-            Multiplies each row's costs; a weight of 2 beside weights of 1 is the row twice, one of 0 none: a class that
-            only has such rows is no class. Only ratios matter.
-        cost : optional
-            Overrides the constructor's `cost`; here it may also be (n, D): what each decision costs for each row, or
-            (n, K, D), of which the row of the true class counts. A constant in all costs of a row changes no decision.
-            Without names, as a DataFrame has, columns are the classes, sorted, and then other decisions: the classes
-            of `y`, or those that the constructor's `cost` names if `y` lacks some of them, which are then no decisions.
+            Weights of the rows, 0 or more, which multiply their costs. Only their ratios matter.
+            A weight of 2 beside weights of 1 is the same as the row twice, and one of 0 the same as no row.
+            By default all rows weigh alike.
+        cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+            Costs in place of the constructor's `cost`. Here they may also differ by row.
+            (n, D) is what each decision costs for each row; of (n, K, D), a matrix for each row, the row of the true
+            class counts.
         groups : array-like of shape (n,), optional
-            Which rows belong together, such as all of one patient: a number or a text for each. Rows of a group are
-            left out together, in the folds of `MinRiskClassifier`, in the part that `early_stopping` sets apart, and
-            where shares of classes stand for categories of many values, so that left-out rows are as new as those of
-            new groups. Where no rows are left out they change nothing. A warm start wants the same ones again. There
-            are none of Dask collections.
-        eval_set : tuple (X, y) or list of such, optional
-            Other rows, here. Their mean stated cost after every round of this fit is kept as `evals_result_`,
-            ``{"valid_0": {"cost": [...]}}``. Where `early_stopping` is set, the first pair takes the place of the rows
-            that would be set apart; it has no other part in the training. `MinRiskClassifier`, whose rounds left-out
-            rows choose, judges the stages of its final model.
+            Which rows belong together, such as all rows of one patient: a number or a text for each row.
+            Rows of one group are left out together wherever the fit leaves rows out.
+            By default every row may be left out by itself.
+        eval_set : tuple of (X, y), or list of tuples, optional
+            Other rows, whose mean cost after every round is kept in `evals_result_`.
+            If `early_stopping` is set, the first pair takes the place of the rows that would be set apart. Otherwise
+            they have no part in the training.
 
         Returns
         -------
-        self
+        estimator
+            This estimator, fitted.
 
         Raises
         ------
         ValueError
-            If a parameter, X, y, a cost or an eval_set is not usable; the message says what was expected.
+            If a parameter, X, y, a cost or an `eval_set` is not usable; the message says what was expected.
         KeyboardInterrupt
-            After Ctrl-C in the main thread. The first one ends the training and leaves this estimator fitted with what
-            was learnt so far, if there was anything; after a second one the estimator is as it was.
+            After Ctrl-C in the main thread. The first Ctrl-C ends the training and leaves this estimator fitted with
+            what was learnt so far, if there was anything. After a second one the estimator is as it was before the fit.
+
+        Notes
+        -----
+        Text and categorical types are categories, and dates count days. A split sends missing values to the side of the
+        low values.
+
+        Rows of weight 0 make no class: a class with only such rows is none.
+
+        Costs for each row, (n, D), without column names have the sorted classes as columns, and then other decisions.
+        The classes are those of y, or those that the constructor's `cost` names if y lacks some of them.
+        A constant that is added to all costs of a row changes no decision.
+
+        `groups` are kept together in the folds of `MinRiskClassifier`, in the rows that `early_stopping` sets apart,
+        and where shares of classes stand for categories of many values. A warm start needs the same groups again. Dask
+        collections have none.
+
+        If X is a Dask collection, y, weights and costs for each row must be Dask collections as well.
+        `MinRiskClassifier`, `REBELClassifier` and others whose learners see nothing but bins fit them where they are.
+        The other estimators accept up to 32 768 rows.
         """
         given = self.get_params(deep=False)
         checked = check_parameters(type(self).__name__, given, self._rules)
@@ -379,7 +388,18 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
 
     @of_one_fit
     def predict(self, X: Any) -> Labels:
-        """The decision for each row, (n,)."""
+        """Return the decision for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows of the kind that `fit` takes; one row may also be a dict with a value for each column name.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The decisions, among `decisions_`.
+        """
         X = self._check_X(X)  # first: it says so if there was no fit
         return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
 
@@ -401,25 +421,56 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
 
     @of_one_fit
     def decision_function(self, X: Any) -> FloatArray:
-        """How good each decision is, (n, D): `predict` takes the largest. For two classes second less first, (n,).
+        """Return how good each decision is; `predict` takes the largest.
 
-        The scores H(x); where probabilities decide, -log of the expected avoidable cost, up to a constant. With two
-        classes that is log p_1 C_10 - log p_0 C_01, which is positive where `predict` takes the second. Decisions that
-        are no class are not told for two classes, of which scikit-learn wants one column.
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n, D), or (n,) for two classes
+            The scores H(x), or, if probabilities decide, minus the logarithm of the expected cost above the cheapest
+            decision of each class, up to a constant.
+            For two classes it is the second less the first, which is positive if `predict` takes the second; decisions
+            that are no class are then left out.
         """
         X = self._check_X(X)
         return self._outward(X, self._scores(X))
 
     @of_one_fit
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
-        """`decision_function` after each round."""
+        """Yield what `decision_function` returns after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+
+        Yields
+        ------
+        ndarray of shape (n, D), or (n,) for two classes
+            As `decision_function` returns it.
+        """
         X = self._check_X(X)
         for scores in self.model_.staged_scores(X):
             yield self._outward(X, scores)
 
     @of_one_fit
     def staged_predict(self, X: Any) -> Iterator[Labels]:
-        """`predict` after each round."""
+        """Yield what `predict` returns after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+
+        Yields
+        ------
+        ndarray of shape (n,)
+            The decisions.
+        """
         X = self._check_X(X)
         for scores in self.model_.staged_scores(X):
             yield np.asarray(self.decisions_[self._decide(X, scores)])
@@ -432,58 +483,31 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         two = len(self.classes_) == 2 and both
         return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits
 
-    @property
-    def predict_proba(self) -> Callable[[Any], FloatArray]:
-        """Class probabilities, (n, K), by the link of the loss.
-
-        Raises
-        ------
-        AttributeError
-            If the scores say nothing about probabilities, as with other costs than 0/1.
-        """
-        self._require_link()
-        return self._predict_proba
-
-    @property
-    def staged_predict_proba(self) -> Callable[[Any], Iterator[FloatArray]]:
-        """`predict_proba` after each round."""
-        self._require_link()
-        return self._staged_predict_proba
-
-    def _require_link(self) -> None:
-        model = getattr(self, "model_", None)
-        if (model is None and not self._gives_probabilities()) or (model is not None and model.link is None):
-            if self.cost is None and not self._gives_probabilities():
-                raise AttributeError(NO_PROBABILITIES.format(name=type(self).__name__))
-            raise AttributeError(
-                NO_LINK.format(reason="scores trained on general costs estimate risks, not probabilities")
-            )
-
-    def _gives_probabilities(self) -> bool:
-        """Whether a fit with these parameters may have a link."""
-        return self.cost is None
-
-    @of_one_fit
-    def _predict_proba(self, X: Any) -> FloatArray:
-        X = self._check_X(X)  # first: it says so if there was no fit
-        return self.model_.probabilities(self._scores(X))
-
-    _predict_proba.__name__ = "predict_proba"  # scikit-learn's stacking takes a method's own name for the attribute's
-
-    @of_one_fit
-    def _staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
-        yield from map(self.model_.probabilities, self.model_.staged_scores(self._check_X(X)))
-
     @of_one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> float:
-        """1 less the mean cost of the decisions: with 0/1 costs the accuracy.
+        """Return 1 less the mean cost of the decisions; with 0/1 costs this is the accuracy.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`. A class that no training row had counts by the costs stated for it, without costs as mistakes.
-        cost : optional
-            Costs to judge by, a matrix, one row per sample or a matrix for each; default those of the fit.
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+        y : array-like of shape (n,)
+            True classes. A class that no training row had counts by the costs stated for it, and without costs as a
+            mistake.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts, 0 or more.
+        cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+            Costs to judge by. By default those of the fit.
+
+        Returns
+        -------
+        float
+            In the unit of the costs; 1 is the best if right decisions cost nothing.
+
+        Raises
+        ------
+        ValueError
+            If the fit had costs for each row and `cost` is not given, and as in `minrisk.metrics.expected_cost`.
         """
         from minrisk.metrics import expected_cost
 
@@ -507,10 +531,11 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     @property
     @of_one_fit
     def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the relative falls of the loss, (d,); sums to 1 (all 0 without a split).
+        """ndarray of shape (d,) : Share of each feature in the relative falls of the loss; the shares sum to 1.
 
+        All are 0 if no tree has a split.
         What a linear combination of features took away is shared among them by the size of their standardised weights.
-        Smooth members of a `MinRiskClassifier`, which look at all features alike, have no part in it.
+        Smooth members of a `MinRiskClassifier` have no part in it, because they look at all features alike.
         """
         check_is_fitted(self, "model_")
         packed, linear = self.model_.packed, self.model_.projection

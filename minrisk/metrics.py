@@ -31,25 +31,25 @@ __all__ = [
 def expected_cost(
     y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None
 ) -> float:
-    """sum_n w_n C[y_n, d_n] / sum_n w_n: the mean cost of deciding d_n when the truth is y_n.
+    r"""Return the mean cost of decisions.
+
+    That is :math:`\sum_n w_n C[y_n, d_n] / \sum_n w_n` for decisions :math:`d_n` when the truth is :math:`y_n`.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         The true classes.
     y_pred : array-like of shape (n,)
-        The decisions taken.
-    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
-    of a CSV file
-        The costs, None for 0/1 (the result is then the error rate). An array with n rows is read as one row
-        of costs per sample, unless there are n classes too; of (n, K, D), a matrix per sample, the row of the
-        true class counts.
+        The decisions. They may hold decisions that are no class, such as ``"refer"``.
+    cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        The costs: a matrix for all rows, one row of costs for each sample, or a matrix for each sample.
+        By default every mistake costs 1, and the result is the error rate.
     labels : array-like of K labels, optional
-        The order of the rows of a cost without labels. By default the sorted labels that occur in ``y_true``
-        and ``y_pred`` (but for ``"refer"``). With a labelled cost: the classes that may occur, by default all
-        its rows.
+        Order of the rows of costs without labels. By default the sorted labels that occur in ``y_true`` and ``y_pred``
+        (except ``"refer"``).
+        With labelled costs these are the classes that may occur, by default all their rows.
     sample_weight : array-like of shape (n,), optional
-        How often each sample counts, >= 0.
+        How often each row counts, 0 or more. By default every row counts once.
 
     Returns
     -------
@@ -59,12 +59,18 @@ def expected_cost(
     Raises
     ------
     ValueError
-        If lengths differ, there is no sample, a label has no row or column in the costs, a table does not fit
-        the labels, the weights are negative, not finite or all zero, or ``cost`` is refused by the checks of
+        If lengths differ, there is no sample, a label has no row or column in the costs, a table does not fit the
+        labels, the weights are negative, not finite or all zero, or ``cost`` is refused by the checks of
         :mod:`minrisk.costs`.
+
+    Notes
+    -----
+    An array with n rows is read as one row of costs for each sample, unless there are n classes too.
+    Of a matrix for each sample the row of the true class counts.
 
     Examples
     --------
+    >>> from minrisk.metrics import expected_cost
     >>> expected_cost(["ill", "ill", "well", "well"], ["ill", "well", "well", "ill"],
     ...               cost={"ill": {"well": 10}, "well": {"ill": 1}})
     2.75
@@ -75,21 +81,21 @@ def expected_cost(
 
 
 def best_constant_cost(y_true: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None) -> float:
-    """min_k sum_n w_n C[y_n, k] / sum_n w_n: the expected cost of the best decision that looks at no sample.
+    r"""Return the mean cost of the best decision that looks at no features.
 
-    With 0/1 costs this is the error rate of always deciding the most frequent class.
+    That is the least mean cost of one decision for all rows, :math:`\min_k \sum_n w_n C[y_n, k] / \sum_n w_n`.
+    With 0/1 costs it is the error rate of always deciding the most frequent class.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         The true classes.
-    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
-    of a CSV file
-        The costs, as in :func:`expected_cost`.
+    cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        The costs, as in :func:`expected_cost`. By default every mistake costs 1.
     labels : array-like of K labels, optional
-        The order of the rows of a cost without labels, by default the sorted labels that occur in ``y_true``.
+        Order of the rows of costs without labels. By default the sorted labels that occur in ``y_true``.
     sample_weight : array-like of shape (n,), optional
-        How often each sample counts, >= 0.
+        How often each row counts, 0 or more. By default every row counts once.
 
     Returns
     -------
@@ -103,6 +109,7 @@ def best_constant_cost(y_true: Any, cost: Any = None, labels: Any = None, sample
 
     Examples
     --------
+    >>> from minrisk.metrics import best_constant_cost
     >>> best_constant_cost(["ill", "well", "well", "well"], cost={"ill": {"well": 10}, "well": {"ill": 1}})
     0.75
     """
@@ -112,24 +119,23 @@ def best_constant_cost(y_true: Any, cost: Any = None, labels: Any = None, sample
 def regret(
     y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None
 ) -> float:
-    """expected_cost - best_constant_cost: the cost of the decisions above that of the best constant decision.
+    """Return the mean cost of decisions above that of the best constant decision; negative is good.
 
-    **Negative is good**: the decisions cost less than deciding the same for all samples. Zero is as good as
-    not looking at the samples at all, positive is worse.
+    It is :func:`expected_cost` less :func:`best_constant_cost`.
+    Zero is as good as not looking at the features at all, and positive is worse.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         The true classes.
     y_pred : array-like of shape (n,)
-        The decisions taken.
-    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
-    of a CSV file
-        The costs, as in :func:`expected_cost`.
+        The decisions. They may hold decisions that are no class, such as ``"refer"``.
+    cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        The costs, as in :func:`expected_cost`. By default every mistake costs 1.
     labels : array-like of K labels, optional
-        The order of the rows of a cost without labels, as in :func:`expected_cost`.
+        Order of the rows of costs without labels, as in :func:`expected_cost`.
     sample_weight : array-like of shape (n,), optional
-        How often each sample counts, >= 0.
+        How often each row counts, 0 or more. By default every row counts once.
 
     Returns
     -------
@@ -143,6 +149,7 @@ def regret(
 
     Examples
     --------
+    >>> from minrisk.metrics import regret
     >>> regret(["ill", "well", "well", "well"], ["ill", "ill", "well", "well"],
     ...        cost={"ill": {"well": 10}, "well": {"ill": 1}})
     -0.5
@@ -162,40 +169,45 @@ def cost_confusion_matrix(
     sample_weight: Any = None,
     normalize: str | None = None,
 ) -> FloatArray:
-    """M_ij = sum of w_n C[i, j] over the samples with truth i decided as j: where the cost comes from.
+    """Return where the cost comes from: the total cost of the rows of each true class under each decision.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         The true classes.
     y_pred : array-like of shape (n,)
-        The decisions taken.
-    cost : None, CostMatrix, array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, or path
-    of a CSV file
-        The costs, as in :func:`expected_cost`.
+        The decisions. They may hold decisions that are no class, such as ``"refer"``.
+    cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        The costs, as in :func:`expected_cost`. By default every mistake costs 1.
     labels : array-like of K labels, optional
-        The order of the rows and of the first columns. By default the order of a labelled cost, else the
-        sorted labels that occur. Unlike scikit-learn's ``confusion_matrix`` it must hold every label that
-        occurs.
+        Order of the rows and of the first columns; it must hold every label that occurs.
+        By default the order of labelled costs, else the sorted labels that occur.
     sample_weight : array-like of shape (n,), optional
-        How often each sample counts, >= 0.
+        How often each row counts, 0 or more. By default every row counts once.
     normalize : {"true", "pred", "all"}, optional
-        Divide by the weight of the samples: of each true class (rows then sum to the expected cost given the
-        class), of each decision (columns then sum to the expected cost given the decision), or of all (the
-        sum is then the expected cost). None leaves totals. Cells without samples are 0.
+        By what the totals are divided: by the weight of the rows of each true class, of each decision, or of all rows.
+        By default they are not divided.
 
     Returns
     -------
     ndarray of shape (K, D)
-        Rows are true classes, columns are decisions: the classes first, then decisions such as ``"refer"``.
+        Rows are true classes. Columns are decisions: the classes first, then decisions such as ``"refer"``. In the unit
+        of the costs.
 
     Raises
     ------
     ValueError
         If ``normalize`` is none of its values, and as in :func:`expected_cost`.
 
+    Notes
+    -----
+    With "true" a row sums to the mean cost given the class, with "pred" a column sums to the mean cost given the
+    decision, and with "all" the sum of all cells is the mean cost.
+    Cells without rows are 0.
+
     Examples
     --------
+    >>> from minrisk.metrics import cost_confusion_matrix
     >>> cost_confusion_matrix(["ill", "ill", "well", "well"], ["ill", "well", "well", "ill"],
     ...                       cost={"ill": {"well": 10}, "well": {"ill": 1}}, labels=["ill", "well"])
     array([[ 0., 10.],
@@ -226,26 +238,32 @@ def cost_confusion_matrix(
 
 
 def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[..., float]:
-    """-expected_cost as a scikit-learn scorer: greater is better, for GridSearchCV and the like.
+    """Make a scorer for scikit-learn's searches and cross-validation: minus the mean cost, so that greater is better.
 
     Parameters
     ----------
-    cost : None, CostMatrix, array-like of shape (K, D), DataFrame, dict of dicts, or path of a CSV file
-        The costs, bound to the scorer. None leaves them to be passed as metadata: with metadata routing
-        enabled, ``make_expected_cost_scorer().set_score_request(cost=True)`` takes the ``cost`` given to the
-        search's ``fit`` (one row per sample too: the rows are split along with the samples). Without either,
-        costs are 0/1.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        Costs that are bound to the scorer.
+        By default the scorer takes costs that are passed as metadata, and without these every mistake costs 1.
     labels : array-like of K labels, optional
-        The order of the rows of a cost without labels. Give it, or a labelled cost, so that a fold in which a
-        class does not occur can be scored.
+        Order of the rows of costs without labels.
+        Give it, or labelled costs, so that a fold that lacks a class can be scored.
 
     Returns
     -------
     callable
         A scorer ``(estimator, X, y, sample_weight=None) -> float``, made by ``sklearn.metrics.make_scorer``.
 
+    Notes
+    -----
+    To pass costs as metadata, enable metadata routing and call
+    ``make_expected_cost_scorer().set_score_request(cost=True)``.
+    The scorer then takes the ``cost`` that is given to the ``fit`` of the search; costs for each sample are split along
+    with the samples.
+
     Examples
     --------
+    >>> from minrisk.metrics import make_expected_cost_scorer
     >>> import numpy as np
     >>> from sklearn.dummy import DummyClassifier
     >>> scorer = make_expected_cost_scorer(cost=[[0, 1], [5, 0]])

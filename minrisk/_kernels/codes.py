@@ -51,7 +51,7 @@ def log_losses(words, scores, start, stop, out):
     """out[i, k] = -log sum_l exp(-words[k, l] f_l) of rows start..stop, f = scores[i], without overflow.
 
     Sums are of whole numbers: words whose bits are as near, in whatever order, are exactly as near. Terms are first
-    taken relative to the largest that any word could have, and of words without such a term anew.
+    taken relative to the largest that any word could have, and of words without such a term all again.
     """
     K, L = words.shape
     scale = 2.0 ** (61 - math.ceil(math.log2(L + 1)))

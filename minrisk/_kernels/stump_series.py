@@ -13,7 +13,7 @@ l'', l^(4), l^(6) are those of all rows. None of these derivatives exceeds m, th
    h(a) <= h(b) + c psi(g / c) for all a, where g = |h'(b)|, c = -h''(b) > g and
    psi(r) = r + (1 - r) ln(1 - r) <= r^2 / 2 + r^3 / 6 / (1 - r). At b = 0 that is M psi(|E| / M), and h reaches
    M (r^2 / 2 - r^3 / 6), r = |E| / M.
-2. h is its series of the sixth degree to within SEVENTH M (e^a - 1 - ... - a^6 / 720), and likewise h' and h''.
+2. h is its series of the sixth degree to within SEVENTH M (e^a - 1 - ... - a^6 / 720), and so are h' and h''.
 """
 
 import math

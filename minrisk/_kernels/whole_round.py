@@ -70,7 +70,7 @@ class Rule(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Memory that every round fills anew, and the index of sparse features."""
+    """Memory that every round fills again, and the index of sparse features."""
 
     columns: np.ndarray
     sketch: np.ndarray

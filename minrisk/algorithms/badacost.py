@@ -40,85 +40,124 @@ if TYPE_CHECKING:
 
 
 class BAdaCostClassifier(RecipeClassifier):
-    """AdaBoost of multi-class trees whose margins are weighed by a cost matrix; with 0/1 costs it is SAMME.
+    r"""AdaBoost of multi-class trees whose margins are weighed by a cost matrix; with 0/1 costs it is SAMME.
 
-    f(x) = sum_t beta_t Y[T_t(x)] with classes T_t(x), and Y[k] the margin vector of class k, 1 at k and -1 / (K - 1)
-    elsewhere. With C* = C - diag(row sums of C) the rounds lower
+    A margin vector :math:`Y_k` is 1 at class k and -1 / (K - 1) elsewhere, and :math:`C^* = C - \mathrm{diag}(\text{row
+    sums of } C)`.
+    Trees :math:`T_t` answer with classes and vote by
 
-        1 / W sum_n w_n exp(C*_y f(x_n)),        y = y_n, C*_y row y of C*,
+    .. math:: f(x) = \sum_t \beta_t \, Y_{T_t(x)}, \qquad \text{and the decision is } \arg\min_k C^*_k f(x).
 
-    and the decision is argmin_k C*_k f(x). Given a tree, beta minimises sum_lk S_lk exp(beta C*_l Y_k), S_lk the weight
-    of the rows of class l that it calls k: convex, and one number.
+    With :math:`C^*_y` the row of the true class, the rounds lower
 
-    In plain words: a vote for the right class lowers a row's weight by all that its mistakes may cost, and a vote for a
-    wrong one raises it by about what that mistake costs.
+    .. math:: \frac1W \sum_n w_n \exp\big(C^*_{y_n} f(x_n)\big).
+
+    In plain words: a vote for the right class lowers the weight of a row by all that its mistakes may cost, and a vote
+    for a wrong one raises it by about what that mistake costs.
 
     Parameters
     ----------
-    cost : optional
-        What each mistake costs: a K x K table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
-        sorted. Default: every mistake costs 1. Costs per row and decisions that are no class are refused: the decision
-        needs C*.
+    cost : array-like of shape (K, K), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     n_estimators : int, default=200
         Largest number of rounds.
     learning_rate : float, default=1.0
-        Factor on every beta_t; the paper's experiments shrink it.
+        Factor on every beta_t. The paper's experiments use less.
     max_depth : int, default=3
         Depth of the trees, which have up to 2^max_depth leaves.
     smoothing : float, optional
-        Weight of phantom rows, as a share of the loss, spread evenly over the pairs of a class and an answer. Without
-        any beta is infinite where a tree decides every row rightly. Default: one divided by the number of rows.
+        Weight of phantom rows, as a share of the loss, spread evenly over the pairs of a class and an answer.
+        It keeps beta finite if a tree decides every row rightly.
+        By default one divided by the number of rows.
     binning : {"quantile", "uniform"}, default="quantile"
-        Thresholds divide the rows evenly, or are evenly spaced.
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
-        2 to 256; default 256 for "quantile", 201 for "uniform".
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
     subsample : float, default=1.0
-        Share of the rows drawn, without replacement, for each round.
+        Share of the rows drawn for each round, without replacement.
     max_features : float or int, default=1.0
-        Share or number of the features drawn for each round.
+        Features drawn for each round: a float is a share of them, an int is a number.
     early_stopping : bool, default=False
-        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
     validation_fraction : float, default=0.1
-        Share of the rows set apart.
+        Share of the rows that `early_stopping` sets apart.
     n_iter_no_change : int, default=20
-        Stop after this many rounds without a new minimum.
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
     warm_start : bool, default=False
-        Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
-    class_weight, categorical_features
-        As in `REBELClassifier`.
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
     n_jobs : int, optional
-        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
     random_state : int or RandomState, optional
-        For `subsample`, `max_features` and the validation part.
+        Seed of what is drawn: rows (`subsample`), features (`max_features`) and the rows that `early_stopping` sets
+        apart.
     verbose : int, default=0
-        1 draws a progress bar (with rich).
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, n_iter_, train_risk_, validation_risk_, feature_importances_, n_features_in_
-        As in `REBELClassifier`.
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (K,)
+        What `predict` may return: the classes.
+    cost_ : CostMatrix
+        Costs of the fit.
     model_ : AdditiveModel
-        H = -C* f, with C* of the costs over their largest.
-    train_loss_ : ndarray of shape (n_iter_ + 1,)
-        The loss before round 1 and after every round.
-
-    Notes
-    -----
-    With 0/1 costs, and no smoothing, H = K f, and a round adds alpha (1[k = T(x)] - 1 / K) to score k, with SAMME's
-    alpha = ln((1 - e) / e) + ln(K - 1), e the weighted share of errors; beta is (K - 1) / K^2 alpha, SAMME's own
-    (K - 1)^2 / K alpha over the factor K (K - 1) between the two losses' exponents. There `predict_proba` is the
-    softmax of H.
-
-    *What the loss is least at.* Let u > 0 be the vector with u C* = 0: up to a factor it is the one with which
-    sum_l u_l C_lk = u_k sum_j C_kj. All H have u H = 0, and of these sum_k p_k exp(-H_k) is least at
-    H_k = ln(p_k / u_k) + const. The decision there is argmax_k p_k / u_k. For symmetric costs u is constant: the
-    decision is the most probable class, whatever the costs say. With other costs of three classes and more it is not
-    always the one of least expected cost either; of two classes it is.
+        The scores H = -C* f, with C* of the costs divided by their largest.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        Training loss before round 1 and after every round.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
 
     See Also
     --------
-    REBELClassifier : Its loss is least where the expected cost is.
+    REBELClassifier : Its loss is least where the expected cost is least.
+
+    Notes
+    -----
+    Costs for each row and decisions that are no class are refused, because the decision needs C*.
+
+    *SAMME.* With 0/1 costs and no smoothing, H = K f, and a round adds alpha (1[k = T(x)] - 1 / K) to score k. Here
+    alpha = ln((1 - e) / e) + ln(K - 1) is SAMME's, with e the weighted share of errors; beta is (K - 1) / K^2 alpha.
+    `predict_proba` is then the softmax of H.
+
+    *What the loss is least at.* Let u > 0 be the vector with u C* = 0; up to a factor it is the one with sum_l u_l C_lk
+    = u_k sum_j C_kj.
+    The loss is least at H_k = ln(p_k / u_k) + const, so that the decision is the class of the largest p_k / u_k.
+    For symmetric costs u is constant: the decision is then the most probable class, whatever the costs say.
+    For other costs of three or more classes it is not always the decision of least expected cost either; for two
+    classes it is.
 
     References
     ----------

@@ -90,94 +90,163 @@ class SmoothFunction(NamedTuple):
 
 
 class MCBoostClassifier(RecipeClassifier):
-    """Boosting of class scores along the coordinates of a simplex, with a loss that is averse to guessing.
+    r"""Boosting of class scores along the coordinates of a simplex, with a loss that is averse to guessing.
 
-    S(x) = sum_t sum_r alpha_tr g_tr(x) (1/2 y^r): a round visits each of the K - 1 coordinates r, fits a regressor g to
-    the loss's negative slope -w^r along it, and takes the step alpha that minimises
+    The scores are
 
-        L(S) = 1/W sum_n w_n L(C, z_n, S(x_n))
+    .. math:: S(x) = \sum_t \sum_r \alpha_{tr} \, g_{tr}(x) \, \tfrac12 y^r,
 
-    exactly. In plain words: the right class is to get the largest score by a margin that grows with the cost of a
-    mistake ("gll", "gel"); or costs are left to the decision ("mc" with ``decision="bayes"``).
+    where :math:`y^r` holds coordinate r of the K codewords, the corners of a simplex.
+    A round visits each of the K - 1 coordinates. It fits a regressor g to the negative slope :math:`-w^r` of the loss
+    along the coordinate, and takes the step :math:`\alpha` that minimises
+
+    .. math:: L(S) = \frac{1}{W} \sum_n w_n \, L(C, z_n, S(x_n))
+
+    exactly; :math:`z_n` is the class of row n.
+    In plain words: the right class is to get the largest score, by a margin that grows with the cost of a mistake
+    ("gll", "gel"); or the costs are left to the decision ("mc" with ``decision="bayes"``).
 
     Parameters
     ----------
-    cost : optional
-        What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
-        sorted. Default: every mistake costs 1.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     loss : {"gll", "gel", "mc", "ls", "lt", "gamma-phi"}, default="gll"
-        log(1 + sum_j C_zj e^(S_j - S_z)), Eq. (21); sum_j C_zj e^(S_j - S_z), Eq. (20), which does not see symmetric
-        costs; the same without costs, Eq. (22); and two losses that are not averse to guessing, sum_j C_zj e^(S_j),
-        Eq. (12), and sum_j sum_k C_zj e^(S_j - S_k), Eq. (14); or any gamma(sum_j C_zj phi(S_z - S_j)), Eq. (15).
-    gamma : {"identity", "log"} or three functions, default="identity"
-        Of the loss "gamma-phi": v, log(1 + v), or another increasing function, as (value, slope, curvature): each takes
-        an array and returns the function, or its first or second derivative, elementwise. "log" of "exponential" is
-        "gll", "identity" of it "gel", both many times slower than by their names.
-    phi : {"exponential", "logistic", "squared hinge", "squared"} or three functions, default="logistic"
-        Of the loss "gamma-phi": e^-v, log(1 + e^-v), max(0, 1 - v)^2, (1 - v)^2, or another function. The loss is
-        averse to guessing where phi(v) < phi(0) for all v > 0 (Lemma 1), which "squared" is not. Where it is not
-        convex, rows whose curvature is negative have no say with ``weighting="curvature"``. A model with functions
-        cannot be saved to a model file.
+        The loss L(C, z, S); the list below has the formulas.
+        "gll" and "gel" are averse to guessing, "mc" knows no costs, "ls" and "lt" are not averse to guessing, and
+        "gamma-phi" is made of `gamma` and `phi`.
+    gamma : {"identity", "log"} or tuple of three functions, default="identity"
+        The outer function of the loss "gamma-phi": v, log(1 + v), or another increasing function, given as (value,
+        slope, curvature). Each function takes an array and works elementwise.
+    phi : {"exponential", "logistic", "squared hinge", "squared"} or tuple of three functions, default="logistic"
+        The inner function of the loss "gamma-phi": e^-v, log(1 + e^-v), max(0, 1 - v)^2, (1 - v)^2, or another one,
+        given as for `gamma`.
     decision : {"argmax", "bayes"}, default="argmax"
-        The largest score, or the least expected cost of the probabilities, Eq. (3) with (33). The latter needs a loss
-        that estimates them: "mc" (then it is P-MCBoost), "gel" with symmetric costs, "gll" with 0/1 costs.
+        "argmax" takes the largest score. "bayes" takes the least expected cost of the probabilities (Eq. 3 and 33).
+        "bayes" needs a loss that estimates probabilities: "mc" (the method is then P-MCBoost), "gel" with symmetric
+        costs, or "gll" with 0/1 costs.
     descent : {"coordinate", "gradient", "codewords"}, default="coordinate"
-        One coordinate after the other, each with a step of its own (Algorithm 1), or all at once with a common step
-        (footnote 4), at a fraction of the time; or one tree whose leaves answer with codewords, that is with classes
-        (gradient descent as Saberian and Vasconcelos have it), which needs `weak_learner` "stump" or "tree".
+        "coordinate" visits one coordinate after the other, each with a step of its own (Algorithm 1).
+        "gradient" moves all at once with a common step (footnote 4), in a fraction of the time.
+        "codewords" fits one tree whose leaves answer with classes; it needs `weak_learner` "stump" or "tree".
     n_estimators : int, default=100
-        Largest number of rounds, of K - 1 learners each; with codewords of one.
+        Largest number of rounds. A round has K - 1 learners, and one if `descent` is "codewords".
     learning_rate : float, default=1.0
-        Factor on every step; 1 is the paper's.
+        Factor on every step. The paper uses 1.
     weak_learner : {"linear", "stump", "tree"}, default="linear"
-        g(x) = a x_j + b on one feature x_j (the paper's), or a regression tree of depth 1 or of `max_depth`.
+        The regressors: g(x) = a x_j + b on one feature (as in the paper), or regression trees of depth 1 or of
+        `max_depth`.
     max_depth : int, default=3
-        Depth of trees.
+        Depth of the trees.
     estimator : regressor, optional
-        A scikit-learn regressor in place of `weak_learner`: clones of it are fitted, with `sample_weight` where rows
-        weigh differently. Such a model cannot be saved to a model file.
+        A scikit-learn regressor in place of `weak_learner`, of which clones are fitted.
+        They get `sample_weight` if rows weigh differently. Such a model cannot be saved to a model file.
     weighting : {"curvature", "uniform", "slope"}, default="curvature"
-        The least squares that g is fitted by: a Newton step's, target -w^r / h with the curvature h for weight; that of
-        -w^r itself; or that of -sign(w^r) with |w^r| for weight. The paper says "weighted least square" only.
+        The least squares that fit g.
+        "curvature" is a Newton step: its target is the negative slope divided by the curvature, weighted by the
+        curvature.
+        "uniform" fits the negative slope itself. "slope" fits its sign, weighted by its size.
     binning : {"quantile", "uniform"}, default="quantile"
-        Thresholds of trees divide the rows evenly, or are evenly spaced.
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
-        2 to 256; default 256 for "quantile", 201 for "uniform".
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
     subsample : float, default=1.0
-        Share of the rows drawn, without replacement, for each round.
+        Share of the rows drawn for each round, without replacement.
     max_features : float or int, default=1.0
-        Share or number of the features drawn for each round.
+        Features drawn for each round: a float is a share of them, an int is a number.
     early_stopping : bool, default=False
-        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost of the
-        largest scores ("mc": of the least share of errors).
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
     validation_fraction : float, default=0.1
-        Share of the rows set apart.
+        Share of the rows that `early_stopping` sets apart.
     n_iter_no_change : int, default=20
-        Stop after this many rounds without a new minimum.
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
     warm_start : bool, default=False
-        Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
-    class_weight, categorical_features
-        As in `REBELClassifier`.
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
     n_jobs : int, optional
-        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
     random_state : int or RandomState, optional
-        For `subsample`, `max_features` and the validation part.
+        Seed of what is drawn: rows (`subsample`), features (`max_features`) and the rows that `early_stopping` sets
+        apart.
     verbose : int, default=0
-        1 draws a progress bar (with rich).
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_iter_, train_loss_, validation_risk_, feature_importances_, n_features_in_
-        As in `REBELClassifier`; `model_` holds the K - 1 learners of each round.
-    train_risk_ : ndarray of shape (n_iter_ + 1,)
-        Mean cost of the largest scores on the training rows ("mc": share of errors).
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (D,)
+        What `predict` may return: the classes, and then other decisions that the costs name.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
+    model_ : AdditiveModel
+        The scores S, with the K - 1 learners of each round.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        The loss L before round 1 and after every round.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the largest scores on the training rows, before round 1 and after every round; the share of errors
+        if `loss` is "mc".
+    validation_risk_ : ndarray or None
+        The same for the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
+
+    See Also
+    --------
+    StagewiseMCBoostClassifier : Another method that its paper calls MCBoost.
+
+    Notes
+    -----
+    The losses, with z the class of the row, j and k running over the decisions:
+
+    - "gll": :math:`\log(1 + \sum_j C_{zj} e^{S_j - S_z})`, Eq. (21).
+    - "gel": :math:`\sum_j C_{zj} e^{S_j - S_z}`, Eq. (20). It does not see symmetric costs: the decisions at its
+      minimum are then those of 0/1 costs.
+    - "mc": "gel" with 0/1 costs, Eq. (22).
+    - "ls": :math:`\sum_j C_{zj} e^{S_j}`, Eq. (12).
+    - "lt": :math:`\sum_j \sum_k C_{zj} e^{S_j - S_k}`, Eq. (14).
+    - "gamma-phi": :math:`\gamma(\sum_j C_{zj} \phi(S_z - S_j))`, Eq. (15).
+
+    "gamma-phi" with "log" of "exponential" is "gll", and with "identity" of it "gel"; both are many times slower than
+    by their own names.
+    It is averse to guessing if phi(v) < phi(0) for all v > 0 (Lemma 1), which "squared" is not.
+    If it is not convex, rows of negative curvature have no influence with ``weighting="curvature"``.
+    A model with functions for `gamma` or `phi` cannot be saved to a model file.
+
+    The paper says of the fit of g "weighted least square" only, so `weighting` is a choice of this package.
 
     References
     ----------
     .. [1] O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive
        Multiclass Boosting", ICML 2014.
-    .. [2] M. Saberian and N. Vasconcelos, "Multiclass Boosting: Theory and Algorithms", NIPS 2011.
+    .. [2] M. Saberian and N. Vasconcelos, "Multiclass Boosting: Theory and Algorithms", NIPS 2011: descent by
+       codewords.
 
     Examples
     --------

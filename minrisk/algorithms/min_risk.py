@@ -38,128 +38,203 @@ def check_excess(max_excess: float) -> None:
 
 
 class MinRiskClassifier(BoostedClassifier):
-    """Boosting for the decision of least expected cost: one tree per round with a vector of scores in every leaf.
+    r"""Decisions of least expected cost, by calibrated probabilities from an average of cross-fitted boosters.
 
-    Members H_b(x) = a_b0 + sum_t A_bt[leaf_bt(x)] are trained side by side, each on all folds but one. The left-out
-    rows choose the number of rounds and a temperature T; then members go on for a fifth as many on all rows (of 200 or
-    more). The model is the average H of the members, in which challengers get the share that left-out rows give them:
-    members that also split linear features, that have small trees, or that are smooth. A surrogate that estimates
-    probabilities decides by
+    Boosters, called *members*, are trained side by side.
+    Each leaves one fold of the rows out, and these rows choose the number of rounds and calibrate the probabilities.
+    The scores H of the model are an average over the members. By default the decision about a row x is
 
-        argmin_k sum_j p_j(x) C_jk,    p_j ~ sigmoid(2 H_j / T)  ("exponential")  or  exp(H_j / T)  ("softmax"),
+    .. math:: \hat d(x) = \arg\min_k \sum_j p_j(x) \, C_{jk},
 
-    with one trained on the costs it is argmax_k H_k(x). Where `fit` is given costs for each row, C_jk is a regression
-    on the features of what rows of class j cost (see `CostRegression`), or a row's own costs given to `predict`.
-    On rows too few to leave any out (one of each class) probabilities stay near the class frequencies, and scores
-    trained on the costs near what each decision costs in the mean.
+    the one of least expected cost under the probabilities p of the classes and the costs C.
+    The probabilities do not depend on the costs, so `predict` also decides by other costs, without a new fit.
 
     Parameters
     ----------
-    cost : optional
-        What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
-        sorted. Default: every mistake costs 1.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
-        What is boosted. "softmax" and "exponential" see 0/1 costs and estimate probabilities: they serve any costs,
-        also others at prediction. "coupled" (REBEL's exponential), "gll" and "gel" (guess-averse) train on the stated
-        costs: they know no others, and no probabilities. "auto" is "softmax", or with a `time_budget` that is
-        enough for "exponential" as well the one of least validated cost.
+        The loss that is boosted.
+        "softmax" and "exponential" estimate probabilities, which then serve any costs.
+        "coupled", "gll" and "gel" train on the costs themselves: such a model decides by the largest score, knows no
+        probabilities and no other costs.
+        "auto" is "softmax", and with a `time_budget` the better of "softmax" and "exponential".
     n_estimators : int, optional
-        Largest number of rounds, those on all rows included. Default: 200, on 20 000 rows or more 1000, of which half
-        a billion divided by the rows are made if these are fewer, but at least 200; with a `time_budget` 10 000.
+        Largest number of rounds.
+        By default 200, and 1000 on 20 000 rows or more.
     learning_rate : float, optional
-        Factor on every leaf vector. Default: 0.5, on 20 000 rows or more 0.3.
+        Factor on every leaf vector.
+        By default 0.5, and 0.3 on 20 000 rows or more.
     max_leaf_nodes : int, optional
-        Leaves of a tree. Default: a fortieth of a member's rows, at least 24 (or a twentieth, at least 8, with more
-        features than rows 16) and at most 64, or 8 for each class while a tree's vectors hold at most 8192 numbers. On
-        20 000 rows or more a hundredth of them, at most 1023, while the vectors hold at most 32 768 numbers. At most
-        20, or up to 64 classes one for each, with more than 2000 features and 1000 rows.
+        Largest number of leaves of a tree.
+        By default one leaf for each 40 rows that a member is trained on, but at least 24 and at most 64.
     max_depth : int, optional
-        Splits between the root and a leaf; default 64, which is no limit.
+        Largest number of splits between the root and a leaf.
+        By default there is no limit.
     min_samples_leaf : int, default=1
-        Rows in a leaf.
+        Smallest number of rows in a leaf.
     smoothing : float, optional
-        Weight of phantom rows in every leaf, as a share of what can still be lost in all rows. Default: 0.001; on
-        20 000 rows or more 5 rows' share; at most 0.00001 with more than 2000 features and 1000 rows, as of texts: a
-        rare word says much about few rows.
-    sketch : int, optional, default=2
-        Splits are chosen on this many random combinations of the classes, so that a round costs hardly more with many
-        classes; None, or more than twice as many as there are classes, takes all of them into account, at a multiple of
-        the time. Leaf vectors are exact either way.
+        How strongly leaf vectors are shrunk: the weight of phantom rows in every leaf, as a share of all rows' loss.
+        By default 0.001, and on 20 000 rows or more the share of 5 rows.
+    sketch : int or None, default=2
+        Splits are chosen by this many random combinations of the classes, so that the time of a round hardly grows with
+        the number of classes.
+        None chooses splits by all classes, which takes several times as long.
+        Leaf vectors are exact in both cases.
     max_features : float or int, optional
-        Share or number of features looked at in each split, drawn anew for each. Default: 0.4, at most 160 features.
-    search_rows : int, optional, default=8192
-        With more than four times as many rows, splits are searched on a sample drawn anew for each tree by minimal
-        variance sampling: of about these many, or as many as have large gradients, at most sixteen times as many. Leaf
-        vectors are of all rows, `min_samples_leaf` of those searched. None, or no `sketch`: all rows are searched.
+        Features that each split may choose from, drawn again for every split: a float is a share of them, an int is a
+        number.
+        By default 40 % of the features, but at most 160.
+    search_rows : int or None, default=8192
+        Splits are searched on about this many rows if there are more than four times as many.
+        Every tree draws its own, and rows with large gradients are drawn more often.
+        Leaf vectors always use all rows. None searches splits on all rows.
     subsample : float, default=1.0
-        Share of the rows drawn, without replacement, for each tree.
+        Share of the rows drawn for each tree, without replacement.
     binning : {"quantile", "uniform"}, default="quantile"
-        Thresholds that divide the rows evenly, or evenly spaced ones.
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
-        2 to 256. Default: a 64th of the rows, of few features (512 bins in all) a 16th; 16 to 256; for small trees on
-        1000 rows or more a quarter. If uniform, 201.
+        Number of bins of each feature, from 2 to 256.
+        By default one bin for each 64 rows, but at least 16; and 201 if `binning` is "uniform".
     cv : int, cross-validation splitter or iterable, optional
-        Folds, and so members. Default: 4, at random; on 20 000 rows or more one member that leaves an eighth out, and
-        up to 3 more where it has few rounds. Where `fit` is given `groups` (of a patient's rows; of copies), folds do
-        not divide them, and a splitter is told of them. 1: one on all rows, all rounds, uncalibrated.
+        Folds, and so the number of members.
+        By default 4 random folds; on 20 000 rows or more one member that leaves an eighth of the rows out.
+        1 trains one member on all rows for all rounds, without calibration.
     pool : bool, default=True
-        Let challengers join the plain members, for surrogates that estimate probabilities: "linear" ones see principal
-        components and directions that part the classes beside the features (at most 2000 features), "small" ones have
-        trees of 8 leaves chosen among 20 features or more, "tiny" ones, rivals of these on features of few values (10
-        in the mean; at most 10 classes, 32 768 rows), 4 leaves chosen by all classes. Each is tried on one fold first.
-        "smooth" ones ("softmax", at most 4096 rows) have Gaussian kernels around 128 rows in place of trees. "linear"
-        and "smooth" ones depend on the features' scales. False: plain members only, at a third of the time.
+        Whether members of other kinds compete with the plain ones for a share in the average.
+        False takes about a third of the time.
     time_budget : float, optional
-        Seconds that the fit takes; the model then depends on the machine. Rounds end where the seconds do (the first 5
-        are always made). What is left is used: for challengers, for "exponential" beside "softmax" ("auto"), then for
-        members that vary in their seed and in what is left open of `learning_rate`, `max_leaf_nodes`, `max_features`
-        and `smoothing` ("varied"). All of them join by the share that left-out rows give them unless their mean cost
-        rises. Members have up to 10 000 rounds unless `n_estimators` says otherwise; those of the first kind may be
-        fewer than without a budget. A fit ends early where left-out rows cost nothing, or say that there is nothing to
-        learn, and with a surrogate that is trained on costs, which has no variations. None: "softmax" only, as long as
-        it takes.
+        Seconds that the fit may take. Time that is left after the last round goes to further members, so the model
+        depends on the machine.
+        By default the fit takes as long as it takes.
     class_weight : dict or "balanced", optional
-        Factor on the weights of each class's rows: a number above 0 by label, 1 for labels that are not named, or
-        "balanced", which is n / (K n_k) for class k of n_k of the n rows, counted by `sample_weight`, so that all
-        classes weigh alike. Probabilities are then of rows that come in such shares. To keep those of the rows as they
-        come, and yet decide as if all classes counted alike, state ``cost=minrisk.costs.balanced(y)`` instead.
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+        Probabilities are then those of rows whose classes come in these shares.
     categorical_features : array-like or "from_dtype", default="from_dtype"
-        Columns whose numbers are names, such as postcodes: names, positions or a mask of shape (d,). Columns of text
-        and of a type for categories are categories without being named.
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
     n_jobs : int, optional
-        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
     random_state : int or RandomState, optional
-        For folds, sketches, features and rows. A number makes the fit repeatable: the same bits on the same processor
-        generation and, with `pool` off, on others.
+        Seed of the folds and of everything else that is drawn. An int makes the fit repeatable.
     verbose : int, default=0
-        1 draws a progress bar of the whole fit (with rich).
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_features_in_, feature_names_in_, feature_importances_
-        As in `REBELClassifier`; `model_` holds the members' trees, one of each in every round.
-    n_iter_ : int
-        Rounds kept; a kind of members that needs fewer stands still afterwards.
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (D,)
+        What `predict` may return: the classes, and then other decisions that the costs name.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
     cost_regression_ : CostRegression or None
-        What was learnt from costs per row; its `unit * means` (K, D) are the avoidable costs of each decision for a
-        class's rows in the mean.
-    columns_, evals_result_
-        As in `REBELClassifier`; beside "cost" stands "log_loss" where there are probabilities.
+        If costs were given for each row: what was learnt from them. ``unit * means`` of it, of shape (K, D), is what
+        each decision costs the rows of each class on average, above their cheapest decision.
+    model_ : AdditiveModel
+        The scores H: the trees of all members, one of each member in every round.
     surrogate_ : str
-        The surrogate chosen.
+        The surrogate of the model.
     selection_ : list of dict
-        What was tried: surrogate, variant, share in the model (0: dropped), n_rounds (in all), temperature, risk (mean
-        cost of the rows that it left out, by itself), pooled_risk (of all with a share, of this surrogate), seconds.
-        Variations without a share are not listed. Fits of other folds are judged by other rows.
-    train_loss_ : ndarray of shape (n_iter_ + 1,)
-        The members' mean loss before round 1 and after every round.
+        The kinds of members that were trained: "surrogate", "variant", "share" in the model (0 if it was dropped),
+        "n_rounds", "temperature", "risk" (mean cost of its left-out rows), "pooled_risk" (that of all kinds with a
+        share, for its surrogate) and "seconds".
+    n_iter_ : int
+        Number of rounds kept, T below. A kind of members that needs fewer adds nothing in later ones.
+    train_loss_ : ndarray of shape (T + 1,)
+        Mean training loss of the members before round 1 and after every round.
     validation_loss_ : ndarray of shape (m, 2)
-        Rounds looked at and the plain members' log-loss of left-out rows there (the mean cost, for surrogates trained
-        on costs).
+        The rounds at which left-out rows were looked at, and the log-loss of the plain members there (the mean cost,
+        for surrogates that are trained on costs).
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...], "log_loss": [...]}}``: mean cost and log-loss of the rows of `eval_set` after each
+        round; there is no log-loss without probabilities.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
+
+    See Also
+    --------
+    minrisk.compact : A smaller model for a stated excess of expected cost.
+    REBELClassifier : Boosting that is trained on the costs themselves.
+
+    Notes
+    -----
+    *Members and the pool.* Members grow one tree a round, with a vector of scores in every leaf.
+    After left-out rows have chosen the number of rounds, members go on for a fifth as many on all rows (from 200 rows
+    on).
+    With `pool`, members of other kinds are trained as well, and each kind gets the share in the average that left-out
+    rows give it, or none.
+    "linear" members also split linear combinations of the features (up to 2000 features).
+    "small" members have trees of 8 leaves and "tiny" ones trees of 4.
+    "smooth" members have Gaussian kernels around 128 rows in place of trees (up to 4096 rows, surrogate "softmax").
+    "linear" and "smooth" members depend on the scales of the features; the others do not.
+
+    *Costs for each row.* If `fit` is given what each decision costs for each row, a regression learns how the costs of
+    a class depend on the features, and C in the formula above is what it predicts.
+
+    *Few rows.* If there are too few rows to leave any out (one of each class), the probabilities stay near the class
+    frequencies.
+
+    *Exceptions of the defaults.*
+
+    - `n_estimators`: on 20 000 rows or more, at most half a billion divided by the number of rows, but at least 200.
+      With a `time_budget` it is 10 000.
+    - `max_leaf_nodes` on few rows: one leaf for each 20 rows up to 24, but at least 8 (16 if there are more features
+      than rows).
+    - `max_leaf_nodes` with many classes: up to 8 leaves for each class, while the vectors of a tree hold at most 8192
+      numbers.
+    - `max_leaf_nodes` on 20 000 rows or more: one leaf for each 100 rows up to 1023, while the vectors of a tree hold
+      at most 32 768 numbers.
+    - Wide data, such as texts (more than 2000 features and more than 1000 rows): at most 20 leaves, or one for each
+      class up to 64; and `smoothing` is at most 0.00001.
+    - `sketch`: a number above twice the number of classes means None. None also searches splits on all rows.
+    - `search_rows`: up to 16 times as many rows are drawn if so many have large gradients. `min_samples_leaf` counts
+      the rows that are searched.
+    - `max_bins`: one bin for each 16 rows if there are few features, up to 512 bins in all. Small and tiny trees have
+      one bin for each 4 rows, on 1000 rows or more.
+    - `cv` on 20 000 rows or more: up to three more members, if few rounds are needed.
+
+    *Groups.* If `fit` is given `groups`, folds keep the rows of a group together, and a splitter as `cv` gets the
+    groups too.
+
+    *A budget of time.* The first 5 rounds are always made.
+    Time that is left trains the other kinds of members, then the surrogate "exponential" (if `surrogate` is "auto"),
+    then "varied" members: these have other seeds and vary `learning_rate`, `max_leaf_nodes`, `max_features` and
+    `smoothing`, as far as they are not stated.
+    A fit ends early if left-out rows cost nothing, if they show that there is nothing to learn, or if the surrogate is
+    trained on costs, for which there are no variations.
+
+    *Repeatable fits.* With an int as `random_state` the model is the same to the last bit on processors of the same
+    generation, and with ``pool=False`` on others as well.
+
+    *Balanced classes.* `class_weight` changes the probabilities. To keep the probabilities of the rows as they come,
+    and still to decide as if all classes counted alike, state ``cost=minrisk.costs.balanced(y)`` instead.
+
+    References
+    ----------
+    .. [1] R. Appel, X. Burgos-Artizzu and P. Perona, "Improved Multi-Class Cost-Sensitive Boosting via Estimation of
+       the Minimum-Risk Class", NIPS 2016: the losses "exponential" and "coupled".
+    .. [2] O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive
+       Multiclass Boosting", ICML 2014: the losses "gll" and "gel".
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_wine
     >>> from minrisk import MinRiskClassifier
     >>> X, y = load_wine(return_X_y=True)
@@ -275,7 +350,7 @@ class MinRiskClassifier(BoostedClassifier):
         return plan, settings
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
-        """Likewise, of rows that lie elsewhere."""
+        """Train in the same way on rows that lie elsewhere."""
         from minrisk.ensemble.budget import Budget
         from minrisk.ensemble.elsewhere import table_elsewhere
         from minrisk.ensemble.training import train_on
@@ -332,31 +407,50 @@ class MinRiskClassifier(BoostedClassifier):
         return self.surrogate == "auto" or self.surrogate in POSTERIOR
 
     def predict(self, X: Any, cost: Any = None, *, max_excess: float = 0.0) -> Labels:
-        """The decision of least expected cost for each row, (n,).
+        """Return the decision of least expected cost for each row.
 
-        A row passes the trees in stages of rounds. Its decision stands after the first stage where the remaining trees
-        cannot change it; the others are not looked at. It depends on this row alone.
+        The decision about a row depends on this row alone, not on the rows beside it.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-        cost : optional
-            Costs to decide by instead of those of the fit, without fitting again: a matrix as in the constructor, or
-            an (n, K, D) array with a matrix for every row. Its columns are `decisions_` if there are as many, else the
-            classes and what follows them, as in a matrix without labels.
+            Rows, as `predict` takes them.
+        cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+            Costs to decide by, without fitting again: a matrix for all rows, or one for each row.
+            Without labels the columns are `decisions_` if they are as many, else the classes and the decisions after
+            them.
+            By default the costs of the fit decide.
         max_excess : float, default=0.0
-            Share by which the expected cost may be above that of the whole model's decisions, for speed: 0.005 allows
-            half a per cent. A row is then decided as soon as one class is so far ahead as rows left out in the fit say
-            is enough, under its costs and on the average of such rows. From 0.001 on; 0: the whole model's decisions.
-            They always are where no rows were left out (``cv=1``, costs per row, Dask collections) or only scores
-            decide (surrogates trained on costs), of models of ``surrogate="exponential"``, whose probabilities are no
-            matter of differences of scores, of fewer than 64 trees, or of `minrisk.compact`, and for sparse X.
+            Share by which the expected cost may exceed that of the whole model's decisions, from 0 to 1, in return for
+            speed: 0.005 allows half a per cent.
+            0 returns the decisions of the whole model.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The decisions, among `decisions_` or those that `cost` names.
 
         Raises
         ------
         ValueError
-            If `cost` is given and the surrogate was trained on costs, it has the wrong shape, or `max_excess` is no
-            number from 0 to 1.
+            If `cost` is given and the surrogate was trained on costs, if it has the wrong shape, or if `max_excess` is
+            no number from 0 to 1.
+
+        Notes
+        -----
+        A row passes the trees in stages of rounds.
+        Its decision stands after the first stage at which the remaining trees cannot change it, so most rows need few
+        trees.
+        With `max_excess` a row is decided as soon as one decision is far enough ahead.
+        How far is enough was learnt in the fit from left-out rows, under its costs and on the average of such rows.
+        Values below 0.001 mean 0.
+
+        The decisions are those of the whole model, whatever `max_excess` says,
+
+        - if the fit left no rows out (``cv=1``), had costs for each row or read Dask collections;
+        - if the surrogate is "exponential", or one that is trained on costs;
+        - if the model has fewer than 64 trees, or is one that `minrisk.compact` returned;
+        - for sparse X.
         """
         return self._predict_by(X, cost, max_excess)
 

@@ -87,81 +87,134 @@ class Classifier(NamedTuple):
 
 
 class PIBoostClassifier(RecipeClassifier):
-    """Boosting of separators: binary learners that each tell a set of classes from the others, with asymmetric margins.
+    r"""Boosting of binary learners, each of which separates a set of classes from the others, with asymmetric margins.
 
-    F(x) = sum_t sum_S beta_tS T_tS(x) y^S with T = -1 or +1, y^S = 1/s for the s classes of the set S and -1/(K - s)
-    for the others; the decision is the largest entry of F. Every round adds a learner for each set S. The chain of S
-    has weights of its own, and lowers
+    The scores are
 
-        sum_n w_n exp(-y_n' f^S(x_n) / K),    y_n' y^S = K / (s (K - 1)) for y_n in S, else -K / ((K - s) (K - 1)).
+    .. math:: F(x) = \sum_t \sum_S \beta_{tS} \, T_{tS}(x) \, y^S, \qquad T_{tS}(x) \in \{-1, +1\},
+
+    where :math:`y^S` is 1/s for the s classes of the set S and -1/(K - s) for the others. The decision is the largest
+    entry of F.
+    Every round adds a learner for each set S. The learners of a set have weights of their own and lower
+
+    .. math:: \sum_n w_n \exp(-y_n^\top f^S(x_n) / K), \qquad
+       y_n^\top y^S = \begin{cases} \frac{K}{s (K - 1)} & y_n \in S \\ -\frac{K}{(K - s)(K - 1)} & \text{else.}
+       \end{cases}
 
     In plain words: a mistake about the classes of a small set moves the weights more than one about the many others, so
-    that separating few classes from many is no problem of imbalance. With K = 2 it is AdaBoost.
+    that separating few classes from many is no problem of imbalance.
+    With K = 2 the method is AdaBoost.
 
     Parameters
     ----------
-    cost : optional
-        What each mistake costs: a K x K table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts or `CostMatrix`; `fit` also takes an (n, K) array of costs per row. Default: every mistake
-        costs 1, which is the paper's method. A row weighs in the chain of S what it costs in the mean to take it for
-        a class on the other side. Decisions that are no class are refused: no separator knows them.
-    separators : {"pairs", "singles"} or list of sets of labels, default="pairs"
-        The sets S. "singles": each class; "pairs": each class and each pair of classes, K (K + 1) / 2 sets for more
-        than four classes, the paper's better choice. Of a set and its complement only one is used.
+    cost : array-like of shape (K, K), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1, which is the paper's method; costs are an extension.
+    separators : {"pairs", "singles"} or list of lists of labels, default="pairs"
+        The sets S: "singles" are the classes, "pairs" are the classes and all pairs of classes.
+        Of a set and its complement only one is used.
     n_estimators : int, default=100
         Largest number of rounds; each has a learner for every set.
     learning_rate : float, default=1.0
         Factor on every step.
     weak_learner : {"tree", "stump"}, default="tree"
-        Classification trees (the Gini index), or stumps: the best ones for all sets in one search.
+        The learners: classification trees by Gini's index, or the stumps that are best, found for all sets in one
+        search.
     draw : float, optional
-        Share of the rows that a tree is fitted to, drawn by their weights with replacement: 0.1 in the paper's
-        experiments, which errs as much in a half to a fifth of the time. Default: all rows, with their weights.
+        Share of the rows that a tree is fitted to, drawn by their weights with replacement.
+        By default trees are fitted to all rows, with their weights.
     max_depth : int, optional
-        Largest depth of trees. Default: as in the paper nodes are split if they have more than M / K rows, with M
-        those that a tree is fitted to. With a depth given, any node is.
+        Largest depth of the trees.
+        By default nodes are split if they have more than M / K of the M rows that a tree is fitted to, as in the paper.
     estimator : classifier, optional
-        A scikit-learn classifier in place of `weak_learner`: clones of it are fitted to labels -1 and +1 of all rows,
-        with `sample_weight`. Such models cannot be saved to a model file.
-    binning, max_bins
-        Thresholds of trees: see `REBELClassifier`.
+        A scikit-learn classifier in place of `weak_learner`, of which clones are fitted to the labels -1 and +1 with
+        `sample_weight`.
+        Such a model cannot be saved to a model file.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
+    max_bins : int, optional
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
     subsample : float, default=1.0
-        Share of the rows drawn, without replacement, for each round.
+        Share of the rows drawn for each round, without replacement.
     max_features : float or int, default=1.0
-        Features drawn for each round.
+        Features drawn for each round: a float is a share of them, an int is a number.
     early_stopping : bool, default=False
-        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
     validation_fraction : float, default=0.1
-        Share of the rows set apart.
+        Share of the rows that `early_stopping` sets apart.
     n_iter_no_change : int, default=20
-        Rounds without a new least validated cost after which the fit stops.
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
     warm_start : bool, default=False
-        Go on from the rounds of the last fit.
-    class_weight, categorical_features
-        As in `REBELClassifier`.
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
     n_jobs : int, optional
-        Threads, as joblib counts them; the model does not depend on it.
-    random_state : int, RandomState or None, default=None
-        Source of what is drawn.
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
+    random_state : int or RandomState, optional
+        Seed of what is drawn: rows (`subsample`), features (`max_features`) and the rows that `early_stopping` sets
+        apart.
     verbose : int, default=0
-        1: a progress bar.
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_iter_, n_features_in_, feature_names_in_
-        As of `REBELClassifier`. `model_` has as many learners in a round as there are sets.
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (K,)
+        What `predict` may return: the classes.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
+    model_ : AdditiveModel
+        The scores F, with a learner for each set in every round.
     separators_ : list of list
         Labels of the classes of each set.
-    train_loss_ : ndarray of shape (n_iter_ + 1,)
-        The chains' loss, its mean over rows and sets, before round 1 and after every round.
-    train_risk_, validation_risk_ : ndarray
-        Mean costs of the decisions, as of `REBELClassifier`.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        Mean of the loss over rows and sets, before round 1 and after every round.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
     feature_importances_ : ndarray of shape (d,)
-        Share of each feature in what splits gained.
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
 
     See Also
     --------
-    REBELClassifier : One learner to a round for all classes.
+    REBELClassifier : One learner in each round for all classes.
+
+    Notes
+    -----
+    With costs, a row weighs for the set S what it costs on average to take it for a class on the other side.
+    `fit` also takes costs for each row, of shape (n, K). Decisions that are no class are refused, because no separator
+    knows them.
+
+    "pairs" are the paper's better choice, with K (K + 1) / 2 sets for more than four classes.
+    The paper draws a tenth of the rows for each tree (``draw=0.1``). That makes as many mistakes as all rows, in a half
+    to a fifth of the time.
 
     References
     ----------
@@ -238,7 +291,7 @@ class PIBoostClassifier(RecipeClassifier):
 
     @property
     def separators_(self) -> list[list[Any]]:
-        """Labels of the classes of each set."""
+        """list of list : Labels of the classes of each set."""
         return [self.classes_[list(members)].tolist() for members in self._sets()]
 
     # -- training ------------------------------------------------------------------------------------------------

@@ -56,116 +56,145 @@ class Constant(NamedTuple):
 
 
 class REBELClassifier(RecipeClassifier):
-    """Boosting of shared binary trees that estimates the decision of least expected cost directly.
+    r"""Boosting of shared binary trees that estimates the decision of least expected cost directly.
 
-    H(x) = a_0 + sum_t f_t(x) a_t with f_t(x) in {-1, +1} and a_t in R^D; the decision is the largest entry of H. Each
-    round chooses the tree f_t, shared by all decisions, and the free vector a_t that together lower
+    The scores are
 
-        L(H) = 1/W sum_n w_n [ beta_n + 1/2 sum_k ( c+_nk F(H_nk) + c-_nk F(-H_nk) ) ]
+    .. math:: H(x) = a_0 + \sum_t f_t(x) \, a_t, \qquad f_t(x) \in \{-1, +1\}, \quad a_t \in \mathbb{R}^D,
 
-    most, where c is the row's cost, c+ = c - beta and c- = max c - c. In plain words: the score of a cheap decision is
-    pushed up and that of a dear one down, each as hard as it matters.
+    and the decision is the largest entry of H.
+    Each round chooses a tree :math:`f_t`, which all decisions share, and a free vector :math:`a_t` so that together
+    they lower the loss most:
+
+    .. math:: L(H) = \frac{1}{W} \sum_n w_n \Big[ \beta_n + \frac12 \sum_k \big( c^+_{nk} F(H_{nk}) + c^-_{nk}
+       F(-H_{nk}) \big) \Big].
+
+    Here c is what each decision costs for the row, :math:`c^+ = c - \beta` and :math:`c^- = \max c - c`.
+    In plain words: the score of a cheap decision is pushed up and that of an expensive one down, each as hard as it
+    matters.
 
     Parameters
     ----------
-    cost : optional
-        What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
-        sorted. Default: every mistake costs 1.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     n_estimators : int, default=200
         Largest number of rounds.
     learning_rate : float, default=1.0
-        Factor on every a_t; 1 is the paper's, smaller values need more rounds.
+        Factor on every vector a_t. The paper uses 1; smaller values need more rounds.
     weak_learner : {"tree", "stump"}, default="tree"
-        Greedily grown trees of `max_depth`, or trees of depth 1.
+        The learners: "tree" grows trees of `max_depth` greedily, "stump" takes trees of depth 1.
     max_depth : int, default=4
-        Depth of the trees; the paper uses up to 4.
+        Depth of the trees. The paper uses up to 4.
     loss : {"exponential", "logistic", "squared"}, default="exponential"
-        F(x) = e^x (a_t in closed form where f_t is -1 or +1), log2(1 + e^x) or (1 + x)^2 (by Newton's method).
+        The function F: e^x, log2(1 + e^x) or (1 + x)^2.
+        The exponential loss gives a_t in closed form; the others take Newton's method.
     stump_search : {"exact", "quadratic"}, default="exact"
-        Of the logistic loss: each round begins with the stump that lowers it most with the best vector, as the paper
-        has it, or with the one of the largest E^2 / (2 M), the fall of the quadratic approximation. Of the other losses
-        both are the same stump.
+        How a round with the logistic loss finds its first split.
+        "exact" takes the stump that lowers the loss most with its best vector, as the paper has it; "quadratic" takes
+        the one of the largest fall of the quadratic approximation.
+        For the other losses both are the same stump.
     offset : {"tight", "paper"}, default="tight"
-        beta = min c, or beta = sum c - (D - 1) max c as in the paper, with which L bounds the risk from above. The two
-        agree for 0/1 costs; for other costs the tight one had about half the mean cost on eight data sets
-        (``docs/more/benchmarks.md``).
+        The offset beta of the costs: "tight" is min c, "paper" is sum c - (D - 1) max c, with which L is an upper bound
+        of the mean cost.
+        Both are the same for 0/1 costs. The benchmarks compare them for other costs.
     binning : {"quantile", "uniform"}, default="quantile"
-        Thresholds that divide the rows evenly, or 200 evenly spaced ones (the paper's footnote 1).
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
-        2 to 256; default 256 for "quantile", 201 for "uniform".
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
     smoothing : float, optional
-        Weight of two phantom rows per decision that no learner can tell apart, as a share of what can still be lost in
-        that decision. Without it a_t is infinite where a tree separates a class perfectly. Default: 0.001; values from
-        0 to 0.1 were found to differ by less than chance. None at all leaves steps to rounding.
+        Weight of two phantom rows for each decision, one of each side, as a share of what can still be lost in that
+        decision.
+        It keeps a_t finite if a tree separates a class perfectly.
+        By default 0.001; 0 adds none.
     fit_intercept : bool or "each round", default=True
-        Start from the best constant a_0, or from 0. "each round" fits a_0 anew together with every a_t, which gives
-        either side of a stump a vector of its own; with exponential loss and stumps only. The paper has an a_0 and does
-        not say how it is found; its figures for stumps are reached in this way only (``docs/more/papers/rebel.md``).
+        Whether the scores start from the best constant a_0 or from 0.
+        "each round" fits a_0 again together with every a_t, which gives each side of a stump a vector of its own. It
+        needs the exponential loss and stumps.
     subsample : float, default=1.0
-        Share of the rows drawn, without replacement, for each round.
+        Share of the rows drawn for each round, without replacement.
     max_features : float or int, default=1.0
-        Share or number of the features drawn for each round.
+        Features drawn for each round: a float is a share of them, an int is a number.
     target_loss : float, "1/n" or "zero risk", optional
-        Stop when the training loss, in the unit of the costs, is below; "1/n" is the loss of one mistake, below which
-        0/1 costs leave no training row that is decided wrongly; "zero risk" is the paper's L_bullet (Eq. 5), below
-        which any costs leave every training row its cheapest decision; for 0/1 costs it is 1/n. Default: make all
-        rounds.
+        The training ends when its loss is below this number, in the unit of the costs.
+        "1/n" is the loss of one mistake: below it, 0/1 costs leave no training row with a wrong decision.
+        "zero risk" is the same for any costs: below it, every training row gets its cheapest decision (Eq. 5 of the
+        paper).
+        By default all rounds are made.
     early_stopping : bool, default=False
-        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
     validation_fraction : float, default=0.1
-        Share of the rows set apart.
+        Share of the rows that `early_stopping` sets apart.
     n_iter_no_change : int, default=20
-        Stop after this many rounds without a new minimum.
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
     warm_start : bool, default=False
-        Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
     class_weight : dict or "balanced", optional
-        Factor on the weights of each class's rows: a number above 0 by label, 1 for labels that are not named, or
-        "balanced", which is n / (K n_k) for class k of n_k of the n rows, counted by `sample_weight`, so that all
-        classes weigh alike. Where no costs are stated the latter says what ``cost=minrisk.costs.balanced(y)`` says.
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
     categorical_features : array-like or "from_dtype", default="from_dtype"
-        Columns whose numbers are names, such as postcodes: names, positions or a mask of shape (d,). Columns of text
-        and of a type for categories are categories without being named.
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
     n_jobs : int, optional
-        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
     random_state : int or RandomState, optional
-        For `subsample`, `max_features` and the validation part.
+        Seed of what is drawn: rows (`subsample`), features (`max_features`) and the rows that `early_stopping` sets
+        apart.
     verbose : int, default=0
-        1 draws a progress bar (with rich).
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Class labels.
+        The class labels, sorted.
     decisions_ : ndarray of shape (D,)
-        What `predict` answers: the classes, then other decisions that the costs name. Of the dtype of `classes_`, or
-        of the smallest that holds the others too.
+        What `predict` may return: the classes, and then other decisions that the costs name.
     cost_ : CostMatrix or None
-        Costs of the fit; None if they were given per row.
+        Costs of the fit; None if they were given for each row.
     model_ : AdditiveModel
-        H.
+        The scores H.
     n_iter_ : int
-        Rounds kept.
-    train_loss_, train_risk_ : ndarray of shape (n_iter_ + 1,)
-        L and the mean cost of the training rows before round 1 and after every round.
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        The loss L before round 1 and after every round.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
     validation_risk_ : ndarray or None
-        Mean cost of the validation rows, likewise, over all rounds that were run.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the relative falls of the loss.
-    n_features_in_ : int
-        Features seen in `fit`.
-    feature_names_in_ : ndarray of shape (d,)
-        Their names, if X had names that are all strings.
-    columns_ : list of ColumnFacts
-        Where X was a table, for each column its name, kind, number of values (of categories), number of missing cells,
-        what it became, and a remark where it looks wrong. Not kept in model files.
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
     evals_result_ : dict
-        Where `fit` had an `eval_set`: ``{"valid_0": {"cost": [...]}}``, the mean cost after each round of this fit. Not
-        kept in model files.
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
 
     See Also
     --------
-    LocalizedSimilaritiesClassifier : The same loss, lowered by learners that compare with training points.
+    LocalizedSimilaritiesClassifier : The same loss, with learners that compare rows with training points.
+    MinRiskClassifier : Decisions by calibrated probabilities.
+
+    Notes
+    -----
+    If no costs are stated, ``class_weight="balanced"`` means the same as ``cost=minrisk.costs.balanced(y)``.
+
+    The paper has a constant a_0 and does not say how it is found. Its figures for stumps are reached with
+    ``fit_intercept="each round"`` only.
+    Values of `smoothing` from 0 to 0.1 differ by less than chance on the data sets of the benchmarks.
 
     References
     ----------

@@ -56,120 +56,152 @@ RESPONSE_SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are 
 
 
 class LocalizedSimilaritiesClassifier(RecipeClassifier):
-    """Boosting of localized similarities: "more like this training point than like that one".
+    r"""Boosting of localized similarities: "more like this training point than like that one".
 
-    H(x) = a_0 + sum_t f_t(x) a_t with f_t(x) in [-1, 1] and a_t in R^D; the decision is the largest entry of H. Each
-    f_t compares x with one training point x_i or with two,
+    The scores are
 
-        f_i(x) = (tau - |x - x_i|^2) / (tau + |x - x_i|^2)  or  f_ij(x) ~ <d, x - m> / (4 |d|^4 + |x - m|^4),
+    .. math:: H(x) = a_0 + \sum_t f_t(x) \, a_t, \qquad f_t(x) \in [-1, 1], \quad a_t \in \mathbb{R}^D,
 
-    where d = (x_i - x_j) / 2, m is the midpoint of the two, and f_ij is divided by its largest value. Each round
-    chooses the points so that f_t, shared by all decisions, and the free vector a_t lower the loss
+    and the decision is the largest entry of H.
+    Each learner compares x with one training point :math:`x_i` or with two,
 
-        L(H) = 1/W sum_n w_n [ beta_n + 1/2 sum_k ( c+_nk F(H_nk) + c-_nk F(-H_nk) ) ],
+    .. math:: f_i(x) = \frac{\tau - \lVert x - x_i \rVert^2}{\tau + \lVert x - x_i \rVert^2}
+       \qquad \text{or} \qquad
+       f_{ij}(x) \propto \frac{\langle d, x - m \rangle}{4 \lVert d \rVert^4 + \lVert x - m \rVert^4},
 
-    where c is the row's cost, c+ = c - beta and c- = max c - c. In plain words: points are told apart by which of two
-    examples they are closer to. `minrisk.inspection.explain` names the training points that a decision rests on.
+    where :math:`d = (x_i - x_j) / 2` and m is the midpoint of the two; :math:`f_{ij}` is divided by its largest value.
+    Each round chooses the points and the free vector :math:`a_t` so that they lower the loss of `REBELClassifier`.
+    In plain words: rows are told apart by which of two examples they are closer to.
+    `minrisk.inspection.explain` names the training points that a decision rests on.
 
     Parameters
     ----------
-    cost : optional
-        What each mistake costs: a K x D table (rows are true classes, columns are decisions), DataFrame, dict of
-        dicts, CSV file or `minrisk.CostMatrix`; a table without labels stands in the order of `classes_`, which is
-        sorted. Default: every mistake costs 1, which is the paper's case.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     n_estimators : int, default=200
-        Largest number of rounds; the paper trains until the loss is below 1/n, see `target_loss`.
+        Largest number of rounds. The paper trains until the loss is below 1/n; see `target_loss`.
     learning_rate : float, default=1.0
-        Factor on every a_t; 1 is the paper's, smaller values need more rounds.
+        Factor on every vector a_t. The paper uses 1; smaller values need more rounds.
     response : {"real", "sign"}, default="real"
-        f_t as above with a_t exact, or its sign with a_t in closed form, for which the paper proves its rate. Real ones
-        erred less (vowel 30 % against 37 %, pendigits 2.3 % against 2.6 %) and needed fewer rounds.
+        What a learner answers: "real" is f_t as above, "sign" is its sign, for which the paper proves its rate.
     two_point : bool, default=True
-        Whether f_t may be an f_ij, or an f_i only. One-point similarities alone erred more
-        (``docs/more/papers/localized_similarities.md``).
+        Whether learners may compare with two points. False compares with one point only, which makes more mistakes.
     scaling : {"none", "standard", "robust"}, default="none"
-        Units of distances: features as they are (the paper's), over their standard deviation, or over their
-        interquartile range. Features of different units should be scaled. Missing values count as the mean of the
-        feature, with "robust" as its median.
+        Units of the distances: features as they are (as in the paper), divided by their standard deviations, or by
+        their interquartile ranges.
+        Features in different units should be scaled.
     n_candidates : int, optional
-        Largest number of points x_j that a round tries; default: all that the paper's Sec. 5.2 does. With a limit the
-        time of a round is linear in n.
+        Largest number of second points x_j that a round considers. With a limit the time of a round is linear in n.
+        By default all that the search of the paper (Sec. 5.2) reaches.
     n_neighbors : int, optional
-        Look for the points x_j among about so many nearest neighbours of x_i, found once before the first round
-        (nearest in the first 50 principal components); where none of them is of the other side, among all. Default:
-        among all.
+        Second points x_j are sought among about this many nearest neighbours of x_i only, which are found before the
+        first round.
+        By default they are sought among all rows.
     loss : {"exponential", "logistic", "squared"}, default="exponential"
-        F(x) = e^x (the paper's), log2(1 + e^x) or (1 + x)^2.
+        The function F in the loss: e^x (as in the paper), log2(1 + e^x) or (1 + x)^2.
     offset : {"tight", "paper"}, default="tight"
-        beta = min c, or beta = sum c - (D - 1) max c as in REBEL's paper; the two agree for 0/1 costs. See
-        `REBELClassifier`.
+        The offset beta of the costs: "tight" is min c, "paper" is sum c - (D - 1) max c, as in the paper of REBEL.
+        Both are the same for 0/1 costs.
     smoothing : float, optional
-        Weight of two phantom rows per decision that no learner can tell apart, as a share of what can still be lost in
-        that decision. Without it a_t is infinite where a learner separates a class perfectly. Default: 0.001 of signs,
-        and 1e-8 of real responses: they are near 0 for most rows, and the others weigh less than phantoms of a
-        thousandth do (pendigits: 628 rounds to a loss below 1/n without smoothing, with 0.001 1143). None at all leaves
-        steps to rounding.
+        Weight of two phantom rows for each decision, one of each side, as a share of what can still be lost in that
+        decision.
+        It keeps a_t finite if a learner separates a class perfectly.
+        By default 0.001 if `response` is "sign" and 1e-8 if it is "real"; 0 adds none.
     fit_intercept : bool, default=True
-        Start from the best constant a_0, or from 0 as the paper does.
+        Whether the scores start from the best constant a_0, or from 0 as in the paper.
     target_loss : float, "1/n" or "zero risk", optional
-        Stop when the training loss, in the unit of the costs, is below; "1/n" is the paper's rule (Sec. 7.1): with 0/1
-        costs no training row is then decided wrongly; "zero risk" is the same for any costs, see `REBELClassifier`.
-        Default: make all rounds.
+        The training ends when its loss is below this number, in the unit of the costs.
+        "1/n" is the rule of the paper (Sec. 7.1): below it, 0/1 costs leave no training row with a wrong decision.
+        "zero risk" is the same for any costs; see `REBELClassifier`.
+        By default all rounds are made.
     subsample : float, default=1.0
-        Share of the rows drawn, without replacement, for each round.
+        Share of the rows drawn for each round, without replacement.
     cache_size : float, default=500
-        Megabytes for distances between training points, n numbers for each point that was compared with. The model
-        does not depend on it.
+        Megabytes for distances between training points: n numbers for each point that was compared with.
+        The model does not depend on it.
     early_stopping : bool, default=False
-        Set `validation_fraction` of the rows apart and keep the rounds up to the least validated mean cost.
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
     validation_fraction : float, default=0.1
-        Share of the rows set apart.
+        Share of the rows that `early_stopping` sets apart.
     n_iter_no_change : int, default=20
-        Stop after this many rounds without a new minimum.
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
     warm_start : bool, default=False
-        Let `fit` go on from the last fit's rounds; the same bits as one long fit on the same data.
-    class_weight, categorical_features
-        As in `REBELClassifier`.
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
     n_jobs : int, optional
-        Threads, as in joblib: None is 1, -1 all cores. The model does not depend on it.
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
     random_state : int or RandomState, optional
-        For `subsample` and the validation part.
+        Seed of what is drawn: rows (`subsample`) and the rows that `early_stopping` sets apart.
     verbose : int, default=0
-        1 draws a progress bar (with rich).
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Class labels.
+        The class labels, sorted.
     decisions_ : ndarray of shape (D,)
-        What `predict` answers: the classes, then other decisions that the costs name. Of the dtype of `classes_`, or
-        of the smallest that holds the others too.
+        What `predict` may return: the classes, and then other decisions that the costs name.
     cost_ : CostMatrix or None
-        Costs of the fit; None if they were given per row.
+        Costs of the fit; None if they were given for each row.
     model_ : AdditiveModel
-        H. ``model_.packed`` holds the training points that learners compare with and the rows they were.
+        The scores H. ``model_.packed`` holds the training points that learners compare with, and the numbers of their
+        rows.
     n_iter_ : int
-        Rounds kept.
-    train_loss_, train_risk_ : ndarray of shape (n_iter_ + 1,)
-        L and the mean cost of the training rows before round 1 and after every round.
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        The loss L before round 1 and after every round.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
     validation_risk_ : ndarray or None
-        Mean cost of the validation rows, likewise, over all rounds that were run.
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the relative falls of the loss, by its part in the squared distance of x_i and x_j.
     n_features_in_ : int
-        Features seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (d,)
-        Their names, if X had names that are all strings.
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
 
     See Also
     --------
     REBELClassifier : The same loss, lowered by trees.
     minrisk.inspection.explain : The training points that decisions rest on.
 
+    Notes
+    -----
+    Missing values count as the mean of the feature, and as its median if `scaling` is "robust".
+
+    Real responses make fewer mistakes than signs (vowel 30 % against 37 %, pendigits 2.3 % against 2.6 %) and need
+    fewer rounds.
+    They are near 0 for most rows, so a `smoothing` of 0.001 would outweigh the others: on pendigits the loss falls
+    below 1/n after 628 rounds without smoothing and after 1143 rounds with 0.001.
+
+    Neighbours (`n_neighbors`) are the nearest in the first 50 principal components.
+    If none of them is of the other side, all rows are searched.
+
     References
     ----------
     .. [1] R. Appel and P. Perona, "A Simple Multi-Class Boosting Framework with Theoretical Guarantees and Empirical
-       Proficiency", ICML 2017; the learners are of Sec. 5.1, their search of Sec. 5.2.
+       Proficiency", ICML 2017; the learners are those of Sec. 5.1, their search is that of Sec. 5.2.
 
     Examples
     --------

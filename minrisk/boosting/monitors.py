@@ -104,7 +104,7 @@ def split_rows(
 
 
 def _split_groups(group: IntArray, codes: IntArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Likewise of whole groups, in an order that is drawn."""
+    """The same for whole groups, in an order that is drawn."""
     sizes = np.bincount(group)
     if len(sizes) < 2:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Who watches a whole fit: the progress bar, scikit-learn's callbacks, and whoever may ask it to end.
 
-`Watch` is told of phases and hands every loop the monitors that it needs. `Tasks` is the monitor that makes the rounds
-known as tasks of `sklearn.callback`.
+`Watch` learns when phases begin and hands every loop the monitors that it needs.
+`Tasks` is the monitor that makes the rounds known as tasks of `sklearn.callback`.
 """
 
 from __future__ import annotations

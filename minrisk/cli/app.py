@@ -82,7 +82,7 @@ def app(context: click.Context) -> None:
     A table is a .csv, .csv.gz or .parquet file with one row per case; - is standard input.
     Sparse rows are read from files of svmlight's format: .svm, .svmlight or .libsvm, also as .gz or .bz2.
     A costs file is a CSV: rows are the true classes, columns the decisions.
-    CSV as Excel writes it in any country is found out, or stated (--delimiter, --decimal, --encoding).
+    CSV as Excel writes it in any country is detected, or stated (--delimiter, --decimal, --encoding).
 
     \b
       minrisk demo

@@ -62,12 +62,12 @@ def _encoding(context: click.Context, option: click.Parameter, value: str | None
 
 TABLE_OPTIONS = (
     click.option("--delimiter", metavar="MARK", callback=_delimiter,
-                 help="What separates the cells of CSV files: one character, or tab. Default: found out."),
+                 help="What separates the cells of CSV files: one character, or tab. Default: detected."),
     click.option("--decimal", type=click.Choice([".", ","]),
                  help="The decimal mark of CSV files. Default: a point; a comma where cells are separated by ';' or "
                       "tabs and are such numbers."),
     click.option("--encoding", metavar="NAME", callback=_encoding,
-                 help="Of CSV files, such as utf-8 or cp1252. Default: found out."),
+                 help="Of CSV files, such as utf-8 or cp1252. Default: detected."),
 )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def numeric_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def tell_table(table: Table) -> None:
-    """Say what was found out about how a table is written, and what is odd about its rows; of several, of each."""
+    """Say what was detected about how a table is written, and what is odd about its rows; of several, of each."""
     from minrisk.io.several import SeveralTables
     from minrisk.io.values import shown
 

@@ -202,7 +202,7 @@ def _has_comma(cell: str) -> bool:
 
 
 def _text(data: bytes, path: Path, stated: Dialect) -> Text:
-    """As it was stated of the data, if the costs are written so; else as it is found out."""
+    """As it was stated of the data, if the costs are written so; else as it is detected."""
     try:
         text = read_text(data, stated)
         if text.head and len(text.head[0]) > 1:

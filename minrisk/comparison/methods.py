@@ -18,21 +18,36 @@ AFTERWARDS = " + costs"  # what is added to the name of a method that decides by
 
 
 class MethodError(RuntimeError):
-    """A method failed on a fold; the message says which and where."""
-
-
-class BlindToCosts(NamedTuple):
-    """An estimator that `compare` shall train without the costs, though it could take them.
-
-    Beside the same estimator trained on the costs it answers whether training on them is worth it.
-
-    Attributes
-    ----------
-    estimator : estimator or str
-        An estimator, or a name such as "rebel". The name "blind:rebel" means the same.
+    """Error of a method on a fold; the message says which method and which fold.
 
     Examples
     --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import compare
+    >>> from minrisk.comparison import MethodError
+    >>> X, y = load_iris(return_X_y=True)
+    >>> try:
+    ...     compare(X, y, methods=["sklearn.linear_model.Perceptron"], cv=[(range(10), range(10, 150))])
+    ... except MethodError:
+    ...     print("The training rows hold one class only.")
+    The training rows hold one class only.
+    """
+
+
+class BlindToCosts(NamedTuple):
+    """An estimator that `compare` trains without the costs, though it could take them.
+
+    Beside the same estimator trained on the costs it answers whether training on them is worth it.
+
+    Parameters
+    ----------
+    estimator : estimator or str
+        An estimator, or the name of one, such as "rebel". The name "blind:rebel" means the same as
+        ``BlindToCosts("rebel")``.
+
+    Examples
+    --------
+    >>> from minrisk.comparison import BlindToCosts
     >>> BlindToCosts("rebel").estimator
     'rebel'
     """

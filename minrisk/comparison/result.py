@@ -38,33 +38,49 @@ class ContestValues(NamedTuple):
 
 
 class Comparison:
-    """The result of `minrisk.compare`.
+    """The result of `minrisk.compare`: measurements of all folds, ranks, tests, a picture, and tables to paste.
 
     Parameters
     ----------
     records : sequence of dict
-        A line for each data set, method and fold: ``data_set``, ``method``, ``fold``, and what was measured.
+        A dict for each data set, method and fold, with ``data_set``, ``method``, ``fold`` and what was measured.
     methods : sequence of str
-        Names, in the order of tables.
+        Names of the methods, in the order of tables.
     n_folds : mapping of str to int
         How many folds each data set has.
-    failures : sequence of dict
-        Folds that a method could not do: ``data_set``, ``method``, ``fold`` and ``error``.
+    failures : sequence of dict, default=()
+        Folds at which a method failed: ``data_set``, ``method``, ``fold`` and ``error``.
 
     Attributes
     ----------
     records : list of dict
-        Of each line: ``error`` is the share of decisions that are not the true class ("refer" is none), ``cost`` their
-        mean cost, ``relative_cost`` that over the mean cost of the best constant decision on all rows of the data set
-        (1: no better than not to look), ``log_loss`` or None, ``fit_seconds``, ``predict_seconds``, ``n_train``,
-        ``n_test``.
+        The measurements; see Notes.
+    rows : DataFrame or list of dict
+        The same as a pandas DataFrame, if pandas is installed.
     methods : list of str
+        Names of the methods.
     data_sets : list of str
+        Names of the data sets.
     n_folds : dict of str to int
+        How many folds each data set has.
     failures : list of dict
+        Folds at which a method failed.
+
+    Notes
+    -----
+    What is measured on the test rows of a fold:
+
+    - ``error``: share of decisions that are not the true class; a decision such as ``"refer"`` is none.
+    - ``cost``: mean cost of the decisions.
+    - ``relative_cost``: the same divided by the mean cost of the best constant decision on all rows of the data set. 1
+      is no better than not to look at the features.
+    - ``log_loss``: mean log-loss of the probabilities, or None.
+    - ``fit_seconds`` and ``predict_seconds``: time to fit and to predict.
+    - ``n_train`` and ``n_test``: numbers of rows.
 
     Examples
     --------
+    >>> from minrisk.comparison import Comparison
     >>> records = [{"data_set": name, "method": method, "fold": 1, "error": error}
     ...            for name, errors in {"a": (0.1, 0.2), "b": (0.3, 0.2), "c": (0.1, 0.4)}.items()
     ...            for method, error in zip(("one", "two"), errors)]
@@ -92,7 +108,7 @@ class Comparison:
 
     @property
     def rows(self) -> Any:
-        """The records, as a pandas DataFrame where pandas is installed."""
+        """The measurements as a pandas DataFrame, or as a list of dicts if pandas is not installed."""
         try:
             import pandas as pd
         except ImportError:
@@ -101,7 +117,22 @@ class Comparison:
 
     # -- what is compared ----------------------------------------------------------------------------------------------
     def of_folds(self, metric: str, data_set: str, method: str) -> list[float]:
-        """The numbers of the folds of a data set, by one method; those that there are."""
+        """Return what was measured on the folds of a data set, by one method.
+
+        Parameters
+        ----------
+        metric : str
+            What was measured, such as "cost".
+        data_set : str
+            Name of the data set.
+        method : str
+            Name of the method.
+
+        Returns
+        -------
+        list of float
+            The numbers of those folds that there are.
+        """
         _check_metric(metric)
         found = self._by_pair.get((data_set, method), [])
         return [float(row[metric]) for row in found if row.get(metric) is not None]
@@ -113,10 +144,21 @@ class Comparison:
         return parts if whole else None
 
     def contests(self, metric: str = "cost") -> ContestValues:
-        """The values that ranks and tests are made of, less is better.
+        """Return the values that ranks and tests are made of; less is better.
 
-        With several data sets these are the contests, with the means over their folds; of one data set its folds are.
-        Methods that lack a value are left out, as those without probabilities are of "log_loss".
+        With several data sets these are the contests, with the means over their folds. With one data set its folds are
+        the contests.
+        Methods that lack a value are left out, such as those without probabilities for "log_loss".
+
+        Parameters
+        ----------
+        metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
+
+        Returns
+        -------
+        ContestValues
+            A tuple (contests, methods, values, left_out); values is of shape (number of contests, number of methods).
         """
         several = len(self.data_sets) > 1
         columns: dict[str, list[float]] = {}
@@ -129,7 +171,18 @@ class Comparison:
         return ContestValues(names, list(columns), table, left_out)
 
     def what_is_tested(self, metric: str = "cost") -> str:
-        """What the contests of the tests are, and what p-values then speak of, in sentences."""
+        """Say what the contests of the tests are, and what p-values then speak about.
+
+        Parameters
+        ----------
+        metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
+
+        Returns
+        -------
+        str
+            Some sentences.
+        """
         found = self.contests(metric)
         n, name = len(found.contests), METRIC_NAMES[metric]
         if len(self.data_sets) > 1:
@@ -148,13 +201,34 @@ class Comparison:
 
     # -- ranks and tests -----------------------------------------------------------------------------------------------
     def mean_ranks(self, metric: str = "cost") -> dict[str, float]:
-        """Mean rank of each method over the contests, 1 is the best; methods that lack values are left out."""
+        """Return the mean rank of each method over the contests; 1 is the best.
+
+        Parameters
+        ----------
+        metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
+
+        Returns
+        -------
+        dict of str to float
+            By the names of the methods; those that lack values are left out.
+        """
         found = self._comparable(metric)
         ranks = statistics.contest_ranks(found.values).mean(axis=0)
         return dict(zip(found.methods, ranks.tolist(), strict=True))
 
     def friedman(self, metric: str = "cost") -> FriedmanTest:
-        """Test whether the methods differ at all, by their ranks: `minrisk.comparison.friedman_test`.
+        """Test whether the methods differ at all, by their ranks: see `minrisk.comparison.friedman_test`.
+
+        Parameters
+        ----------
+        metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
+
+        Returns
+        -------
+        FriedmanTest
+            The statistics and p-values.
 
         Raises
         ------
@@ -164,34 +238,49 @@ class Comparison:
         return statistics.friedman_test(self._comparable(metric).values)
 
     def nemenyi(self, metric: str = "cost", alpha: float = 0.05) -> NemenyiTest:
-        """Test which methods differ, by their mean ranks: `minrisk.comparison.nemenyi_test`.
+        """Test which methods differ, by their mean ranks: see `minrisk.comparison.nemenyi_test`.
 
-        The order of methods is that of `mean_ranks`.
+        Parameters
+        ----------
+        metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
+        alpha : float, default=0.05
+            Level of the test.
+
+        Returns
+        -------
+        NemenyiTest
+            The critical difference and p-values, with the methods in the order of `mean_ranks`.
         """
         return statistics.nemenyi_test(self._comparable(metric).values, alpha)
 
     def wilcoxon(self, metric: str = "cost", control: str | None = None) -> list[SignedRankTest]:
         """Test pairs of methods by Wilcoxon's signed ranks, corrected by Holm's method.
 
-        Differences are compared across contests, which several data sets allow only in one unit. So the "cost" of a
-        data set is taken over the mean cost of the best constant decision there, as "relative_cost" is. "log_loss" and
-        seconds are taken as they are.
-
         Parameters
         ----------
         metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
         control : str, optional
-            Compare this method with each other one, k - 1 tests; by default all k (k - 1) / 2 pairs are compared.
+            Compare this method with each other one, k - 1 tests.
+            By default all k (k - 1) / 2 pairs are compared.
 
         Returns
         -------
         list of SignedRankTest
-            With names; small p-values first.
+            A test for each pair, with names; small p-values first.
 
         Raises
         ------
         ValueError
             If `control` is none of the methods that have all values.
+
+        Notes
+        -----
+        Differences are compared across contests, so several data sets need one unit.
+        The "cost" of a data set is therefore divided by the mean cost of the best constant decision there, as
+        "relative_cost" is.
+        "log_loss" and seconds are taken as they are.
         """
         found = self._comparable("relative_cost" if metric == "cost" and len(self.data_sets) > 1 else metric)
         pairs = None
@@ -218,12 +307,16 @@ class Comparison:
         Parameters
         ----------
         metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
         alpha : float, default=0.05
+            Level of the test.
         ax : matplotlib Axes, optional
+            Where to draw. By default a new figure is made.
 
         Returns
         -------
         minrisk.inspection.CriticalDifferenceDisplay
+            The picture.
         """
         from minrisk.inspection.critical_difference import CriticalDifferenceDisplay
 
@@ -239,7 +332,13 @@ class Comparison:
         return f"{self.n_folds[name]} folds" + ("" if name == "data" else f" of {name}")
 
     def summary(self) -> list[dict[str, Any]]:
-        """A line per method: means of each metric over data sets (None: it lacks values), and its mean rank by cost."""
+        """Return a line for each method: means of each metric over the data sets, and its mean rank by cost.
+
+        Returns
+        -------
+        list of dict
+            A value is None if the method lacks it.
+        """
         ranks = self.mean_ranks() if len(self.contests().methods) > 1 else {}
         lines = []
         for method in self.methods:
@@ -251,24 +350,39 @@ class Comparison:
         return lines
 
     def to_markdown(self, metric: str | None = None, digits: int = 3) -> str:
-        """A table to paste: of one metric by data set, or of all metrics.
+        """Write a table in Markdown: of one metric by data set, or of all metrics.
 
         Parameters
         ----------
         metric : str, optional
-            Data sets are lines and methods columns, with means and standard deviations over folds, the best mean bold,
-            and mean ranks below. By default methods are lines and metrics columns, with means over data sets.
+            What is told. Data sets are then lines and methods columns, with means and standard deviations over folds,
+            the best mean in bold, and mean ranks below.
+            By default methods are lines and metrics columns, with means over data sets.
         digits : int, default=3
-            Significant digits of the largest number of a line (of all metrics: of a column).
+            Significant digits of the largest number of a line (of a column, for all metrics).
 
         Returns
         -------
         str
+            The table.
         """
         return self._table(markdown_table, metric, digits)
 
     def to_latex(self, metric: str | None = None, digits: int = 3) -> str:
-        """As `to_markdown`, in LaTeX with the package booktabs."""
+        """Write the table of `to_markdown` in LaTeX, with the package booktabs.
+
+        Parameters
+        ----------
+        metric : str, optional
+            What is told, as in `to_markdown`.
+        digits : int, default=3
+            Significant digits, as in `to_markdown`.
+
+        Returns
+        -------
+        str
+            The table.
+        """
         return self._table(latex_table, metric, digits)
 
     def _table(self, write: TableWriter, metric: str | None, digits: int) -> str:

@@ -60,74 +60,88 @@ def compare(
 ) -> Comparison:
     """Compare methods by what their decisions cost, with ranks, tests, a picture and tables for a paper.
 
-    Each method is trained on the training rows of each fold, and its decisions about the test rows are judged: error,
-    mean cost, log-loss (where there are probabilities) and the time to fit and to predict. All methods have the same
-    folds, seed and number of threads.
-
-    *What is trained on the costs, and what is not.* An estimator with a parameter `cost`, as all of ours have, alone or
-    within pipelines and searches, is given the costs of the data set, unless others are set, and decides by itself. All
-    others are trained for accuracy. Where not every mistake costs 1 and they have `predict_proba`, the same fit counts
-    twice: as it decides by itself, and, under its name with " + costs", with the decision of least expected cost by its
-    probabilities, argmin_j sum_k p_k C[k, j]. That is what to beat: applying costs afterwards takes no training. With
-    ``"blind:rebel"``, or `minrisk.comparison.BlindToCosts`, one of ours is trained without costs, too.
-
-    *What is tested.* Methods are ranked in contests. With several data sets these are the contests, with the means over
-    their folds, and the tests speak of other data sets like these. With one data set the contests are its folds. Their
-    training rows overlap, so that they are not independent: p-values are then too small, and speak of this data set
-    only.
+    Each method is trained on the training rows of each fold, and its decisions about the test rows are judged: errors,
+    mean cost, log-loss (if there are probabilities) and the time to fit and to predict.
+    All methods have the same folds, seed and number of threads.
 
     Parameters
     ----------
-    X : array-like of n rows, or mapping of str to (X, y) or (X, y, cost)
+    X : array-like of shape (n, d), or mapping of str to (X, y) or (X, y, cost)
         The features of one data set, or several data sets by their names.
     y : array-like of shape (n,), optional
-        Labels, unless X is a mapping.
-    cost : optional
-        What mistakes cost, as anything that `minrisk.costs.CostMatrix` takes, or a function of y that makes it, as
-        `minrisk.costs.balanced`. None: every mistake costs 1. For data sets that bring no costs of their own. Costs
-        per row are not taken.
-    methods : list, or mapping of names, default=("minrisk", "rebel", "mcboost")
-        Estimators; names of ours, such as "piboost" (``minrisk compare --help`` lists them), with their defaults;
-        names of others ("sklearn.ensemble.RandomForestClassifier"), likewise; or functions that make
-        an estimator for a given `CostMatrix` (None where every mistake costs 1), which counts as trained on the costs.
+        Labels. They must be given unless X is a mapping.
+    cost : array-like of shape (K, D), DataFrame, dict, CSV file, CostMatrix or callable, optional
+        What mistakes cost, for data sets that bring no costs of their own. A function of y makes the costs, as
+        `minrisk.costs.balanced` does.
+        Costs for each row are not taken. By default every mistake costs 1.
+    methods : list or mapping of str to method, default=("minrisk", "rebel", "mcboost")
+        Estimators, names of estimators, or functions that make an estimator for given costs.
     cv : int, splitter or iterable of pairs, default=5
-        A number of folds, drawn by class from shuffled rows; a splitter, such as scikit-learn's
-        ``RepeatedStratifiedKFold``; or pairs (train, test) of row numbers, for one data set.
+        A number of folds, drawn by class from shuffled rows; a splitter of scikit-learn; or pairs (train, test) of row
+        numbers, for one data set.
     n_jobs : int, optional
-        How many fits run side by side, in processes of their own, -1 for as many as there are cores. Results do not
-        depend on it; times may, where they share memory. Run ``minrisk warmup`` first, for times without compiling.
+        Number of fits that run side by side in processes of their own; None means 1, and -1 as many as there are cores.
+        Results do not depend on it.
     threads : int, default=1
-        Threads of each fit and prediction, for all methods alike: parameters `n_jobs` and `thread_count` are set to
-        it, and libraries under them are held to it, else times say little.
+        Threads of each fit and prediction, for all methods alike.
     folder : path, optional
-        Where finished folds are kept, each in a file that is written as a whole. The same call goes on where it was
-        interrupted. A fold is taken from there only if its data, costs, rows, method with all parameters, `threads`,
-        and versions are the same; else it is done anew, beside the old one.
+        Where finished folds are kept, so that the same call goes on where it was interrupted.
+        By default they are not kept.
     random_state : int, default=0
-        Seed of the folds and of every method whose `random_state` is None.
+        Seed of the folds, and of every method whose `random_state` is None.
     on_error : {"raise", "skip"}, default="raise"
-        What to do when a method fails: stop, or go on without this fold of it. Methods that lack folds have no part in
-        ranks and tests.
+        What to do if a method fails: stop, or go on without this fold of it.
     verbose : int, default=0
-        1 draws a progress bar (needs rich).
+        1 draws a progress bar (this needs rich).
 
     Returns
     -------
     Comparison
+        The measurements, with methods for ranks, tests, tables and a picture.
 
     Raises
     ------
-    ValueError, TypeError
-        If something given is not usable; the message says what was expected.
+    ValueError
+        If something that is given is not usable; the message says what was expected.
+    TypeError
+        If something that is given is of another kind.
     MethodError
-        If a method fails and `on_error` is "raise", or a process is ended by the system. What was finished is in the
+        If a method fails and `on_error` is "raise", or if a process is ended by the system. What was finished is in the
         folder.
     OSError
         If the folder cannot be made or written to.
 
+    Notes
+    -----
+    *Names of methods.* Names such as "piboost" are estimators of this package with their defaults; ``minrisk compare
+    --help`` lists them. Names such as "sklearn.ensemble.RandomForestClassifier" are those of other packages. A function
+    gets the `minrisk.CostMatrix`, or None if every mistake costs 1, and what it makes counts as trained on the costs.
+
+    *What is trained on the costs.* An estimator with a parameter `cost`, as all of this package have, is given the
+    costs of the data set, unless others are set, and decides by itself. This also holds within pipelines and searches.
+    All others are trained for accuracy. If they have `predict_proba` and not every mistake costs 1, the same fit counts
+    twice: as it decides by itself, and, under its name with " + costs", with the decision of least expected cost by its
+    probabilities, argmin_j sum_k p_k C[k, j]. That is the method to beat, because it takes no further training.
+    With "blind:rebel", or `minrisk.comparison.BlindToCosts`, an estimator of this package is trained without costs,
+    too.
+
+    *What is tested.* Methods are ranked in contests. With several data sets these are the contests, with the means over
+    their folds, and the tests speak about other data sets like these.
+    With one data set the contests are its folds. Their training rows overlap, so they are not independent: p-values are
+    then too small, and speak about this data set only.
+    Methods that lack folds have no part in ranks and tests.
+
+    *Times.* Parameters `n_jobs` and `thread_count` of the methods are set to `threads`, and libraries under them are
+    held to it. Fits that run side by side may share memory and take longer. Run ``minrisk warmup`` first, for times
+    without compiling.
+
+    *The folder.* Each finished fold is a file, which is written as a whole. It is used again only if its data, costs,
+    rows, method with all parameters, `threads` and versions are the same.
+
     References
     ----------
-    J. Demšar, Statistical comparisons of classifiers over multiple data sets, JMLR 7 (2006), 1-30.
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning
+       Research 7 (2006), 1-30.
 
     Examples
     --------

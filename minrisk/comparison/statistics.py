@@ -21,18 +21,35 @@ MOST_EXACT_PAIRS = 200  # pairs up to which the p-value of signed ranks is exact
 
 
 class FriedmanTest(NamedTuple):
-    """Whether the methods differ at all.
+    """Result of Friedman's test: whether the methods differ at all.
 
-    Attributes
+    Parameters
     ----------
     mean_ranks : ndarray of shape (k,)
-        1 is the best.
-    chi_square, p_value : float
-        Friedman's statistic, with the correction for ties, and its p-value by the chi-square distribution with k - 1
-        degrees of freedom, which is good from about ten contests and five methods on.
-    f_statistic, f_p_value : float
-        Iman and Davenport's statistic, less conservative, by the F distribution with k - 1 and (k - 1)(B - 1) degrees.
-    n_contests, n_methods : int
+        Mean rank of each method; 1 is the best.
+    chi_square : float
+        Friedman's statistic, with the correction for ties.
+    p_value : float
+        Its p-value by the chi-square distribution with k - 1 degrees of freedom, which is good from about ten contests
+        and five methods on.
+    f_statistic : float
+        Iman and Davenport's statistic, which is less conservative.
+    f_p_value : float
+        Its p-value by the F distribution with k - 1 and (k - 1)(B - 1) degrees of freedom.
+    n_contests : int
+        Number of contests, B.
+    n_methods : int
+        Number of methods, k.
+
+    See Also
+    --------
+    friedman_test : The test.
+
+    Examples
+    --------
+    >>> from minrisk.comparison import friedman_test
+    >>> friedman_test([[1, 2, 3], [1, 2, 3], [2, 1, 3], [1, 2, 3]]).n_contests
+    4
     """
 
     mean_ranks: FloatArray
@@ -45,17 +62,28 @@ class FriedmanTest(NamedTuple):
 
 
 class NemenyiTest(NamedTuple):
-    """Which methods differ from which, by their mean ranks.
+    """Result of Nemenyi's test: which methods differ from which, by their mean ranks.
 
-    Attributes
+    Parameters
     ----------
     mean_ranks : ndarray of shape (k,)
-        1 is the best.
+        Mean rank of each method; 1 is the best.
     critical_difference : float
-        Mean ranks that are so far apart, or further, differ at the level alpha, all pairs taken together.
+        Methods whose mean ranks are at least this far apart differ at the level alpha, all pairs taken together.
     p_values : ndarray of shape (k, k)
-        Of each pair, corrected for all of them; 1 on the diagonal.
+        p-value of each pair, corrected for all of them; 1 on the diagonal.
     alpha : float
+        Level of the test.
+
+    See Also
+    --------
+    nemenyi_test : The test.
+
+    Examples
+    --------
+    >>> from minrisk.comparison import nemenyi_test
+    >>> nemenyi_test([[1, 2, 3]] * 6).mean_ranks
+    array([1., 2., 3.])
     """
 
     mean_ranks: FloatArray
@@ -65,20 +93,37 @@ class NemenyiTest(NamedTuple):
 
 
 class SignedRankTest(NamedTuple):
-    """Wilcoxon's signed-rank test of a pair of methods.
+    """Result of Wilcoxon's signed-rank test of a pair of methods.
 
-    Attributes
+    Parameters
     ----------
-    first, second : str or int
-        The pair: names, or numbers of columns.
-    won, tied, lost : int
-        Contests in which the first has less, the same, more than the second.
+    first : str or int
+        The first method: its name, or the number of its column.
+    second : str or int
+        The second method.
+    won : int
+        Number of contests in which the first has less than the second.
+    tied : int
+        Number of contests in which both have the same.
+    lost : int
+        Number of contests in which the first has more.
     statistic : float
         The smaller one of the sums of ranks, of positive and of negative differences.
     p_value : float
-        Two-sided.
+        Two-sided p-value.
     holm_p_value : float
-        Corrected by Holm's method for all pairs that were tested together.
+        p-value corrected by Holm's method for all pairs that were tested together.
+
+    See Also
+    --------
+    signed_rank_tests : The tests.
+
+    Examples
+    --------
+    >>> from minrisk.comparison import signed_rank_tests
+    >>> [test] = signed_rank_tests([[1, 2], [2, 4], [3, 6]])
+    >>> test.won, test.tied, test.lost
+    (3, 0, 0)
     """
 
     first: Any
@@ -126,28 +171,42 @@ def contest_ranks(values: Any) -> FloatArray:
 
 
 def friedman_test(values: Any) -> FriedmanTest:
-    """Test whether all methods are equal: then their mean ranks are.
-
-    Friedman's chi-square is 12 B / (k (k + 1)) [sum_j R_j^2 - k (k + 1)^2 / 4] (Demšar 2006, Sec. 3.2.2), R_j the
-    mean ranks, divided by 1 - sum (t^3 - t) / (B k (k^2 - 1)) for ties of t methods, as SciPy has it; Demšar leaves the
-    correction out. Iman and Davenport's F is (B - 1) chi^2 / (B (k - 1) - chi^2).
+    r"""Test whether methods differ at all, by their ranks in contests.
 
     Parameters
     ----------
     values : array-like of shape (B, k)
-        Less is better; two contests and three methods at least.
+        What each of k methods has in each of B contests; less is better. There must be two contests and three methods
+        at least.
 
     Returns
     -------
     FriedmanTest
+        The statistics and p-values.
 
     Raises
     ------
     ValueError
-        If there are fewer, or a value is not finite.
+        If there are fewer contests or methods, or a value is not finite.
+
+    Notes
+    -----
+    With mean ranks R_j, Friedman's statistic is
+
+    .. math:: \chi^2 = \frac{12 B}{k (k + 1)} \Big[ \sum_j R_j^2 - \frac{k (k + 1)^2}{4} \Big],
+
+    divided by :math:`1 - \sum (t^3 - t) / (B k (k^2 - 1))` for ties of t methods, as in SciPy; Demšar leaves this
+    correction out.
+    Iman and Davenport's statistic is :math:`F = (B - 1) \chi^2 / (B (k - 1) - \chi^2)`.
+
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning
+       Research 7 (2006), Sec. 3.2.2.
 
     Examples
     --------
+    >>> from minrisk.comparison import friedman_test
     >>> test = friedman_test([[1, 2, 3], [1, 2, 3], [2, 1, 3], [1, 2, 3]])
     >>> test.mean_ranks.tolist(), round(test.chi_square, 6), round(test.p_value, 4)
     ([1.25, 1.75, 3.0], 6.5, 0.0388)
@@ -169,13 +228,40 @@ def friedman_test(values: Any) -> FriedmanTest:
 
 
 def critical_difference(n_methods: int, n_contests: int, alpha: float = 0.05) -> float:
-    """How far mean ranks must be apart to differ by Nemenyi's test: q sqrt(k (k + 1) / (6 B)).
+    r"""Return how far mean ranks must be apart to differ by Nemenyi's test.
 
-    q is the upper alpha quantile of the studentized range of k means with infinite degrees of freedom, over sqrt(2)
-    (Demšar 2006, Sec. 3.2.2 and Table 5).
+    Parameters
+    ----------
+    n_methods : int
+        Number of methods, k.
+    n_contests : int
+        Number of contests, B.
+    alpha : float, default=0.05
+        Level of the test.
+
+    Returns
+    -------
+    float
+        :math:`q_\alpha \sqrt{k (k + 1) / (6 B)}`, in ranks.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two methods or no contest, or alpha is not between 0 and 1.
+
+    Notes
+    -----
+    :math:`q_\alpha` is the upper quantile of the studentized range of k means with infinite degrees of freedom, divided
+    by :math:`\sqrt 2`.
+
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning
+       Research 7 (2006), Sec. 3.2.2 and Table 5.
 
     Examples
     --------
+    >>> from minrisk.comparison import critical_difference
     >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 14, alpha=0.1), 2)  # of the paper's example
     (1.25, 1.12)
     """
@@ -196,21 +282,28 @@ def nemenyi_test(values: Any, alpha: float = 0.05) -> NemenyiTest:
     Parameters
     ----------
     values : array-like of shape (B, k)
-        Less is better.
+        What each of k methods has in each of B contests; less is better.
     alpha : float, default=0.05
-        Probability of finding any difference where there is none.
+        Probability of finding any difference if there is none.
 
     Returns
     -------
     NemenyiTest
+        The critical difference and p-values.
 
     Raises
     ------
     ValueError
         If a value is not finite, there are fewer than two methods, or alpha is not between 0 and 1.
 
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning
+       Research 7 (2006), Sec. 3.2.2.
+
     Examples
     --------
+    >>> from minrisk.comparison import nemenyi_test
     >>> test = nemenyi_test([[1, 2, 3]] * 6)
     >>> round(test.critical_difference, 3), round(float(test.p_values[0, 2]), 4), round(float(test.p_values[0, 1]), 4)
     (1.353, 0.0015, 0.1932)
@@ -228,12 +321,30 @@ def nemenyi_test(values: Any, alpha: float = 0.05) -> NemenyiTest:
 
 
 def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
-    """p-values corrected for their number by Holm's step-down method (Scand. J. Statistics 6, 1979).
+    """Return p-values that are corrected for their number by Holm's step-down method.
 
-    The i-th smallest of m is multiplied by m + 1 - i, and is no less than those before it, nor above 1.
+    Parameters
+    ----------
+    p_values : array-like of shape (m,)
+        p-values of m tests.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The corrected p-values, in the same order.
+
+    Notes
+    -----
+    The i-th smallest of m is multiplied by m + 1 - i. The result is no less than those before it, and at most 1.
+
+    References
+    ----------
+    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6
+       (1979).
 
     Examples
     --------
+    >>> from minrisk.comparison import holm
     >>> holm([0.04, 0.01, 0.03])
     array([0.06, 0.03, 0.06])
     """
@@ -245,14 +356,35 @@ def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
 
 
 def signed_rank(first: Any, second: Any) -> tuple[float, float]:
-    """Wilcoxon's two-sided signed-rank test of paired values: its statistic and p-value.
+    """Test paired values by Wilcoxon's two-sided signed-rank test.
 
-    Differences that tie share their mean rank, and ranks of differences of 0 are shared by both sides (Demšar 2006,
-    Sec. 3.1.3). The p-value is exact, given these ranks, for up to `MOST_EXACT_PAIRS` pairs: SciPy's is a normal
-    approximation where there are ties and more than 13 pairs. It is 1 where all pairs are equal.
+    Parameters
+    ----------
+    first : array-like of shape (B,)
+        Values of the first method in B contests.
+    second : array-like of shape (B,)
+        Values of the second method in the same contests.
+
+    Returns
+    -------
+    statistic : float
+        The smaller one of the sums of ranks, of positive and of negative differences.
+    p_value : float
+        The p-value; 1 if all pairs are equal.
+
+    Notes
+    -----
+    Differences that tie share their mean rank. Ranks of differences of 0 are shared by both sides.
+    The p-value is exact, given these ranks, for up to 200 pairs; for more it is SciPy's normal approximation.
+
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning
+       Research 7 (2006), Sec. 3.1.3.
 
     Examples
     --------
+    >>> from minrisk.comparison import signed_rank
     >>> signed_rank([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12])
     (0.0, 0.03125)
     """
@@ -287,21 +419,24 @@ def _exact(ranks: FloatArray, least: float) -> float:
 
 
 def signed_rank_tests(values: Any, pairs: Iterable[tuple[int, int]] | None = None) -> list[SignedRankTest]:
-    """Wilcoxon's test of pairs of methods, corrected by Holm's method.
+    """Test pairs of methods by Wilcoxon's signed ranks, corrected by Holm's method.
 
     Parameters
     ----------
     values : array-like of shape (B, k)
-        Less is better. Their differences are compared across contests: they must be in one unit.
+        What each of k methods has in each of B contests; less is better.
+        Differences are compared across contests, so all values must be in one unit.
     pairs : iterable of pairs of int, optional
-        Numbers of columns; all pairs by default.
+        Numbers of the columns that are compared. By default all pairs.
 
     Returns
     -------
     list of SignedRankTest
+        A test for each pair.
 
     Examples
     --------
+    >>> from minrisk.comparison import signed_rank_tests
     >>> [test] = signed_rank_tests([[1, 2], [2, 4], [3, 6], [4, 8], [5, 10], [6, 12]])
     >>> test.won, test.p_value, test.holm_p_value
     (6, 0.03125, 0.03125)

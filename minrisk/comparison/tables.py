@@ -37,7 +37,7 @@ def markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]], best: 
 
 
 def latex_table(header: Sequence[str], lines: Sequence[Sequence[str]], best: Sequence[Sequence[bool]] = ()) -> str:
-    r"""A LaTeX tabular with the rules of the package booktabs, likewise.
+    r"""A LaTeX tabular with the rules of the package booktabs, in the same way.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from minrisk.data.label_cells import check_labels
 
 
 def uniform(classes: Any) -> CostMatrix:
-    """C_ij = 1 if i != j else 0: every mistake costs the same, so that the expected cost is the error rate.
+    """Return costs of 1 for every mistake, so that the mean cost is the error rate.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def uniform(classes: Any) -> CostMatrix:
     Returns
     -------
     CostMatrix
-        Of shape (K, K).
+        Of shape (K, K), with 0 on the diagonal and 1 elsewhere.
 
     Raises
     ------
@@ -39,6 +39,7 @@ def uniform(classes: Any) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import uniform
     >>> uniform(["cat", "dog"])
     CostMatrix: 2 true classes (rows) x 2 decisions (columns)
          cat  dog
@@ -50,15 +51,16 @@ def uniform(classes: Any) -> CostMatrix:
 
 
 def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
-    """C_ij = |i - j| ** p: classes stand in order, and a mistake costs more the further it is off.
+    """Return costs for classes in an order: a mistake costs more the further it is off, ``|i - j| ** p``.
 
     Parameters
     ----------
     classes : int or sequence of labels
-        The labels from the lowest to the highest. Where they are numbers their number is enough: they stand
-        in order by themselves. Of texts nobody can tell, and a fit refuses a cost that does not name them.
-    p : float, default=1
-        The exponent, > 0: 1 for absolute, 2 for squared distance.
+        The labels from the lowest to the highest.
+        If the labels are numbers, their number K is enough.
+        Texts must be listed, because their order is not known, and a fit refuses costs that do not name them.
+    p : float, default=1.0
+        The exponent, above 0: 1 for the distance of the classes, 2 for its square.
 
     Returns
     -------
@@ -74,6 +76,7 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
 
     Examples
     --------
+    >>> from minrisk.costs import ordinal
     >>> ordinal(["low", "medium", "high"], p=2)
     CostMatrix: 3 true classes (rows) x 3 decisions (columns)
             low  medium  high
@@ -92,17 +95,17 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
 
 
 def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
-    """C_ij = n / (K n_i) if i != j else 0: all classes count alike, however many rows they have.
+    """Return costs under which all classes count alike, however many rows they have.
 
-    The mean cost of decisions about y is then 1 less their balanced accuracy, the mean of the recalls. These are the
-    weights of ``class_weight="balanced"`` in scikit-learn.
+    A mistake about class i costs n / (K n_i), if n_i of the n rows belong to it.
+    The mean cost of decisions about y is then 1 less their balanced accuracy, the mean of the recalls.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        The true classes of the training rows; n_i of them are i.
+        The true classes of the training rows.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts, >= 0.
+        How often each row counts, 0 or more. By default every row counts once.
 
     Returns
     -------
@@ -112,10 +115,15 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
     Raises
     ------
     ValueError
-        If y is not one label per row, has fewer than two classes, or one without any weight.
+        If y is not one label for each row, has fewer than two classes, or has a class without any weight.
+
+    Notes
+    -----
+    These are the weights that ``class_weight="balanced"`` gives in scikit-learn.
 
     Examples
     --------
+    >>> from minrisk.costs import balanced
     >>> balanced(["ill", "well", "well", "well"])
     CostMatrix: 2 true classes (rows) x 2 decisions (columns)
                ill  well
@@ -139,38 +147,39 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
 def random_symmetric(
     classes: Any, low: float = 1.0, high: float = 10.0, random_state: Any = None
 ) -> CostMatrix:
-    """C_ij = C_ji drawn uniformly from [low, high], for i != j.
-
-    The protocol of Beijbom et al. 2014, Sec. 5, with its default range [1, 10].
+    """Return symmetric random costs, drawn uniformly from an interval, as the paper on guess-averse losses uses them.
 
     Parameters
     ----------
     classes : int or sequence of labels
         The number of classes, or their labels.
-    low, high : float, default=1 and 10
-        The range, 0 <= low <= high and 0 < high.
-    random_state : None, int, numpy Generator or RandomState
-        The source of randomness; an int gives the same matrix every time.
+    low : float, default=1.0
+        Lower end of the interval, 0 or more.
+    high : float, default=10.0
+        Upper end of the interval, above 0 and not below ``low``.
+    random_state : int, Generator or RandomState, optional
+        Source of randomness. An int gives the same matrix every time.
 
     Returns
     -------
     CostMatrix
-        Of shape (K, K).
+        Of shape (K, K), with 0 on the diagonal.
 
     Raises
     ------
     ValueError
-        If the range is empty or not finite, or ``classes`` is refused as in :func:`uniform`.
+        If the interval is empty or not finite, or ``classes`` is refused as in :func:`uniform`.
     TypeError
         If ``classes`` is neither a number nor an ordered collection of labels.
 
     References
     ----------
-    Beijbom, Saberian, Kriegman & Vasconcelos, "Guess-averse loss functions for cost-sensitive multiclass
-    boosting", ICML 2014.
+    .. [1] O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive
+       Multiclass Boosting", ICML 2014, Sec. 5.
 
     Examples
     --------
+    >>> from minrisk.costs import random_symmetric
     >>> cost = random_symmetric(3, random_state=0).values
     >>> bool((cost == cost.T).all()), bool(cost.max() <= 10)
     (True, True)
@@ -185,23 +194,19 @@ def random_symmetric(
 
 
 def random_normal(classes: Any, random_state: Any = None) -> CostMatrix:
-    """C_ij = |z_ij| s with z_ij drawn from N(0, 1) for i != j, s such that the mean of all K^2 entries is 1.
-
-    The protocol of Appel, Burgos-Artizzu & Perona 2016, Fig. 3: "zeros along the diagonals and (positive)
-    normally-distributed off-diagonal entries, normalized such that random classification results in unit
-    cost", read as the mean over K equally frequent classes and K equally frequent decisions.
+    """Return random costs, sizes of normal numbers whose mean is 1, as the paper on REBEL uses them.
 
     Parameters
     ----------
     classes : int or sequence of labels
         The number of classes, or their labels.
-    random_state : None, int, numpy Generator or RandomState
-        The source of randomness; an int gives the same matrix every time.
+    random_state : int, Generator or RandomState, optional
+        Source of randomness. An int gives the same matrix every time.
 
     Returns
     -------
     CostMatrix
-        Of shape (K, K).
+        Of shape (K, K), with 0 on the diagonal. The mean of all entries is 1.
 
     Raises
     ------
@@ -210,13 +215,20 @@ def random_normal(classes: Any, random_state: Any = None) -> CostMatrix:
     TypeError
         If ``classes`` is neither a number nor an ordered collection of labels.
 
+    Notes
+    -----
+    The paper (Fig. 3) describes "zeros along the diagonals and (positive) normally-distributed off-diagonal entries,
+    normalized such that random classification results in unit cost".
+    This is read as a mean of 1 over K equally frequent classes and K equally frequent decisions.
+
     References
     ----------
-    Appel, Burgos-Artizzu & Perona, "Improved multi-class cost-sensitive boosting via estimation of the
-    minimum-risk class", 2016.
+    .. [1] R. Appel, X. Burgos-Artizzu and P. Perona, "Improved Multi-Class Cost-Sensitive Boosting via Estimation of
+       the Minimum-Risk Class", NIPS 2016.
 
     Examples
     --------
+    >>> from minrisk.costs import random_normal
     >>> round(float(random_normal(5, random_state=0).values.mean()), 12)
     1.0
     """
@@ -227,38 +239,44 @@ def random_normal(classes: Any, random_state: Any = None) -> CostMatrix:
 
 
 def with_reject(cost: Any, price: Any, label: Any = None) -> CostMatrix:
-    """Append one more decision, to refer the case to somebody else, at a price: D becomes D + 1.
+    """Add one more decision to costs: to refer a case to somebody else, at a price.
 
-    Referring pays where every other decision has an expected cost above the price. A price as high as the
-    dearest mistake is never worth paying.
+    Referring pays if every other decision has an expected cost above the price.
+    A price as high as the most expensive mistake is never worth paying.
 
     Parameters
     ----------
-    cost : CostMatrix, array-like of shape (K, D), DataFrame, dict of dicts, or path of a CSV file
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix
         The costs so far. A CostMatrix may have costs on its diagonal.
     price : float, sequence of K floats, dict of class label to float, or pandas Series
-        What referring costs, >= 0: the same for every class, or one price per class (a sequence in the order
-        of the rows, a Series by its labels unless they are merely 0, 1, …).
+        What referring costs, 0 or more: the same for every class, or one price for each class.
+        A sequence is in the order of the rows. A Series goes by its labels, unless they are merely 0, 1, ….
     label : label, optional
-        The name of the decision. By default "refer" beside classes that are texts. Beside numbers -1, or the
-        first whole number below it that is no class: decisions are then numbers too, as scikit-learn's
-        metrics and plots want them. A cost without labels is for either, and can take the default only, once.
+        Name of the decision. By default "refer" beside classes that are texts.
+        Beside numbers it is -1, or the first whole number below that is no class.
 
     Returns
     -------
     CostMatrix
-        Of shape (K, D + 1), the new decision last.
+        Of shape (K, D + 1), with the new decision last.
 
     Raises
     ------
     ValueError
-        If a price is not a finite number >= 0, prices do not fit the classes, the label is a decision
-        already, or one is given for a cost without labels.
+        If a price is not a finite number of 0 or more, if the prices do not fit the classes, or if the label is a
+        decision already, or is given for costs without labels.
     TypeError
         If ``cost`` is None.
 
+    Notes
+    -----
+    Beside numbers the name is a number too, so that arrays of decisions hold numbers only, as the metrics and plots of
+    scikit-learn want them.
+    A cost without labels may be for either, so it takes the default name only, and only once.
+
     Examples
     --------
+    >>> from minrisk.costs import uniform, with_reject
     >>> with_reject(uniform(["cat", "dog"]), price=0.2)
     CostMatrix: 2 true classes (rows) x 3 decisions (columns)
          cat  dog  refer

@@ -20,47 +20,61 @@ _SHOWN_ROWS = 10  # rows and columns of a repr before "..."
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class CostMatrix:
-    """What it costs to decide j when the truth is i: ``values[i, j]``, for K true classes and D decisions.
+    """What each decision costs for each true class: a checked and labelled table that cannot be changed.
 
-    The table is checked once, when it is made, and cannot be changed afterwards. Equality and hash are by
-    value.
+    ``values[i, j]`` is what it costs to decide j when the truth is i, for K true classes and D decisions.
+    Tables of equal values and labels are equal, and have the same hash.
 
     Parameters
     ----------
-    values : array-like of shape (K, D), DataFrame, dict of dicts, path of a CSV file, or CostMatrix
-        The costs. A DataFrame, a dict ``{true: {decision: cost}}`` and a CSV file bring their labels along.
+    values : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix
+        The costs, finite and 0 or more.
+        A DataFrame, a dict ``{true: {decision: cost}}`` and a CSV file bring their labels along.
     classes : sequence of K labels, optional
-        The labels of the rows.
+        Labels of the rows. By default there are none, unless ``values`` brings them.
     decisions : sequence of D labels, optional
-        The labels of the columns, asked for when they are fewer than the classes. By default the classes,
-        and then as many decisions that are no class as there are further columns: beside texts ``"refer"``,
-        or ``"refer_1"``, ``"refer_2"``, … if there are several; beside numbers -1, -2, … (the first whole
-        numbers below zero that are no class; truth values count as numbers), so that arrays of decisions
-        hold numbers only. These names mean each other: ``"refer"`` given beside numbers becomes -1. Any
-        other label stays as it is.
+        Labels of the columns. By default the classes, and then names for the further columns.
+        They must be given if there are fewer columns than classes.
     allow_diagonal : bool, default=False
-        Whether a correct decision may cost something.
+        Whether a right decision may cost something.
 
     Attributes
     ----------
     values : ndarray of shape (K, D)
-        float64, C-contiguous, read-only.
-    classes, decisions : tuple of labels, or None
-        Both given or both None: without labels the rows and the first K columns stand in the order of the
-        sorted classes of the data (``estimator.classes_``): texts by the alphabet.
+        The costs, float64 and read-only.
+    classes : tuple of K labels, or None
+        Labels of the rows. Without labels, the rows and the first K columns stand in the order of the sorted classes of
+        the data (``estimator.classes_``).
+    decisions : tuple of D labels, or None
+        Labels of the columns; None if ``classes`` is None.
+    shape : tuple of int
+        (K, D).
+    avoidable : ndarray of shape (K, D)
+        Costs above the cheapest decision of each class, scaled by a power of two; decisions depend on nothing else.
+    is_even : bool
+        Whether all mistakes cost the same and the decisions are the classes.
 
     Raises
     ------
     ValueError
-        If a cell is not a finite number >= 0, a correct decision costs something without ``allow_diagonal``, a
+        If a cell is not a finite number of 0 or more, a right decision costs something without ``allow_diagonal``, a
         label occurs twice, or shapes and labels do not fit together.
     TypeError
         If labels are not an ordered collection of hashable values.
     FileNotFoundError
         If a path leads to no file.
 
+    Notes
+    -----
+    Decisions that are no class get names if none are given.
+    Beside classes that are texts the name is ``"refer"``, or ``"refer_1"``, ``"refer_2"``, … if there are several.
+    Beside classes that are numbers (or truth values) the names are -1, -2, …, the first whole numbers below zero that
+    are no class, so that arrays of decisions hold numbers only.
+    These names mean each other: ``"refer"`` that is given beside numbers becomes -1. Any other label stays as it is.
+
     Examples
     --------
+    >>> from minrisk import CostMatrix
     >>> cost = CostMatrix([[0, 1], [5, 0]], classes=["healthy", "ill"])
     >>> cost
     CostMatrix: 2 true classes (rows) x 2 decisions (columns)
@@ -113,27 +127,27 @@ class CostMatrix:
 
     @cached_property
     def avoidable(self) -> FloatArray:
-        """Each row less its least entry, (K, D), times a power of two that brings the largest between 1/2 and 1.
+        """Costs above the cheapest decision of each class, (K, D), scaled so that the largest is from 1/2 to 1.
 
-        Decisions depend on nothing else.
+        The factor is a power of two. Decisions depend on nothing else.
         """
         return avoidable(self.values)
 
     @cached_property
     def is_even(self) -> bool:
-        """Whether all mistakes cost the same and decisions are the classes: then the likeliest class is decided."""
+        """Whether all mistakes cost the same and the decisions are the classes: then the likeliest class is decided."""
         costs, K = self.avoidable, self.shape[0]
         one = costs[0, -1]
         return costs.shape == (K, K) and bool(one > 0.0 and np.array_equal(costs, one * (1.0 - np.eye(K))))
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame, labelled, or numbered where there are no labels.
+        """Return the table as a pandas DataFrame, with labels, or numbered if there are none.
 
         Returns
         -------
         pandas.DataFrame
-            K rows named ``"true"`` and D columns; ``to_frame().to_csv(path)`` writes what :func:`read_cost`
-            reads.
+            K rows, whose index is named ``"true"``, and D columns. ``to_frame().to_csv(path)`` writes what
+            :func:`minrisk.costs.read_cost` reads.
 
         Raises
         ------
@@ -142,6 +156,7 @@ class CostMatrix:
 
         Examples
         --------
+        >>> from minrisk import CostMatrix
         >>> frame = CostMatrix([[0, 1], [5, 0]], classes=["healthy", "ill"]).to_frame()
         >>> float(frame.loc["ill", "healthy"])
         5.0

@@ -20,32 +20,34 @@ NAME_THE_COLUMNS = (  # what to do where costs per row are of more classes than 
 
 
 def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> CostMatrix:
-    r"""Read costs from a CSV file, in the file's own order of rows and columns.
+    r"""Read costs from a CSV file, in the order of its rows and columns.
 
-    The header is ``true,<decision>,<decision>,…`` (its first cell is not read), every further line
-    ``<class>,<cost>,<cost>,…``. Blank lines and blanks around a cell do not count.
+    The first line is ``true,<decision>,<decision>,…``, where the first cell may be anything. Every further line is
+    ``<class>,<cost>,<cost>,…``.
+    Blank lines and blanks around a cell do not count.
 
     Parameters
     ----------
     path : str or path
-        A UTF-8 file, separated by commas.
+        A UTF-8 file with commas between its cells.
     allow_diagonal : bool, default=False
-        Whether a correct decision may cost something.
+        Whether a right decision may cost something.
 
     Returns
     -------
     CostMatrix
-        All labels are strings; :func:`as_cost` matches them to those of the data.
+        All its labels are strings; :func:`as_cost` matches them to those of the data.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is not such a table, or its costs do not pass the checks of :class:`CostMatrix`.
+        If the file is not such a table, or its costs do not pass the checks of :class:`minrisk.CostMatrix`.
 
     Examples
     --------
+    >>> from minrisk.costs import read_cost
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "cost.csv")
     >>> _ = path.write_text("true,1,2\n1,0,1\n2,5,0\n")
@@ -59,46 +61,51 @@ def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> 
 
 
 def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMatrix:
-    """Return ``cost`` with all its labels, its rows in the order of ``classes``.
+    """Return costs with all their labels, and their rows in the order of the classes.
 
-    The decisions of the result are the classes, in their order, and then the other decisions in the order
-    given. Labelled costs (a DataFrame, a dict, a file, a CostMatrix with labels) are aligned by label, not by
-    position:
-
-    * rows of classes that are not among ``classes`` are left out, and so are the columns of such classes;
-    * a class without a column can never be decided;
-    * a column that is no row's label is a decision of its own (unless it looks like a misspelt class, which
-      is an error; a CostMatrix is taken at its word).
+    The decisions of the result are the classes, in their order, and then the other decisions in the order given.
 
     Parameters
     ----------
-    cost : None, array-like of shape (K, D), DataFrame, dict of dicts, path of a CSV file, or CostMatrix
-        None means 0/1 costs. A table without labels has its rows and its first K columns in the order of
-        ``classes``, which in an estimator are sorted: texts by the alphabet. Further columns are decisions
-        that are no class, with the names that :class:`CostMatrix` gives them.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file, CostMatrix or None
+        The costs. None means that every mistake costs 1.
+        A table without labels has its rows and its first K columns in the order of ``classes``.
     classes : array-like of K labels
         The classes of the data, as in ``estimator.classes_``.
     allow_diagonal : bool, default=False
-        Whether a correct decision may cost something. A CostMatrix has been checked already.
+        Whether a right decision may cost something. A CostMatrix has been checked already.
 
     Returns
     -------
     CostMatrix
-        K rows, ``classes`` and ``decisions`` both given.
+        K rows; ``classes`` and ``decisions`` are both given.
 
     Raises
     ------
     ValueError
-        If a class has no row, if a table without labels has not one row per class or fewer columns than
-        classes, if the columns left are fewer than two, if ``ordinal(K)`` meets classes that are texts, whose
-        order it does not say, or for anything :class:`CostMatrix` refuses.
+        If a class has no row, if a table without labels has not one row for each class or has fewer columns than
+        classes, if fewer than two columns are left, if ``ordinal(K)`` meets classes that are texts, whose order it does
+        not say, or for anything that :class:`minrisk.CostMatrix` refuses.
     TypeError
         If ``cost`` or ``classes`` is of a kind that cannot be read.
     FileNotFoundError
         If ``cost`` is a string or path that leads to no file.
 
+    Notes
+    -----
+    Costs with labels (a DataFrame, a dict, a file, a CostMatrix with labels) are aligned by label, not by position:
+
+    - Rows of classes that are not among ``classes`` are left out, and so are the columns of such classes.
+    - A class without a column can never be decided.
+    - A column that is no row's label is a decision of its own. If it looks like a misspelt class, that is an error,
+      except in a CostMatrix.
+
+    Further columns of a table without labels are decisions that are no class, with the names that
+    :class:`minrisk.CostMatrix` gives them.
+
     Examples
     --------
+    >>> from minrisk.costs import as_cost
     >>> as_cost({"b": {"a": 5, "refer": 0.5}, "a": {"b": 1, "refer": 0.5}}, ["a", "b"])
     CostMatrix: 2 true classes (rows) x 3 decisions (columns)
        a  b  refer
@@ -151,26 +158,34 @@ def is_uniform(matrix: CostMatrix) -> bool:
 
 
 def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
-    """Return whether ``cost`` holds one row per sample rather than one row per class.
+    """Return whether costs have one row for each sample rather than one row for each class.
 
-    A table does when it has ``n_samples`` rows. When there are as many classes as samples it is read as one
-    row per class, and so is a DataFrame whose row labels are all labels of columns too. Files, dicts and
-    CostMatrix objects never hold one row per sample. Nothing is checked here.
+    A table does if it has ``n_samples`` rows. If there are as many classes as samples, it is read as one row for each
+    class.
+    Nothing is checked here.
 
     Parameters
     ----------
     cost : object
-        Anything :func:`as_cost` or :func:`row_costs` takes.
-    n_samples, n_classes : int
-        The numbers of samples and of classes.
+        Anything that :func:`as_cost` or :func:`row_costs` takes.
+    n_samples : int
+        The number of samples.
+    n_classes : int
+        The number of classes.
 
     Returns
     -------
     bool
-        True for :func:`row_costs`, False for :func:`as_cost`.
+        True for costs that :func:`row_costs` takes, False for those of :func:`as_cost`.
+
+    Notes
+    -----
+    A DataFrame whose row labels are all labels of columns too has one row for each class.
+    Files, dicts and CostMatrix objects never have one row for each sample.
 
     Examples
     --------
+    >>> from minrisk.costs import is_per_row
     >>> import numpy as np
     >>> is_per_row(np.ones((100, 3)), 100, 3), is_per_row(np.ones((3, 3)), 100, 3)
     (True, False)
@@ -193,41 +208,43 @@ def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
 def row_costs(
     cost: Any, n_samples: int, classes: Any, truth: IntArray | None = None
 ) -> tuple[FloatArray, Labels]:
-    """Check one row of costs per sample and bring its columns into the order of the classes.
-
-    The diagonal is not looked at: a sample's costs need not be zero at its own class.
+    """Check costs with one row for each sample, and bring their columns into the order of the classes.
 
     Parameters
     ----------
-    cost : array-like or DataFrame of shape (n, D)
-        ``cost[n, j]`` is what it costs to decide ``j`` for sample ``n``. The columns of a DataFrame are
-        aligned by label (numbered columns 0, 1, … that are not the classes count as unlabelled), and so are
-        those of a polars or Arrow table; its rows are taken in order, whatever its index. Without labels the
-        columns stand as in :func:`as_cost`, so where a fold may lack a class they need labels.
+    cost : array-like or table of shape (n, D)
+        ``cost[n, j]`` is what it costs to decide ``j`` for sample ``n``. A right decision may cost something.
+        The columns of a table are aligned by label, and its rows are taken in their order.
+        Columns without labels stand as in :func:`as_cost`.
     n_samples : int
         The number of samples.
     classes : array-like of K labels
         The classes of the data.
-    truth : ndarray of int, (n,), optional
-        Positions of the true classes, by which columns without labels that are more than the classes are found to be
-        those of more classes.
+    truth : ndarray of int of shape (n,), optional
+        Positions of the true classes. By them it is noticed that columns without labels are those of more classes.
+        By default this is not checked.
 
     Returns
     -------
     table : ndarray of shape (n, D)
-        float64 and C-contiguous; the input itself, not a copy, if it is that already and its columns are in
-        order.
+        float64 and C-contiguous; the input itself if it is that already and its columns are in order.
     decisions : tuple of D labels
         The classes that have a column, in their order, and then the other decisions in the order given.
 
     Raises
     ------
     ValueError
-        If the shape does not fit, a cell is not a finite number >= 0, a column's label occurs twice or may be a
-        misspelt class, or columns without labels are fewer than the classes, or seem to be those of more classes.
+        If the shape does not fit, a cell is not a finite number of 0 or more, a column's label occurs twice or may be a
+        misspelt class, or columns without labels are fewer than the classes or seem to be those of more classes.
+
+    Notes
+    -----
+    Columns that pandas has merely numbered 0, 1, … count as columns without labels, unless these are the classes.
+    If a fold of a cross-validation may lack a class, columns need labels.
 
     Examples
     --------
+    >>> from minrisk.costs import row_costs
     >>> table, decisions = row_costs([[0, 3, 1], [2, 0, 1]], n_samples=2, classes=["no", "yes"])
     >>> table.shape, decisions
     ((2, 3), ('no', 'yes', 'refer'))

@@ -16,19 +16,17 @@ _Leaf = tuple[Any, Path]
 
 
 def from_taxonomy(tree: Any, classes: Any = None) -> CostMatrix:
-    """C_ij = depth(i) - depth(lca(i, j)): the edges from the true class i up to the lowest common ancestor.
+    """Return costs from a taxonomy: a mistake costs the climb to the smallest group that holds both classes.
 
-    Siblings cost 1, cousins 2, and so on; the scale is that number of edges, not normalised (decisions do not
-    depend on the scale of a cost; divide by ``values.max()`` for costs up to 1). Where the classes are leaves
-    at different depths the matrix is not symmetric: the true class is the one that climbs.
+    The cost of deciding j when the truth is i is the number of edges from i up to the lowest common ancestor of i and
+    j.
+    Siblings cost 1, cousins 2, and so on.
 
     Parameters
     ----------
-    tree : nested dict and lists, or networkx DiGraph
-        A dict maps the name of a group to what it holds: another dict, a list (of leaves, of lists without a
-        name, or of dicts of further groups), or a single leaf. A name that holds nothing (None or an empty
-        dict or list) is a leaf itself. The outermost dict or list is the root. Tuples count as lists. A
-        directed graph has its edges from parent to child; networkx itself is not needed.
+    tree : nested dict and lists, or directed graph of networkx
+        A dict maps the name of a group to what it holds: another dict, a list, or a single leaf.
+        The outermost dict or list is the root. The edges of a graph go from parent to child.
     classes : sequence of labels, optional
         The leaves to keep, in this order. By default all of them, in the order of the tree.
 
@@ -40,13 +38,21 @@ def from_taxonomy(tree: Any, classes: Any = None) -> CostMatrix:
     Raises
     ------
     ValueError
-        If a leaf occurs twice, a class is no leaf, fewer than two classes are left, or a graph is not one
-        tree.
+        If a leaf occurs twice, a class is no leaf, fewer than two classes are left, or a graph is not one tree.
     TypeError
         If ``tree`` is neither a dict, a list nor a directed graph.
 
+    Notes
+    -----
+    A list holds leaves, lists without a name, or dicts of further groups. Tuples count as lists.
+    A name that holds nothing (None, or an empty dict or list) is a leaf itself. networkx itself is not needed.
+
+    If the leaves are at different depths, the costs are not symmetric: the true class is the one that climbs.
+    The scale does not matter to decisions; divide by ``values.max()`` for costs up to 1.
+
     Examples
     --------
+    >>> from minrisk.costs import from_taxonomy
     >>> birds = {"waterfowl": ["mallard", "teal"], "raptors": ["vulture"]}
     >>> from_taxonomy({"birds": birds, "trees": ["oak"]}, classes=["mallard", "teal", "vulture"])
     CostMatrix: 3 true classes (rows) x 3 decisions (columns)

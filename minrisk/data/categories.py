@@ -227,7 +227,7 @@ class Categories:
         return numbers, [unknown for unknown in unseen if unknown is not None]
 
     def _coded_array(self, X: Any) -> tuple[Any, list[Unseen]]:
-        """Likewise, of an array some of whose columns are named as categories."""
+        """The same for an array some of whose columns are named as categories."""
         if not self.columns:
             return X, []
         X = _as_array(X)

@@ -36,37 +36,44 @@ class CodedLabels(NamedTuple):
 
 
 class Chunks:
-    """Training data in chunks, for `fit` in the place of X: ``model.fit(minrisk.Chunks(...))``.
+    """Training rows in chunks, which together need not fit into memory, for `fit` in place of X.
 
-    A fit reads them several times and keeps one byte a value, which may lie in a file. The model is that of the same
-    rows in one array, to the byte. Iterating gives (X, y) of each chunk, or (X, y, sample_weight) where there are
-    weights.
+    A fit reads the chunks several times and keeps one byte for each value.
+    The model is the same, to the last bit, as that of the same rows in one array.
 
     Parameters
     ----------
     source : callable, path, list of paths, or pyarrow.dataset.Dataset
-        A callable without arguments that begins anew each time and gives an iterable of (X, y) or (X, y,
-        sample_weight), or of tables with the column `target`. Paths are Parquet files, or folders of them, read in the
-        order given, in a folder by name; they need pyarrow.
+        Where the chunks come from.
+        A callable without arguments starts again whenever it is called, and returns an iterable of pairs (X, y), of
+        triples (X, y, sample_weight), or of tables with the column `target`.
+        Paths are Parquet files, or folders of them.
     target : str, optional
-        Column of the class, of tables and files.
+        Column with the classes, in tables and files. It must be given for these.
     weight : str, optional
-        Column of sample weights, of tables and files.
+        Column with sample weights, in tables and files. By default all rows weigh alike.
     drop : sequence of str, default=()
-        Columns of tables and files that are no features.
+        Columns that are no features, in tables and files.
     bins_in : path, optional
-        Folder for the bins, n x d bytes, in a file without a name that is gone when the fit ends. Default: they are in
-        memory.
+        Folder for the bins, of n d bytes, in a file without a name that is gone when the fit ends.
+        By default the bins are in memory.
 
     Raises
     ------
-    TypeError, ValueError
-        If the source is none of these, or a file has no such column; here, or while it is read.
+    TypeError
+        If the source is none of these, or gives something else than chunks.
+    ValueError
+        If a column or file does not exist or does not fit the others. Some errors are raised only when the chunks are
+        read.
 
     Notes
     -----
-    X of a chunk is an array or a table of numbers; NaN is missing. Categories and sparse matrices have to come in one
-    piece: what a category says depends on all rows.
+    Iterating over the object gives (X, y) of each chunk, or (X, y, sample_weight) if there are weights.
+
+    X of a chunk is an array or a table of numbers; NaN is missing.
+    Categories and sparse matrices must be given in one piece, because what a category says depends on all rows.
+
+    Parquet files need pyarrow. They are read in the order given, and those of a folder by name.
 
     Examples
     --------
@@ -101,7 +108,13 @@ class Chunks:
             yield tuple(chunk) if chunk.sample_weight is not None else chunk[:2]
 
     def chunks(self) -> Iterator[Chunk]:
-        """Each of them, from the beginning."""
+        """Yield the chunks, from the beginning.
+
+        Yields
+        ------
+        Chunk
+            A tuple (X, y, sample_weight); the last is None if there are no weights.
+        """
         for number, given in enumerate(self._read()):
             yield self._parted(given, number)
 

@@ -35,7 +35,23 @@ ADVICE = {
 
 
 class DataWarning(UserWarning):
-    """Something about a table that a fit, or a prediction, goes on with, but that should be looked at."""
+    """Warning about a table that a fit, or a prediction, goes on with, but that should be looked at.
+
+    A fit warns of columns that hold one value, look like identifiers, look like the target, or hold numbers written as
+    text.
+    A prediction warns of categories that the fit has not seen.
+
+    Examples
+    --------
+    >>> import pandas, warnings
+    >>> from minrisk import DataWarning, REBELClassifier
+    >>> table = pandas.DataFrame({"length": [1.0, 2.0, 3.0, 4.0], "unit": ["cm"] * 4})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = REBELClassifier(n_estimators=2).fit(table, [0, 0, 1, 1])
+    >>> [warning.category is DataWarning for warning in caught]
+    [True]
+    """
 
 
 class ColumnFacts(NamedTuple):

@@ -26,7 +26,7 @@ NOT_AT_ONCE = (
 
 
 class RowBlocks:
-    """n rows of d numbers, read anew in each pass, used as an array of which some rows at a time are in memory.
+    """n rows of d numbers, read again in each pass, used as an array of which some rows at a time are in memory.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class RowBlocks:
         return out
 
     def some(self, rows: IntArray) -> RowBlocks:
-        """The rows of these ascending numbers, read likewise."""
+        """The rows of these ascending numbers, read in the same way."""
 
         def read() -> Iterator[np.ndarray]:
             for _, block, inside in blocks_of(self, rows):

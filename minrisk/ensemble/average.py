@@ -1,4 +1,4 @@
-"""The average of a pool's members as one additive model, and what is told of it."""
+"""The average of a pool's members as one additive model, and what is said about it."""
 
 from __future__ import annotations
 

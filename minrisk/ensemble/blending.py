@@ -133,7 +133,7 @@ def _risk(held: HeldOut, link: Link | None, temperature: float, matrix: FloatArr
 
 # -- where members do no better than a constant ------------------------------------------------------------------------
 def or_constant(pool: Pool, constants: list[Progress], matrix: FloatArray) -> Pool:
-    """Members trained on costs, or the cheapest decision for all rows where left-out rows say that it is no dearer.
+    """Members trained on costs, or the cheapest decision for all rows where left-out rows say that it costs no more.
 
     Of equals the members, if they have rounds and it costs anything.
     """

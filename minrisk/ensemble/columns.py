@@ -55,9 +55,9 @@ def linear_columns(
 ) -> tuple[Projection, list[IntArray]] | None:  # fmt: skip
     """Linear features, put behind the others: their projection, and the columns that each fold's member may see.
 
-    Principal components are shared; directions that part the classes are learnt without the fold's rows. Without linear
-    features (fewer than two features vary, there are more than 2000, or the linear ones would have more than half a
-    billion bins) None.
+    Principal components are shared; directions that separate the classes are learnt without the fold's rows.
+    None without linear features: fewer than two features vary, there are more than 2000, or the linear ones would have
+    more than half a billion bins.
 
     Parameters
     ----------

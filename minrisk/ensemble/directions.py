@@ -1,4 +1,4 @@
-"""Directions of linear features: principal components, and those that part the classes."""
+"""Directions of linear features: principal components, and those that separate the classes."""
 
 from __future__ import annotations
 

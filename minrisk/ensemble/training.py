@@ -7,7 +7,7 @@
 4. `challenge`: they are blended into the pool by a share that left-out rows choose, and trained for the other folds;
    a kind that gets no share is dropped, at a fraction of the price, and of rivals only the one whose pool has the least
    log-loss goes on. Where all that does no better than a constant, that is the answer.
-5. `vary`: with a budget of time, members with other settings join likewise until it is used up.
+5. `vary`: with a budget of time, members with other settings join in the same way until it is used up.
 6. `Kind.finish`: members go on for some rounds on all rows; `minrisk.ensemble.average` makes one model of them.
 """
 
@@ -96,7 +96,7 @@ def train(
     rows : ndarray of int, (n,)
         Of X, that count; put into the order of the folds.
     costs : RowCosts
-        Theirs, as stated; likewise.
+        Theirs, as stated; the same.
     n_classes : int
     matrix : ndarray of shape (K, D), optional
         The costs, where all rows share one matrix.
@@ -127,7 +127,7 @@ def train_on(
     pools, best = list[Pool](), 0
 
     def found(pools: Sequence[Pool]) -> TrainedPool:
-        """The pool of the least validated risk, and what is told of all."""
+        """The pool of the least validated risk, and what is said about all."""
         risks = [validated_risk(pool, decides_by) for pool in pools]
         best = int(np.argmin(risks))
         tried = [report(pool, risks[k], folded.stated_facts, k == best) for k, pool in enumerate(pools)]
@@ -405,7 +405,7 @@ def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, 
 
 
 class Phases:
-    """What those who watch are told of a pool: a member is expected to take as many rounds as the plain ones have.
+    """What those who watch learn about a pool: a member is expected to take as many rounds as the plain ones have.
 
     `coming` says how many members that make rounds each kind may bring, the plain one first.
     """

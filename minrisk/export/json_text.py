@@ -27,15 +27,15 @@ def to_json(model: Any, cost: Any = None) -> str:
     Parameters
     ----------
     model : estimator
-        Fitted. Any but those whose learners are regressors of scikit-learn.
-    cost : optional
-        Costs to decide by instead of those of the fit: a matrix, as `MinRiskClassifier.predict` takes it.
+        A fitted classifier of minrisk.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        Costs to decide by, one matrix for all rows. By default those of the fit.
 
     Returns
     -------
     str
-        One JSON object in the schema of docs/guide/export.md. Numbers are written so that they are read back to the
-        last bit.
+        One JSON object. Numbers are written so that they are read back to the last bit. The guide to exports has the
+        schema, and a reader of a few lines.
 
     Raises
     ------

@@ -12,23 +12,37 @@ from minrisk.export.parts import parts_of
 
 
 class LinearFeatures(NamedTuple):
-    """Columns (x - center) @ weights that trees split beside those of X, in plain NumPy.
+    """Function that puts the linear features of a model behind the columns of X, in plain NumPy.
 
-    Each column is a float64 sum, one feature after another, rounded to float32; a missing value adds nothing. So the
-    values are those that the trees were fitted to, whichever rows stand beside a row.
+    The linear features are ``(x - center) @ weights``, which trees split beside the columns of X.
+    `linear_features` returns it; call it with X of shape (n, d), and it returns an array of shape (n, d + m).
 
-    Attributes
+    Parameters
     ----------
     center : ndarray of shape (d,)
+        What is taken off each column of X.
     weights : ndarray of shape (d, m)
-        m is 0 where a model has no linear features.
+        Weights of the columns in each linear feature; m is 0 if a model has none.
+
+    Notes
+    -----
+    Each linear feature is a float64 sum, one column after another, rounded to float32. A missing value adds nothing.
+    So the values are those that the trees were fitted to, whichever rows stand beside a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minrisk.export import LinearFeatures
+    >>> features = LinearFeatures(center=np.zeros(2), weights=np.array([[1.0], [-1.0]]))
+    >>> features([[3.0, 1.0]])
+    array([[3., 1., 2.]])
     """
 
     center: FloatArray
     weights: FloatArray
 
     def __call__(self, X: Any) -> FloatArray:
-        """X and its linear features beside it.
+        """Return X with its linear features behind it.
 
         Parameters
         ----------
@@ -38,6 +52,7 @@ class LinearFeatures(NamedTuple):
         Returns
         -------
         ndarray of shape (n, d + m)
+            The columns of X, and the linear features behind them.
         """
         X = np.asarray(X, dtype=np.float64)
         sums = np.zeros((len(X), self.weights.shape[1]))
@@ -48,20 +63,20 @@ class LinearFeatures(NamedTuple):
 
 
 def linear_features(model: Any) -> LinearFeatures:
-    """What a runtime of trees needs beside the columns of X.
+    """Return what a runtime of trees needs beside the columns of X.
 
-    Members of `MinRiskClassifier` of the kind "linear" split combinations of the features. Formats that hold trees
-    only take these as further columns, behind those of X, which this object makes.
+    Members of `MinRiskClassifier` of the kind "linear" split linear combinations of the features.
+    Formats that hold trees only take these as further columns behind those of X, which the returned function makes.
 
     Parameters
     ----------
     model : estimator
-        Fitted.
+        A fitted classifier of minrisk.
 
     Returns
     -------
     LinearFeatures
-        A function of X; of a model without linear features it returns X as float64.
+        A function of X. If the model has no linear features, it returns X as float64.
 
     Raises
     ------

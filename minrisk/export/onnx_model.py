@@ -22,38 +22,20 @@ def to_onnx(
 ) -> Any:
     """Make an ONNX model that decides as a fitted estimator does.
 
-    The graph has an input of shape (n, d) and these outputs, of which a session computes those that are asked for:
-
-    ==================  ==========  ==========================================================================
-    output              shape       what
-    ==================  ==========  ==========================================================================
-    ``decision``        (n,)        What `predict` says: the label of the least expected cost, or of the
-                                    largest score. Whole numbers are int64, texts strings.
-    ``scores``          (n, D)      H(x), float64.
-    ``probabilities``   (n, K)      What `predict_proba` says, float64; where there are probabilities.
-    ``expected_cost``   (n, D)      Of each decision, avoidable costs as stated, float64; where costs decide.
-    ==================  ==========  ==========================================================================
-
-    Trees are one ``TreeEnsembleRegressor`` of ai.onnx.ml 3 with a target for each score, so every leaf has several
-    weights. All else are nodes of the standard operators: linear features (a product in float64, rounded to float32 as
-    here), smooth members, the bits of output codes, the link, and costs as a product and the place of the smallest.
-
     Parameters
     ----------
     model : estimator
-        Fitted, on numbers.
-    cost : optional
-        Costs to decide by instead of those of the fit: a matrix, as `MinRiskClassifier.predict` takes it.
+        A classifier of minrisk, fitted on numbers.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        Costs to decide by, one matrix for all rows. By default those of the fit.
     input_type : {"float32", "float64"}, default="float32"
-        Of the input. A row of float32 numbers is decided as `predict` decides the same row; numbers that float32 does
-        not hold are rounded by the caller and may then be on the other side of a threshold.
+        Type of the input. A row of float32 numbers is decided as `predict` decides the same row.
+        Numbers that float32 does not hold are rounded by the caller, and may then be on the other side of a threshold.
     tree_type : {"float64", "float32"}, default="float64"
-        In which thresholds are compared and vectors summed. ONNX Runtime hands the sums on as float32 in both cases:
-        "float64" rounds a score once, by at most 6e-8 of its size, "float32" at every tree. With "float32" each
-        threshold is the largest float32 number at or below it, so that float32 inputs fall on the same side; the file
-        is smaller.
+        Type in which thresholds are compared and vectors are summed. "float32" makes smaller files and rounds more
+        often.
     name : str, default="X"
-        Of the input.
+        Name of the input.
 
     Returns
     -------
@@ -71,6 +53,31 @@ def to_onnx(
         or `cost` is given and it knows no probabilities. The message names a way.
     ImportError
         If onnx is not installed.
+
+    Notes
+    -----
+    The graph has an input of shape (n, d) and these outputs, of which a session computes those that are asked for:
+
+    ==================  ==========  ==========================================================================
+    output              shape       what
+    ==================  ==========  ==========================================================================
+    ``decision``        (n,)        What `predict` returns: the label of the least expected cost, or of the
+                                    largest score. Whole numbers are int64, texts strings.
+    ``scores``          (n, D)      H(x), float64.
+    ``probabilities``   (n, K)      What `predict_proba` returns, float64; if there are probabilities.
+    ``expected_cost``   (n, D)      Of each decision, above the cheapest decision of each class, in the unit of
+                                    the costs, float64; if costs decide.
+    ==================  ==========  ==========================================================================
+
+    Trees are one ``TreeEnsembleRegressor`` of ai.onnx.ml 3 with a target for each score, so every leaf has several
+    weights.
+    All else are nodes of the standard operators: linear features (a product in float64, rounded to float32), smooth
+    members, the bits of output codes, the link, and costs as a product and the place of the smallest.
+
+    ONNX Runtime hands the sums of trees on as float32 with both values of `tree_type`.
+    "float64" rounds a score once, by at most 6e-8 of its size; "float32" rounds it at every tree.
+    With "float32" each threshold is the largest float32 number at or below it, so that float32 inputs fall on the same
+    side.
 
     Examples
     --------

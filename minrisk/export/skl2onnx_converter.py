@@ -10,16 +10,18 @@ from minrisk.export.parts import library, parts_of
 
 
 def register_skl2onnx() -> None:
-    """Tell skl2onnx how to convert the estimators of this package, so that it converts Pipelines with them.
-
-    The converted step gives the decision and, as skl2onnx wants of classifiers, a second output: the probabilities, or
-    the scores of models without any. The options ``zipmap`` (``{id(model): {"zipmap": False}}`` gives arrays in place
-    of dictionaries) and ``raw_scores`` (scores as the second output) are those of skl2onnx's own classifiers.
+    """Tell skl2onnx how to convert the estimators of this package, so that it converts pipelines with them.
 
     Raises
     ------
     ImportError
         If skl2onnx is not installed.
+
+    Notes
+    -----
+    The converted step has two outputs: the decision, and the probabilities, or the scores of models without any.
+    The options ``zipmap`` (``{id(model): {"zipmap": False}}`` gives arrays in place of dictionaries) and ``raw_scores``
+    (scores as the second output) are those of skl2onnx's own classifiers.
 
     Examples
     --------

@@ -28,36 +28,13 @@ LOWEST = float(np.finfo(np.float64).min)  # in place of a threshold of -infinity
 def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     """Make a Treelite model of a fitted estimator's trees.
 
-    It is a multi-class model (``kMultiClf``) whose leaves hold a vector with an entry for each score. Thresholds and
-    vectors are float64, and missing values go left, as here.
-
-    What its ``pred_margin`` gives depends on the link of the loss, the map from scores H(x) to probabilities:
-
-    ================================  ==========================  ============================================
-    link                              margin                      prediction
-    ================================  ==========================  ============================================
-    softmax (the default model)       H / T                       the probabilities
-    softmax2                          2 H / T                     the probabilities
-    sigmoid, sigmoid2                 H / T, 2 H / T              sigmoids; over their sum the probabilities
-    linear, or none                   H                           H
-    ================================  ==========================  ============================================
-
-    T is the ``temperature`` of `model_`. Leaf vectors and base scores are divided by it here, since Treelite's
-    postprocessors have no place for it. A decision is the largest margin, or with probabilities p under costs C
-    ``decisions_[(p @ C).argmin(axis=1)]``; Treelite itself knows no costs.
-
-    Treelite holds trees only, so a model with linear features (a default `MinRiskClassifier` may have them) expects
-    these as further columns behind those of X, made by the function `minrisk.export.linear_features`. Treelite does not
-    count the columns that it is given, so this has to be asked for.
-
-    Treelite computes softmax in float32. Where 1e-7 of a probability matters, take it of the margins.
-
     Parameters
     ----------
     model : estimator
-        Fitted, with trees.
+        A fitted classifier of minrisk, with trees.
     linear_features : bool, default=False
-        Whether the caller puts the linear features behind the columns of X. False: a model that has some is refused.
+        Whether the caller puts the linear features behind the columns of X, by `minrisk.export.linear_features`.
+        False refuses a model that has some.
 
     Returns
     -------
@@ -75,6 +52,36 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
         categories, or costs that are learnt for each row. The message names a way.
     ImportError
         If Treelite is not installed.
+
+    Notes
+    -----
+    It is a multi-class model (``kMultiClf``) whose leaves hold a vector with an entry for each score.
+    Thresholds and vectors are float64, and missing values go left, as here.
+    What its ``pred_margin`` gives depends on the link of the loss, the map from scores H(x) to probabilities:
+
+    ================================  ==========================  ============================================
+    link                              margin                      prediction
+    ================================  ==========================  ============================================
+    softmax (the default model)       H / T                       the probabilities
+    softmax2                          2 H / T                     the probabilities
+    sigmoid, sigmoid2                 H / T, 2 H / T              sigmoids; over their sum the probabilities
+    linear, or none                   H                           H
+    ================================  ==========================  ============================================
+
+    T is the ``temperature`` of `model_`. Leaf vectors and base scores are divided by it, because Treelite's
+    postprocessors have no place for it.
+    A decision is the largest margin, or with probabilities p under costs C ``decisions_[(p @ C).argmin(axis=1)]``;
+    Treelite itself knows no costs.
+
+    Treelite holds trees only. A model with linear features (a default `MinRiskClassifier` may have them) therefore
+    expects these as further columns behind those of X.
+    Treelite does not count the columns that it is given, so this has to be asked for.
+
+    Treelite computes the softmax in float32. If 1e-7 of a probability matters, compute it from the margins.
+
+    References
+    ----------
+    .. [1] H. Cho and M. Li, "Treelite: toolbox for decision tree deployment", SysML 2018.
 
     Examples
     --------

@@ -23,22 +23,23 @@ _DEAR = 0.2  # part of the highest cost from which a cell is dear
 
 
 class CostConfusionDisplay:
-    """Which confusions cost how much: true classes by decisions, coloured by the total cost of each cell.
+    """Picture of what each confusion costs: true classes by decisions, coloured by the total cost of each cell.
 
-    In each cell stand the total cost and, below it, the number of rows; cells without rows stay empty. Numbers are
-    written where they fit: with many classes only the costs, with very many only those of the dear cells,
-    rounded, or none. The title tells the mean cost.
+    A cell shows its total cost and, below it, the number of rows. Cells without rows stay empty.
+    The title shows the mean cost.
+    Make it by `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     cost_confusion : array-like of shape (K, D)
-        Total cost of the rows of true class i decided as j, as `minrisk.metrics.cost_confusion_matrix` gives it.
+        Total cost of the rows of each true class under each decision, as `minrisk.metrics.cost_confusion_matrix` gives
+        it.
     counts : array-like of shape (K, D)
         Number (or weight) of those rows.
     true_labels : sequence of K labels
         Names of the true classes.
     decision_labels : sequence of D labels
-        Names of the decisions; those that are no class, as ``"refer"``, are set off by a line.
+        Names of the decisions. Those that are no class, such as ``"refer"``, are set off by a line.
 
     Attributes
     ----------
@@ -50,13 +51,20 @@ class CostConfusionDisplay:
         The colours.
     colorbar_ : matplotlib Colorbar or None
         Their scale.
-    text_, count_text_ : ndarray of shape (K, D) of matplotlib Text or None
-        Costs and numbers of rows in the cells; None where nothing is written.
+    text_ : ndarray of shape (K, D)
+        Costs in the cells, matplotlib Text, or None where nothing is written.
+    count_text_ : ndarray of shape (K, D)
+        Numbers of rows in the cells, matplotlib Text, or None where nothing is written.
 
     Raises
     ------
     ValueError
         If the tables are not of finite numbers, differ in shape, or do not fit the labels.
+
+    Notes
+    -----
+    Numbers are written where they fit: with many classes only the costs, with very many only those of the most
+    expensive cells, rounded, or none.
 
     Examples
     --------
@@ -105,38 +113,39 @@ class CostConfusionDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Let a classifier decide on X and draw what that costs.
+        """Let a classifier decide about X, and draw what that costs.
 
         Parameters
         ----------
-        estimator : fitted classifier
-            Of minrisk or any other, also within a pipeline or a search.
+        estimator : estimator
+            A fitted classifier, of minrisk or any other, also within a pipeline or a search.
         X : array-like of shape (n, d)
             The rows.
         y : array-like of shape (n,)
             Their true classes.
-        cost : optional
-            Costs to judge by, as in `minrisk.metrics.expected_cost`; by default those that the classifier was fitted
-            for, or 0/1 if it knows none.
+        cost : array-like of shape (K, D) or (n, D), DataFrame, dict, CSV file or CostMatrix, optional
+            Costs to judge by, as in `minrisk.metrics.expected_cost`.
+            By default those that the classifier was fitted for, and if it knows none every mistake costs 1.
         labels : array-like of K labels, optional
-            The order of the classes; by default that of the classifier.
+            Order of the classes. By default that of the classifier.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts.
+            How often each row counts, 0 or more. By default every row counts once.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
-        **kwargs
+            Where to draw. By default a new figure is made.
+        **kwargs : dict
             Passed to `plot`.
 
         Returns
         -------
         CostConfusionDisplay
+            The picture.
 
         Raises
         ------
         NotFittedError
             If the estimator is not fitted.
         ValueError
-            If it was fitted on costs per row and `cost` is not given, and as in `minrisk.metrics.expected_cost`.
+            If it was fitted on costs for each row and `cost` is not given, and as in `minrisk.metrics.expected_cost`.
 
         Examples
         --------
@@ -187,17 +196,22 @@ class CostConfusionDisplay:
         y_true : array-like of shape (n,)
             The true classes.
         y_pred : array-like of shape (n,)
-            The decisions taken.
-        cost, labels, sample_weight : optional
-            As in `minrisk.metrics.cost_confusion_matrix`; `cost` may be (n, D), one row of costs per sample.
+            The decisions. They may hold decisions that are no class, such as ``"refer"``.
+        cost : array-like of shape (K, D) or (n, D), DataFrame, dict, CSV file or CostMatrix, optional
+            The costs, as in `minrisk.metrics.expected_cost`. By default every mistake costs 1.
+        labels : array-like of K labels, optional
+            Order of the classes, as in `minrisk.metrics.cost_confusion_matrix`.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts, 0 or more. By default every row counts once.
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
-        **kwargs
+            Where to draw. By default a new figure is made.
+        **kwargs : dict
             Passed to `plot`.
 
         Returns
         -------
         CostConfusionDisplay
+            The picture.
 
         Raises
         ------
@@ -239,17 +253,17 @@ class CostConfusionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default in a new figure.
+            Where to draw. By default a new figure is made.
         include_values : bool, default=True
-            Whether to write costs and rows into the cells, as far as they fit.
+            Whether to write costs and numbers of rows into the cells, as far as they fit.
         cmap : str or matplotlib Colormap, default="OrRd"
-            Colours from no cost to the highest.
+            Colours, from no cost to the highest.
         colorbar : bool, default=True
-            Whether to draw their scale.
+            Whether to draw the scale of the colours.
         xticks_rotation : float, optional
-            Angle of the decisions' names in degrees; by default as flat as they fit.
+            Angle of the decisions' names in degrees. By default as flat as they fit.
         im_kw : dict, optional
-            Passed to ``imshow``, as ``{"vmax": 100}`` to compare two displays.
+            Passed to ``imshow``, such as ``{"vmax": 100}`` to compare two pictures. By default nothing is passed.
 
         Returns
         -------

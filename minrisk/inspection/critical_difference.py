@@ -24,22 +24,23 @@ _OVERHANG = 0.04  # of the axis: what a bar reaches beyond the ranks that it joi
 
 
 class CriticalDifferenceDisplay:
-    """Mean ranks on an axis, the best at the left; bars join methods that are not shown to differ (Demšar 2006).
+    """Picture of mean ranks on an axis, the best at the left; bars join methods that are not shown to differ.
 
-    Above the axis stands the critical difference. Two methods whose mean ranks are further apart than that differ by
-    Nemenyi's test; no bar joins them.
+    Above the axis stands the critical difference.
+    Two methods whose mean ranks are at least this far apart differ by Nemenyi's test, and no bar joins them.
 
     Parameters
     ----------
     mean_ranks : array-like of shape (k,)
-        1 is the best; two methods at least.
+        Mean ranks of two methods or more; 1 is the best.
     critical_difference : float
-        As `minrisk.comparison.critical_difference` gives it.
+        In ranks, as `minrisk.comparison.critical_difference` gives it.
     names : sequence of k str
-        Of the methods.
+        Names of the methods.
     alpha : float, default=0.05
-        The level of the test, which is said beside the critical difference.
+        Level of the test, which stands beside the critical difference.
     title : str, optional
+        Title of the picture. By default there is none.
 
     Attributes
     ----------
@@ -58,6 +59,11 @@ class CriticalDifferenceDisplay:
     ------
     ValueError
         If ranks, names and the difference do not fit together.
+
+    References
+    ----------
+    .. [1] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", Journal of Machine Learning
+       Research 7 (2006), Sec. 3.2.4.
 
     Examples
     --------
@@ -98,7 +104,24 @@ class CriticalDifferenceDisplay:
     def from_comparison(
         cls, comparison: Any, metric: str = "cost", alpha: float = 0.05, ax: Any = None
     ) -> CriticalDifferenceDisplay:
-        """Draw what `minrisk.compare` found: the same as its `plot`."""
+        """Draw what `minrisk.compare` found; the same as `minrisk.comparison.Comparison.plot`.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result of `minrisk.compare`.
+        metric : str, default="cost"
+            What is compared: "cost", "relative_cost", "error", "log_loss", "fit_seconds" or "predict_seconds".
+        alpha : float, default=0.05
+            Level of the test.
+        ax : matplotlib Axes, optional
+            Where to draw. By default a new figure is made.
+
+        Returns
+        -------
+        CriticalDifferenceDisplay
+            The picture.
+        """
         drawn: CriticalDifferenceDisplay = comparison.plot(metric, alpha, ax)
         return drawn
 
@@ -108,7 +131,7 @@ class CriticalDifferenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default a new figure is made, as high and wide as the names need.
+            Where to draw. By default a new figure is made, as high and wide as the names need.
 
         Returns
         -------

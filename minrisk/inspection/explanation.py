@@ -18,15 +18,16 @@ N_REASONS = {"n_reasons": Number(int, 0, optional=True)}
 
 
 class Reason(NamedTuple):
-    """A similarity and what it did for a decision.
+    """A similarity, and what it did for a decision.
 
     Attributes
     ----------
-    like, unlike : int or None
-        Numbers of training rows x_i and x_j; `unlike` is None in one-point mode ("close to x_i").
+    like : int
+        Number of the training row x_i.
+    unlike : int or None
+        Number of the training row x_j; None for a similarity to one point.
     weight : float
-        What all learners with these anchors added to the decision's lead over its rival: sum of
-        f_t(x) (a_t[decision] - a_t[rival]).
+        What all learners with these points added to the lead of the decision over its rival.
     """
 
     like: int
@@ -35,18 +36,21 @@ class Reason(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a row was decided as it was: the lead is `constant` plus the weights of all reasons.
+    """Why a row was decided as it was: the lead of the decision is a constant plus the weights of all reasons.
 
     Attributes
     ----------
-    decision, rival : label
-        The decisions with the largest and the second largest score.
+    decision : label
+        The decision of the largest score.
+    rival : label
+        The decision of the second largest score.
     lead : float
-        By how much the one is ahead.
+        By how much the decision is ahead of its rival.
     constant : float
-        Share of the lead that no training point made.
+        Part of the lead that no training point made.
     reasons : list of Reason
-        The largest weights first, by size.
+        The largest weights first, by size. Each has the numbers of the training rows that the row is `like` and
+        `unlike` (None for a similarity to one point), and its `weight`.
     """
 
     decision: Any
@@ -57,20 +61,21 @@ class Explanation(NamedTuple):
 
 
 def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int | None = 5) -> list[Explanation]:
-    """Name the training points that decisions rest on (Appel and Perona, ICML 2017, Sec. 5.1).
+    """Name the training points that decisions rest on.
 
     Parameters
     ----------
     estimator : LocalizedSimilaritiesClassifier
-        Fitted. With early stopping, rows are those of the training part.
+        A fitted one. With early stopping, row numbers are those of the training part.
     X : array-like of shape (n, d)
-    n_reasons : int, optional
-        How many of the largest weights; None for all.
+        The rows whose decisions are explained.
+    n_reasons : int or None, default=5
+        How many of the largest weights are named; None names all.
 
     Returns
     -------
     list of Explanation
-        One per row of X.
+        One for each row of X.
 
     Raises
     ------
@@ -80,6 +85,16 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
         If it is not fitted.
     ValueError
         If X is no rows of its columns, or `n_reasons` is no whole number.
+
+    Notes
+    -----
+    The weight of a reason is the sum of f_t(x) (a_t[decision] - a_t[rival]) over the learners that compare with these
+    points.
+
+    References
+    ----------
+    .. [1] R. Appel and P. Perona, "A Simple Multi-Class Boosting Framework with Theoretical Guarantees and Empirical
+       Proficiency", ICML 2017, Sec. 5.1.
 
     Examples
     --------

@@ -58,31 +58,29 @@ def report(
 ) -> str:  # fmt: skip
     """Judge a model on rows with known classes, and write a page about it: one HTML file that needs no network.
 
-    It tells what the model is; its mean cost, errors and log-loss with standard errors, beside those of one answer for
-    all rows; where the cost comes from; whether probabilities and expected costs come true; the members of a
-    `MinRiskClassifier` and their shares; importances; how much each column moves the expected cost of the decisions;
-    and the rows whose decisions cost most. Rows that the model was trained on flatter it: give others.
+    Rows that the model was trained on would flatter it, so give others.
 
     Parameters
     ----------
-    model : fitted classifier of minrisk
+    model : estimator
+        A fitted classifier of minrisk.
     X : array-like of shape (n, d)
         The rows.
     y : array-like of shape (n,)
         Their true classes.
     path : path, optional
-        The file, which is replaced as a whole; by default none is written.
-    cost : optional
-        Costs to judge by, as in `minrisk.metrics.expected_cost`; by default those of the fit. The decisions are those
-        of ``model.predict(X)``.
+        The file, which is replaced as a whole. By default none is written.
+    cost : array-like of shape (K, D) or (n, D), DataFrame, dict, CSV file or CostMatrix, optional
+        Costs to judge by, as in `minrisk.metrics.expected_cost`. The decisions are those of ``model.predict(X)``.
+        By default those of the fit.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts in means, costs and confusions.
+        How often each row counts in means, costs and confusions. By default every row counts once.
     title : str, optional
-        Heading of the page; by default the name of the estimator.
+        Heading of the page. By default the name of the estimator.
     n_rows : int, default=20
-        How many of the worst rows are told.
+        How many of the rows whose decisions cost most are listed.
     names : sequence of d str, optional
-        Names of the columns; by default those of the training table.
+        Names of the columns. By default those of the training table.
 
     Returns
     -------
@@ -96,10 +94,22 @@ def report(
     NotFittedError
         If it is not fitted.
     ValueError
-        If X and y do not fit, `n_rows` is no whole number at least 0, or the fit had costs per row and `cost` is not
-        given.
+        If X and y do not fit, `n_rows` is no whole number of 0 or more, or the fit had costs for each row and `cost` is
+        not given.
     ImportError
         If matplotlib is not installed.
+
+    Notes
+    -----
+    The page says
+
+    - what the model is;
+    - its mean cost, errors and log-loss with standard errors, beside those of one answer for all rows;
+    - where the cost comes from;
+    - whether probabilities and expected costs come true;
+    - the kinds of members of a `MinRiskClassifier`, and their shares;
+    - which features matter, and how much each moves the expected cost of the decisions;
+    - the rows whose decisions cost most.
 
     Examples
     --------

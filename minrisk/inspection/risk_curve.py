@@ -19,19 +19,23 @@ _TRAINING_COLOUR, _VALIDATION_COLOUR, _KEPT_COLOUR = "#0072B2", "#D55E00", "#5F5
 
 
 class RiskCurveDisplay:
-    """Loss and mean cost after each round of boosting: is it learning, does it overfit, where did it stop?
+    """Picture of loss and mean cost after each round: whether it learns, whether it overfits and where it stopped.
 
-    Two panels share the rounds: above the mean cost of the decisions (what is wanted), below the training loss (what
-    is minimised), on a log scale if it is positive throughout. With early stopping the kept round is marked.
+    Two panels share the rounds. The upper one shows the mean cost of the decisions, which is what is wanted.
+    The lower one shows the training loss, which is what is minimised, on a logarithmic scale if it is always positive.
+    With early stopping the round that was kept is marked.
 
     Parameters
     ----------
-    train_loss, train_risk : array-like of shape (T + 1,)
-        Loss and mean cost of the training rows before round 1 and after every round.
+    train_loss : array-like of shape (T + 1,)
+        Training loss before round 1 and after every round.
+    train_risk : array-like of shape (T + 1,)
+        Mean cost of the training rows, before round 1 and after every round.
     validation_risk : array-like of shape (V + 1,), optional
-        Mean cost of the validation rows, likewise; V > T where rounds were run and given up.
+        Mean cost of the validation rows. V is above T if rounds were run and given up. By default there is no such
+        curve.
     best_round : int, optional
-        The round that was kept, 0 to T (or V, if that is more); None marks none.
+        The round that was kept, from 0. By default none is marked.
 
     Attributes
     ----------
@@ -42,7 +46,7 @@ class RiskCurveDisplay:
     figure_ : matplotlib Figure
         What both are in.
     lines_ : dict of str to matplotlib Line2D
-        The curves, by the names of the parameters: ``train_risk``, ``train_loss`` and perhaps ``validation_risk``.
+        The curves by the names of the parameters: ``train_risk``, ``train_loss`` and perhaps ``validation_risk``.
 
     Raises
     ------
@@ -89,17 +93,18 @@ class RiskCurveDisplay:
 
         Parameters
         ----------
-        estimator : fitted classifier of minrisk
-            Or a pipeline that ends in one, or a search that found one. Not MinRiskClassifier, an average of boosters
-            that keeps no mean cost by round.
+        estimator : estimator
+            A fitted classifier of minrisk, a pipeline that ends in one, or a search that found one.
+            Not `MinRiskClassifier`, which is an average of boosters and keeps no mean cost for each round.
         ax : matplotlib Axes or pair of Axes, optional
-            As in `plot`.
-        **kwargs
-            Passed to the lines, as ``linewidth=1``.
+            As in `plot`. By default a new figure is made.
+        **kwargs : dict
+            Passed to the lines, such as ``linewidth=1``.
 
         Returns
         -------
         RiskCurveDisplay
+            The picture.
 
         Raises
         ------
@@ -135,9 +140,9 @@ class RiskCurveDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or pair of Axes, optional
-            The panels of mean cost and loss. A single one is divided into both; by default a new figure is made.
-        **kwargs
-            Passed to the lines, as ``linewidth=1``.
+            The panels of mean cost and loss. A single one is divided into both. By default a new figure is made.
+        **kwargs : dict
+            Passed to the lines, such as ``linewidth=1``.
 
         Returns
         -------

@@ -24,25 +24,26 @@ NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
 
 
 def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = False) -> dict[str, Any]:
-    """Trees with a vector of scores in each leaf, as ``shap.TreeExplainer`` takes them.
+    """Return the trees of a model as ``shap.TreeExplainer`` takes them, with a vector of scores in each leaf.
 
-    `shap_values` gives the same numbers faster, and holds more kinds of models. This is for what else shap does with
-    trees, such as interactions, or values against a background of rows ("interventional").
+    `shap_values` gives the same numbers faster, and for more kinds of models.
+    This is for what else shap does with trees, such as interactions, or values against a background of rows.
 
     Parameters
     ----------
     model : estimator
-        Fitted, with trees whose leaves are constants, on columns of numbers.
-    background : array-like of shape (m, d)
+        A fitted classifier of minrisk, with trees whose leaves are constants, on columns of numbers.
+    background : array-like of shape (m, d), optional
         Rows that say how often each way through a tree is taken, such as the training rows.
+        It must be given, because models keep no counts of rows.
     linear : bool, default=False
-        Take linear features, which members of `MinRiskClassifier` split, for columns behind those of X; the explainer
-        is then given the rows of `wide_columns`.
+        Whether linear features, which members of `MinRiskClassifier` may split, are columns behind those of X.
+        The explainer is then given the rows of `wide_columns`.
 
     Returns
     -------
     dict
-        "trees", of shap's arrays, and "base_offset" (D,).
+        "trees", arrays as shap has them, and "base_offset" of shape (D,).
 
     Raises
     ------
@@ -107,12 +108,19 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
 
 
 def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:
-    """The columns of X and the linear features behind them, (n, d + m), which ``to_shap(model, linear=True)`` names.
+    """Return the columns of X and the linear features behind them, which ``to_shap(model, linear=True)`` names.
 
     Parameters
     ----------
     model : estimator
+        A fitted classifier of minrisk.
     X : array-like of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (n, d + m)
+        m is the number of linear features; it is 0 if the model has none.
 
     Examples
     --------

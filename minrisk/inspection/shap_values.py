@@ -30,19 +30,39 @@ USED = {"scores": (), "log_odds": ("decision", "against", "by"), "cost": ("decis
 class ShapValues:
     """What each feature of each row adds to what is explained.
 
-    Attributes
+    `shap_values` and `ShapExplainer.explain` return it.
+
+    Parameters
     ----------
     values : ndarray of shape (n, d), or (n, d, D) of all scores
-    base_values : ndarray of shape (n,), or (n, D)
-        What is explained where no feature is known; with all values of a row it makes what is explained of the row.
+        What each feature adds, in the unit of what is explained.
+    base_values : ndarray of shape (n,), or (n, D) of all scores
+        What is explained if no feature is known.
     data : ndarray of shape (n, d)
         The rows, as they were given.
-    feature_names : list of str
-        Of the columns, ``x[0]``, ``x[1]`` ... where they have no names.
-    output_names : list of str or None
-        Of the scores; None where one number is explained.
-    decisions : ndarray of shape (n,) or None
-        Whose expected costs are explained.
+    feature_names : list of d str
+        Names of the columns, ``x[0]``, ``x[1]``, … if they have none.
+    output_names : list of D str, optional
+        Names of the scores; None if one number is explained.
+    decisions : ndarray of shape (n,), optional
+        The decisions whose expected costs are explained; None if something else is.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (n,), or (n, D) of all scores
+        What is explained: `base_values` plus the values of all features.
+    mean_sizes : ndarray of shape (d,), or (d, D) of all scores
+        Mean over the rows of the sizes of each feature's values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import shap_values
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = shap_values(REBELClassifier(n_estimators=5).fit(X, y), X[:2], X)
+    >>> found.values.shape, found.sums.shape, found.output_names
+    ((2, 4, 3), (2, 3), ['0', '1', '2'])
     """
 
     values: FloatArray
@@ -54,7 +74,7 @@ class ShapValues:
 
     @property
     def sums(self) -> FloatArray:
-        """What is explained, (n,) or (n, D)."""
+        """What is explained, (n,) or (n, D): the base values plus the values of all features."""
         return np.asarray(self.base_values + self.values.sum(axis=1))
 
     @property
@@ -63,7 +83,12 @@ class ShapValues:
         return np.asarray(np.abs(self.values).mean(axis=0))
 
     def explanation(self) -> Any:
-        """A ``shap.Explanation``, which the pictures of ``shap.plots`` take.
+        """Return a ``shap.Explanation``, which the pictures of ``shap.plots`` take.
+
+        Returns
+        -------
+        shap.Explanation
+            The same values, base values, rows and names.
 
         Raises
         ------
@@ -83,11 +108,24 @@ class ShapValues:
 class CostImportances(NamedTuple):
     """How much features move the expected cost of decisions, the largest first.
 
-    Attributes
+    `cost_importances` returns it.
+
+    Parameters
     ----------
-    names : list of str
+    names : list of d str
+        Names of the features.
     values : ndarray of shape (d,)
-        Mean over the rows of the size of the SHAP value of the decision's expected cost, in the unit of the costs.
+        Mean size of the SHAP values of the decision's expected cost, in the unit of the costs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import MinRiskClassifier
+    >>> from minrisk.inspection import cost_importances
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> found = cost_importances(MinRiskClassifier(pool=False, random_state=0).fit(X, y), X)
+    >>> bool((found.values[:-1] >= found.values[1:]).all())
+    True
     """
 
     names: list[str]
@@ -95,14 +133,23 @@ class CostImportances(NamedTuple):
 
 
 class ShapExplainer:
-    """`shap_values` of rows that come one after another: the background is looked at once.
+    """SHAP values of rows that come one after another: the background is looked at once.
 
     Parameters
     ----------
     model : estimator
         As in `shap_values`. A later fit of it changes nothing here.
     background : array-like of shape (m, d)
+        As in `shap_values`.
     n_jobs : int, optional
+        Number of threads, as in joblib. By default that of the model.
+
+    Raises
+    ------
+    TypeError
+        If the model is no sum of trees with constant leaves.
+    ValueError
+        If there is no background.
 
     Examples
     --------
@@ -130,7 +177,35 @@ class ShapExplainer:
         self, X: Any, *, of: str = "scores", decision: Any = None, against: Any = None, cost: Any = None,
         by: str = "line",
     ) -> ShapValues:  # fmt: skip
-        """The `shap_values` of rows, whose parameters these are."""
+        """Return the SHAP values of rows, as `shap_values` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows to explain, as `predict` takes them.
+        of : {"scores", "log_odds", "cost"}, default="scores"
+            What is explained: all scores, the log-odds of two classes, or the expected cost of a decision.
+        decision : label, or array-like of shape (n,), optional
+            For "cost" the decision whose expected cost is explained, one for all rows or one for each; by default that
+            of the least expected cost of each row.
+            For "log_odds" the first class, by default the second of two.
+        against : label, optional
+            For "log_odds" the second class, by default the first of two.
+        cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+            For "cost": the costs, a matrix for all rows or one for each row. By default those of the fit.
+        by : {"line", "coalitions"}, default="line"
+            How what is not linear in the scores is explained. "coalitions" is for at most 12 features.
+
+        Returns
+        -------
+        ShapValues
+            Values, base values, rows and names.
+
+        Raises
+        ------
+        ValueError
+            If the model has no probabilities for what is asked, or an argument is not usable.
+        """
         check_parameters("shap_values", {"of": of, "by": by}, OPTIONS)
         _check_used(of, decision=decision, against=against, cost=cost, by=None if by == "line" else by)
         model, shapley = self._model, self._scores
@@ -158,62 +233,37 @@ def shap_values(
     model: BoostedClassifier, X: Any, background: Any = None, *, of: str = "scores", decision: Any = None,
     against: Any = None, cost: Any = None, by: str = "line", n_jobs: int | None = None,
 ) -> ShapValues:  # fmt: skip
-    r"""Shapley values of what a model says of rows, exact for its scores.
-
-    The features are the players of a game whose coalitions S are worth v(S), and the value of feature j is
-
-    .. math:: \phi_j = \sum_{S \not\ni j} \frac{|S|!\,(d - |S| - 1)!}{d!} \, (v(S \cup j) - v(S)).
-
-    *Scores.* v(S) = E[H(x) | x_S]: a tree is walked down by the features of S, and where it splits another feature both
-    ways are taken, weighed by the share of the rows of `background` that went there ("path dependent", Lundberg, Erion
-    and Lee 2018). Where no row of the background came, both ways count half. A Gaussian kernel of a "smooth" member is
-    a product of factors, one for each feature; those of other features than S have their mean over the background.
-
-    *Log-odds* log p_a - log p_b are, of the link "softmax", a difference of two scores, and exact too.
-
-    *Expected cost* of a decision, c(H) = sum_i C_i p_i(H), is not linear in the scores. Each feature has moved the
-    scores from their base H_0 to H(x) by a vector phi_j; it is given its part of the cost by the gradient's integral
-    along the straight line between them (Aumann and Shapley 1974), which the sum over features makes exact:
-
-    .. math:: \phi_j^c = \Big\langle \phi_j, \int_0^1 \nabla c(H_0 + t (H(x) - H_0)) \, dt \Big\rangle,
-              \qquad \sum_j \phi_j^c = c(H(x)) - c(H_0).
-
-    It is linear in the costs. With ``by="coalitions"`` the values are those of the game v(S) = c(E[H | x_S]) itself,
-    for models that use few features. Log-odds of other links than "softmax" are treated as costs are.
-
-    *Columns.* Linear features, which members of `MinRiskClassifier` split beside the columns, are players of their own.
-    The value of one, sum_j w_j (x_j - c_j), goes to the columns in proportion to \|w_j (x_j - c_j)\| in that row; a
-    missing x_j counts as the center and has no share, and where all are 0 the shares are the standardised weights'.
-    What a column of categories became is summed.
+    r"""Return what each feature adds to scores, log-odds or expected costs: Shapley values, exact for the scores.
 
     Parameters
     ----------
     model : estimator
-        Fitted, with trees whose leaves are constants (lines, similarities and output codes are refused).
+        A fitted classifier of minrisk, with trees whose leaves are constants.
     X : array-like of shape (n, d)
         Rows to explain, as `predict` takes them.
-    background : array-like of shape (m, d)
-        Rows that say how often each way through a tree is taken: the training rows, or others of whom the base is to
-        speak. Models keep no counts of rows, so there is no default. They are looked at once for many calls by a
-        `ShapExplainer`.
+    background : array-like of shape (m, d), optional
+        Rows that say how often each way through a tree is taken: the training rows, or others whom the base shall stand
+        for.
+        It must be given, because models keep no counts of rows.
     of : {"scores", "log_odds", "cost"}, default="scores"
-        What is explained.
-    decision : label, or array of shape (n,), optional
-        For "cost" the decision whose expected cost is explained, one for all rows or one for each; default: of each row
-        the one of least expected cost. For "log_odds" the class a.
+        What is explained: all scores, the log-odds of two classes, or the expected cost of a decision.
+    decision : label, or array-like of shape (n,), optional
+        For "cost" the decision whose expected cost is explained, one for all rows or one for each; by default that of
+        the least expected cost of each row.
+        For "log_odds" the first class, by default the second of two.
     against : label, optional
-        For "log_odds" the class b. Of two classes both may be left out, for the second against the first.
-    cost : optional
-        For "cost", costs instead of those of the fit, as `MinRiskClassifier.predict` takes them: a matrix, or an array
-        (n, K, D) with a matrix for each row.
+        For "log_odds" the second class, by default the first of two.
+    cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        For "cost": the costs, a matrix for all rows or one for each row. By default those of the fit.
     by : {"line", "coalitions"}, default="line"
-        How what is not linear in the scores is explained; "coalitions" is for at most 12 features.
+        How what is not linear in the scores is explained. "coalitions" is for at most 12 features.
     n_jobs : int, optional
-        Threads, as in joblib; default: the model's. The values do not depend on it.
+        Number of threads, as in joblib. The values do not depend on it. By default that of the model.
 
     Returns
     -------
     ShapValues
+        Values, base values, rows and names.
 
     Raises
     ------
@@ -224,10 +274,48 @@ def shap_values(
     ValueError
         If there is no background, the model has no probabilities for what is asked, or an argument is not usable.
 
+    See Also
+    --------
+    ShapExplainer : The same for many calls, with one look at the background.
+    cost_importances : The mean sizes of the values of expected costs.
+
+    Notes
+    -----
+    The features are the players of a game in which a coalition S is worth v(S), and the value of feature j is
+
+    .. math:: \phi_j = \sum_{S \not\ni j} \frac{|S|!\,(d - |S| - 1)!}{d!} \, (v(S \cup j) - v(S)).
+
+    *Scores.* v(S) = E[H(x) given the features in S].
+    A tree is walked down by the features of S. If it splits another feature, both ways are taken, weighed by the share
+    of the rows of `background` that went there [1]_; if no row went there, both ways count half.
+    A Gaussian kernel of a "smooth" member is a product of factors, one for each feature; those of features outside S
+    have their mean over the background.
+
+    *Log-odds.* With the link "softmax", log p_a - log p_b is a difference of two scores, and exact too. With other
+    links log-odds are treated as costs are.
+
+    *Expected cost.* The expected cost c(H) = sum_i C_i p_i(H) of a decision is not linear in the scores.
+    Each feature moves the scores from their base :math:`H_0` to H(x) by a vector :math:`\phi_j`.
+    Its part of the cost is the integral of the gradient along the straight line between them [2]_:
+
+    .. math:: \phi_j^c = \Big\langle \phi_j, \int_0^1 \nabla c(H_0 + t (H(x) - H_0)) \, dt \Big\rangle.
+
+    These parts sum to c(H(x)) - c(H_0), and they are linear in the costs. With ``by="coalitions"`` the values are those
+    of the game v(S) = c(E[H given the features in S]) itself.
+
+    *Columns.* Linear features, which members of `MinRiskClassifier` may split, are players of their own.
+    The value of one goes to the columns in proportion to the sizes of their terms w_j (x_j - c_j) in that row. A
+    missing x_j counts as the center c_j and has no share. If all terms are 0, the shares are those of the standardised
+    weights.
+    What a column of categories became is summed.
+
+    Models of lines, similarities and output codes are refused.
+
     References
     ----------
-    S. M. Lundberg, G. G. Erion and S.-I. Lee, "Consistent individualized feature attribution for tree ensembles",
-    arXiv:1802.03888, 2018. R. J. Aumann and L. S. Shapley, "Values of non-atomic games", Princeton 1974.
+    .. [1] S. M. Lundberg, G. G. Erion and S.-I. Lee, "Consistent individualized feature attribution for tree
+       ensembles", arXiv 1802.03888, 2018.
+    .. [2] R. J. Aumann and L. S. Shapley, "Values of Non-Atomic Games", Princeton University Press 1974.
 
     Examples
     --------
@@ -256,26 +344,43 @@ def cost_importances(
     model: BoostedClassifier, X: Any, background: Any = None, *, decision: Any = None, cost: Any = None,
     n_jobs: int | None = None,
 ) -> CostImportances:  # fmt: skip
-    r"""How much each feature moves the expected cost of the decisions about rows, in the unit of the costs.
+    """Return how much each feature moves the expected cost of the decisions about rows, in the unit of the costs.
 
-    The mean over the rows of \|phi_j\|, phi_j being the `shap_values` of the expected cost of the row's decision. A
-    feature of 0.2 makes decisions, in the mean, 0.2 cheaper or dearer than they were expected to be without it.
-    `feature_importances_` says what lowered the loss in training, in no unit.
+    A feature of 0.2 makes decisions 0.2 cheaper or more expensive on average than they would be expected to be without
+    it.
 
     Parameters
     ----------
     model : estimator
+        As in `shap_values`.
     X : array-like of shape (n, d)
+        The rows.
     background : array-like of shape (m, d), optional
-        As in `shap_values`; default: X.
-    decision, cost : optional
+        As in `shap_values`. By default X.
+    decision : label, or array-like of shape (n,), optional
+        As in `shap_values`. By default the decision of the least expected cost of each row.
+    cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
         As in `shap_values`.
     n_jobs : int, optional
-        Threads, as in joblib; default: the model's.
+        Number of threads, as in joblib. By default that of the model.
 
     Returns
     -------
     CostImportances
+        Names and values, the largest first.
+
+    Raises
+    ------
+    TypeError
+        If the model is no sum of trees with constant leaves.
+    ValueError
+        If the model has no probabilities, or an argument is not usable.
+
+    Notes
+    -----
+    The value of a feature is the mean size, over the rows, of the `shap_values` of the expected cost of the row's
+    decision.
+    `feature_importances_` is something else: what lowered the loss in training, in no unit.
 
     Examples
     --------

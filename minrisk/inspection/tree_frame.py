@@ -32,43 +32,22 @@ def pandas() -> Any:
 
 
 def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -> Any:
-    """The trees of a model as a DataFrame with a line for each node.
-
-    The scores H(x) of a row are the sums of the columns ``score of ...`` over the leaves that it falls into, one in
-    each tree: from node 0 of a tree it goes `left` where its value is missing or at most `threshold`, else `right`.
-    Tree -1 is a leaf alone, the scores before the first round; smooth scores that a `MinRiskClassifier` may hold beside
-    its trees are not in the table. A leaf with a slope adds to a score what stands in ``score of ...`` plus what stands
-    in ``slope of ...`` times x - `origin`, x being the value of its `feature`; the first alone where x is missing.
+    """Return the trees of a model as a DataFrame with a line for each node.
 
     Parameters
     ----------
-    model : fitted classifier of minrisk
+    model : estimator
+        A fitted classifier of minrisk.
     X : array-like of shape (n, d), table, or mapping with the values of one row, optional
-        Rows that are counted in every node, such as those of the training: models keep no counts.
+        Rows that are counted in every node, such as the training rows. By default there are no counts, because models
+        keep none.
     names : sequence of d str, optional
-        Names of the columns of X; by default those of the training table, ``x[0]``, ``x[1]`` ... for an array.
+        Names of the columns of X. By default those of the training table, or ``x[0]``, ``x[1]``, … for an array.
 
     Returns
     -------
     DataFrame
-        With the columns
-
-        - ``tree``: number of the tree, from 0 in the order of the sum; -1 for the intercept;
-        - ``round``: the round that added it, from 1; 0 for the intercept;
-        - ``member``: its place in the round, from 0: of a `MinRiskClassifier` the number of the booster;
-        - ``node``: number in the tree, 0 the root;
-        - ``depth``: splits above the node;
-        - ``parent``: its node, -1 for the root;
-        - ``feature``: name of what is split, None at leaves without a slope; linear features are ``"linear 0"`` ...,
-          the columns of ``model.model_.projection``;
-        - ``threshold``, ``left``, ``right``: where rows go, NaN and -1 at leaves;
-        - ``missing``: the node for missing values, which is `left`;
-        - ``gain``: share of the loss that the split took away, NaN at leaves;
-        - ``response``: f of a leaf, NaN elsewhere;
-        - ``score of LABEL``: what a leaf adds to each score, response times vector; NaN elsewhere. They are called
-          ``bit 0``, ``bit 1`` ... where classes have words of an output code;
-        - ``origin``, ``slope of LABEL``: of leaves with a slope, where there are such, 0 at other leaves;
-        - ``rows``: of X in the node, where X is given.
+        A line for each node; see Notes.
 
     Raises
     ------
@@ -80,6 +59,35 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
         If X is no rows of its columns, or `names` are not d.
     ImportError
         If pandas is not installed.
+
+    Notes
+    -----
+    The columns:
+
+    - ``tree``: number of the tree, from 0 in the order of the sum; -1 for the intercept.
+    - ``round``: the round that added it, from 1; 0 for the intercept.
+    - ``member``: its place in the round, from 0; for a `MinRiskClassifier` the number of the member.
+    - ``node``: number in the tree; 0 is the root.
+    - ``depth``: number of splits above the node.
+    - ``parent``: its node; -1 for the root.
+    - ``feature``: name of what is split; None at leaves without a slope. Linear features are ``"linear 0"``, ``"linear
+      1"``, …, the columns of ``model.model_.projection``.
+    - ``threshold``, ``left``, ``right``: where rows go; NaN and -1 at leaves.
+    - ``missing``: the node for missing values, which is `left`.
+    - ``gain``: share of the loss that the split took away; NaN at leaves.
+    - ``response``: what the learner answers in a leaf; NaN elsewhere.
+    - ``score of LABEL``: what a leaf adds to each score, response times vector; NaN elsewhere. If classes have words of
+      an output code, these columns are ``bit 0``, ``bit 1``, ….
+    - ``origin``, ``slope of LABEL``: of leaves with a slope, if there are any; 0 at other leaves.
+    - ``rows``: number of rows of X in the node, if X is given.
+
+    The scores H(x) of a row are the sums of the columns ``score of …`` over the leaves that it falls into, one in each
+    tree.
+    From node 0 it goes `left` if its value is missing or at most `threshold`, and else `right`.
+    Tree -1 is a leaf alone: the scores before the first round.
+    A leaf with a slope also adds its ``slope of …`` times x - `origin`, where x is the value of its `feature`; nothing
+    if x is missing.
+    Smooth members of a `MinRiskClassifier` are not in the table.
 
     Examples
     --------

@@ -56,27 +56,31 @@ _PARTS: dict[str, Any] = {"decisions": DecisionAnswer, "changes": Change, "rows"
 
 @dataclass(frozen=True)
 class WhyDecision:
-    """One decision: what the model says of all decisions, what would have to change, and which rows look alike.
+    """One decision: what the model says about all decisions, what would have to change, and which rows look alike.
 
-    It prints as tables, also in notebooks; `to_frame` gives them as DataFrames and `plot` draws them.
+    It prints as tables, also in notebooks. `to_frame` gives them as DataFrames and `plot` draws them.
 
     Attributes
     ----------
-    decision, runner_up : label
-        The best decision, which `predict` takes, and the second best.
+    decision : label
+        The best decision, which `predict` takes.
+    runner_up : label
+        The second best.
     lead : float
-        By how much the one is ahead of the other.
+        By how much the best is ahead of the second.
     rule : str
-        In what it is ahead: ``"expected cost"``, the least of which decides, or ``"score"``, the largest of which does.
+        In what it is ahead: ``"expected cost"``, of which the least decides, or ``"score"``, of which the largest
+        decides.
     answers : list of DecisionAnswer
-        All decisions, the best first.
+        All decisions, the best first, each with its `decision`, `probability`, `expected_cost`, `score` and how far it
+        is `behind`.
     changes : list of Change
-        For each column that can do it, the smallest change of its value that turns the decision into another, the
+        For each column that can do it, the smallest change of its value that turns the decision into another; the
         smallest first, in standard deviations.
     similar : list of SimilarRow
         The rows of X that fall into the same leaves most often, the most alike first.
     notes : list of str
-        What could not be told, and why.
+        What could not be said, and why.
     """
 
     decision: Any
@@ -89,11 +93,17 @@ class WhyDecision:
     notes: list[str] = field(default_factory=list)
 
     def to_frame(self, part: str = "decisions") -> Any:
-        """One of the tables as a DataFrame of pandas, with the attributes of its lines as columns.
+        """Return one of the tables as a pandas DataFrame, with the attributes of its lines as columns.
 
         Parameters
         ----------
         part : {"decisions", "changes", "rows"}, default="decisions"
+            Which table.
+
+        Returns
+        -------
+        DataFrame
+            A line for each decision, change or row.
 
         Raises
         ------
@@ -111,12 +121,12 @@ class WhyDecision:
         Parameters
         ----------
         ax : pair of matplotlib Axes, optional
-            The panels of decisions and changes; by default a new figure is made.
+            The panels of decisions and changes. By default a new figure is made.
 
         Returns
         -------
         WhyDecision
-            Itself; the panels are in pyplot's current figure, or those that were given.
+            Itself. The panels are in pyplot's current figure, or those that were given.
 
         Raises
         ------
@@ -130,7 +140,13 @@ class WhyDecision:
 
     @property
     def headline(self) -> str:
-        """The decision, the runner-up, and by how much it is behind."""
+        """Return a sentence: the decision, the runner-up, and by how much it is behind.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
         what = "expected cost, the least decides" if self.rule == BY_COST else "score, the largest decides"
         return f"{label_text(self.decision)}, ahead of {label_text(self.runner_up)} by {plain(self.lead)} ({what})"
 
@@ -187,42 +203,31 @@ def why(
 ) -> WhyDecision:  # fmt: skip
     """Say why a row is decided as it is, what would have to change, and which rows look alike.
 
-    *Decisions.* Where probabilities p_j decide, decision k costs sum_j p_j C_jk in expectation and the least decides;
-    the runner-up is the second least. Where costs differed by row in the fit, expected costs are above the least of
-    the row. Other models tell scores, of which the largest decides.
-
-    *What would have to change.* For every column by itself: the smallest change of its value that turns the decision
-    into another. Along one column a sum of trees is constant between the thresholds of that column, so one value
-    beyond each threshold says all, and the search is exact. It is not where scores change with every value of the
-    column (linear features and kernels of `MinRiskClassifier`, which `pool=False` leaves out, similarities, regressors
-    of scikit-learn): there 64 values are looked at, quantiles of X if that is given, and the nearest change is
-    narrowed down by halving (`exact` is then False). Of a category all other values are looked at. The change is
-    one of the model's answer, no advice: columns may hang together in truth.
-
-    *Rows that look most alike.* sum_t w_t [x and the row fall into one leaf of tree t] / sum_t w_t, w_t being the
-    length of the vector that x's leaf of tree t adds to the scores.
-
     Parameters
     ----------
-    model : fitted classifier of minrisk
+    model : estimator
+        A fitted classifier of minrisk.
     x : array-like of shape (d,) or (1, d), DataFrame of one row, Series, or dict
-        The row; a dict has a value for each name of a column, or for each number where columns have no names.
+        The row. A dict has a value for each name of a column, or for each number if columns have no names.
     X : array-like of shape (n, d), optional
-        Other rows, as those of the training: they say which values columns have, and with `y` some are named.
+        Other rows, such as the training rows: they say which values columns have.
+        By default only the model says which values matter.
     y : array-like of shape (n,), optional
-        Their classes.
-    cost : optional
-        Costs to decide by instead of those of the fit, as `MinRiskClassifier.predict` takes them for one row.
+        Classes of the rows in X. With them, the rows that look alike are named. By default none are.
+    cost : array-like of shape (K, D) or (1, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        Costs to decide by, as `MinRiskClassifier.predict` takes them. By default those of the fit.
     wanted : label, optional
-        The decision that changes are to lead to; by default any other.
+        The decision that changes are to lead to. By default any other.
     columns : sequence of names or positions, optional
-        The columns that may change, such as those that somebody can change; by default all.
+        The columns that may change, such as those that somebody can change. By default all.
     n_rows : int, default=5
         How many rows that look alike are named.
 
     Returns
     -------
-    WhyDecision
+    minrisk.inspection.why_decision.WhyDecision
+        The `decision`, the `runner_up`, the `lead`, and lists of `answers`, `changes`, `similar` rows and `notes`. It
+        prints as tables; `to_frame` gives them as DataFrames and `plot` draws them.
 
     Raises
     ------
@@ -232,6 +237,24 @@ def why(
         If it is not fitted.
     ValueError
         If x is not one row of the model's columns, X and y differ in length, or the model cannot decide by `cost`.
+
+    Notes
+    -----
+    *Decisions.* If probabilities p_j decide, decision k costs sum_j p_j C_jk in expectation, and the least decides. If
+    the fit had costs for each row, these are costs above the cheapest decision. Other models have scores, of which the
+    largest decides.
+
+    *What would have to change.* For every column by itself, this is the smallest change of its value that turns the
+    decision into another.
+    Along one column a sum of trees is constant between the thresholds of that column, so one value beyond each
+    threshold is enough and the search is exact. For a category all other values are considered.
+    If scores change with every value of the column, 64 values are considered (quantiles of X if that is given), and the
+    nearest change is narrowed down by halving; its `exact` is then False. This is so for linear features and kernels of
+    `MinRiskClassifier` (``pool=False`` leaves them out), for similarities, and for regressors of scikit-learn.
+    A change is one of the model's answer and no advice: columns may depend on each other.
+
+    *Rows that look alike.* The similarity of a row to x is the weighted share of trees in which both fall into one
+    leaf. A tree weighs the length of the vector that x's leaf adds to the scores.
 
     Examples
     --------

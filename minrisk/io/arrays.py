@@ -125,7 +125,7 @@ def _write(member: IO[bytes], array: np.ndarray | Planes) -> int:
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 class ArchiveArrays(Mapping[str, np.ndarray]):
-    """The arrays of an archive by name, each read anew when it is asked for.
+    """The arrays of an archive by name, each read again when it is asked for.
 
     Parameters
     ----------

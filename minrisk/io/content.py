@@ -26,7 +26,7 @@ GZIP_MARK = b"\x1f\x8b"
 class Content:
     """What a file or stream holds; what is packed by gzip is unpacked.
 
-    A file is read anew for each pass. A stream, which passes once, is kept in a temporary file.
+    A file is read again for each pass. A stream, which passes once, is kept in a temporary file.
 
     Parameters
     ----------

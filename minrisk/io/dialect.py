@@ -1,4 +1,4 @@
-"""How a text table is written: its encoding, what separates its cells, its decimal mark. Found out, or stated."""
+"""How a text table is written: its encoding, what separates its cells, its decimal mark. Detected, or stated."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DialectError(ValueError):
 
 
 class Dialect(NamedTuple):
-    """What was stated of a text table; None is to be found out."""
+    """What was stated of a text table; None is to be detected."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -52,7 +52,7 @@ class Text:
     head : list of list of str
         The header and up to SAMPLE_ROWS rows more, without blank lines.
     found : list of str
-        What was found out and is not usual.
+        What was detected and is not usual.
     first : int
         The number of the header's line.
     """

@@ -56,21 +56,34 @@ BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, 
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole, undamaged minrisk model."""
+    """Error about a file that is not a whole, undamaged model of minrisk.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import minrisk
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "no_model.minrisk")
+    >>> _ = path.write_text("nothing")
+    >>> try:
+    ...     minrisk.load(path)
+    ... except minrisk.ModelFileError:
+    ...     print("This file is no model.")
+    This file is no model.
+    """
 
 
 def save(estimator: BoostedClassifier, path: str | Path) -> None:
     """Write a fitted estimator to one file.
 
-    The file holds the model, costs, labels and training curves; it is written beside `path` and renamed, so a failed
-    write leaves an earlier file as it was.
+    The file holds the model, costs, labels and training curves. Reading it runs no code from the file.
+    It is written beside `path` and then renamed, so that a failed write leaves an earlier file as it was.
 
     Parameters
     ----------
-    estimator : BoostedClassifier
-        Fitted.
+    estimator : estimator
+        A fitted classifier of minrisk.
     path : str or Path
-        Where to; the folder must exist.
+        Where to write it. The folder must exist.
 
     Raises
     ------
@@ -106,18 +119,30 @@ def load(path: str | Path) -> Any:
     Parameters
     ----------
     path : str or Path
+        The file.
 
     Returns
     -------
     estimator
-        Fitted, of the class that was saved; it predicts the same bits, with the same C library.
+        Fitted, of the class that was saved. It predicts the same bits, with the same C library.
 
     Raises
     ------
     ModelFileError
-        If the file is not a minrisk model, is damaged or cut short, or has another format.
+        If the file is not a model of minrisk, is damaged or cut short, or has another format.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, os, minrisk
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = minrisk.REBELClassifier(n_estimators=5).fit(X, y)
+    >>> path = os.path.join(tempfile.mkdtemp(), "iris.minrisk")
+    >>> minrisk.save(model, path)
+    >>> bool((minrisk.load(path).predict(X) == model.predict(X)).all())
+    True
     """
     with open(path, "rb") as file, _seekable(file) as whole:
         size, version = _check_head(whole, path)

@@ -81,7 +81,7 @@ class Table(ABC):
     names : list of str
         Of the columns, in their order.
     found : list of str
-        How it is written, where that is unusual and was found out.
+        How it is written, where that is unusual and was detected.
     notes : list of str
         What else should be said of it, each what it has.
     """
@@ -381,10 +381,10 @@ def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa:
     Parameters
     ----------
     path : str or Path
-        A file whose name ends in .csv, .csv.gz (with a header; .tsv and .txt likewise) or .parquet; a stream or
+        A file whose name ends in .csv, .csv.gz (with a header; .tsv and .txt too) or .parquet; a stream or
         device is told by what it holds.
     stated : Dialect
-        How a text is written, as far as it is not to be found out.
+        How a text is written, as far as it is not to be detected.
 
     Raises
     ------

@@ -99,7 +99,7 @@ class SharedPatterns:
     """argmax over f in {-1, +1} and colours mu of sum_i f_i <mu, edge_i>, which is sum_k |E_k| at mu_k = sign E_k.
 
     E_k = sum_i f_i edge_ik. Stumps are found with their colours by exact search; a tree is deepened layer by layer
-    while the sum rises, for the colours so far, which then are taken anew.
+    while the sum rises, for the colours so far, which then are taken again.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class VectorTrees:
     min_samples_leaf : int, optional
         Rows of the bag in a leaf.
     max_features : float, optional
-        Share of the round's features that a node looks at, drawn anew for every node.
+        Share of the round's features that a node looks at, drawn again for every node.
     sketch : int, optional
         Splits are chosen on this many random combinations of the decisions' edges, which makes the search's cost
         independent of D; None chooses them by all decisions at once. Leaf vectors are exact either way.

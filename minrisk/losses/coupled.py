@@ -198,9 +198,9 @@ def least_loss(loss: CoupledLoss, costs: RowCosts) -> float:
 def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
     """L_bullet, below which every row has its cheapest decision (Eq. 5 and S.5), in stated costs; inf if any would do.
 
-    L* + min over rows n and decisions k dearer than y_n, the cheapest, of w_n / (2 W) times what the terms of y_n and k
-    have above their least values at best where both scores are equal: by convexity they have no less where k's is
-    larger. S.5 has the closed form for the exponential; the paper's formula lacks 1 / (2 N).
+    L* + min over rows n and decisions k that cost more than y_n, the cheapest, of w_n / (2 W) times what the terms of
+    y_n and k have above their least values at best where both scores are equal: by convexity they
+    have no less where k's is larger. S.5 has the closed form for the exponential; the paper's formula lacks 1 / (2 N).
     """
     smallest, least = np.full(len(costs.table), np.inf), np.inf
     np.minimum.at(smallest, costs.row, costs.weight)

@@ -31,7 +31,7 @@ def by_levels(packed: PackedTrees, vectors: Any) -> tuple[PackedTrees, Any]:
     packed : PackedTrees
         The one given, where it is in this order.
     vectors : ndarray or RoundedVectors
-        Likewise.
+        The same for the vectors.
 
     Examples
     --------

@@ -299,7 +299,7 @@ class Rows(Protocol):
         """
 
     def rest(self, scores: bool = False) -> None:
-        """Free what `gradients` and `grow` fill anew, and the scores if so told: memory for others in the meantime."""
+        """Free what `gradients` and `grow` fill again, and the scores if so told: memory for others in the meantime."""
 
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""

@@ -102,7 +102,7 @@ class FoldedRows(Protocol):
 
     @property
     def stated_facts(self) -> CostFacts:
-        """Likewise, what was stated."""
+        """The same, of what was stated."""
 
     def blind(self, n_classes: int) -> FoldedRows:
         """The same rows, whose members train on 0/1 costs."""

@@ -33,7 +33,7 @@ class ClosedFormStep:
 
 @dataclass(frozen=True)
 class TwoSidedStep:
-    """The constant term is fitted anew in every round: H + f a + b, jointly in a and b.
+    """The constant term is fitted again in every round: H + f a + b, jointly in a and b.
 
     Then either side of a stump has a vector of its own, a_- = b - a and a_+ = b + a, each in closed form from the sums
     over its rows; each side gets half of the smoothing. The vectors are (a_-, a_+).

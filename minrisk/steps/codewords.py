@@ -21,7 +21,7 @@ class CodewordStep:
     """Answers k of the leaves and the rate b >= 0 of least sum_lk S_lk exp(-b V_kl), S_lk the weight of class l in k.
 
     First each leaf answers argmax_k sum_l S_l V_kl, by which the loss falls fastest at b = 0. Then b is solved for and
-    the leaves answer anew by the loss at this b, until no answer changes. The ridge is spread evenly over the pairs of
+    the leaves answer again by the loss at this b, until no answer changes. The ridge is spread evenly over the pairs of
     class and answer, as phantom rows that do not say which way is down at b = 0.
 
     Parameters

@@ -1,4 +1,4 @@
-"""All vectors anew under a bound on their sum: Paisitkriangkrai et al., 2013, Eq. (17).
+"""All vectors again under a bound on their sum: Paisitkriangkrai et al., 2013, Eq. (17).
 
 min over W >= 0 with |W|_1 <= gamma of the loss over the learners so far, by spectral projected gradients (E. Birgin, J.
 Martinez and M. Raydan, "Nonmonotone spectral projected gradient methods on convex sets", SIAM J. Optim. 2000, SPG2).
@@ -29,7 +29,7 @@ SHORTEST = 1e-12  # share of a direction: a line search that comes to it has met
 
 @dataclass(frozen=True)
 class ConstrainedStep:
-    """All of W anew, Eq. (17) over the learners so far, from the last W.
+    """All of W again, Eq. (17) over the learners so far, from the last W.
 
     Rounds end where no learner can lower the loss by more than `tolerance` of what can still be lost: by convexity the
     loss is above the least possible one, over all learners that the search knows, by at most

@@ -1,4 +1,4 @@
-"""All vectors anew for a piecewise linear loss with a penalty, by its cutting planes: the steps of StructBoost.
+"""All vectors again for a piecewise linear loss with a penalty, by its cutting planes: the steps of StructBoost.
 
     F(W) = nu |W|_1 + R(W) over W >= 0,        R(W) >= b_p - <A_p, W> for every plane p.
 
@@ -180,7 +180,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class CuttingPlaneStep:
-    """All of W anew, the minimiser of F over the learners so far, from the last W.
+    """All of W again, the minimiser of F over the learners so far, from the last W.
 
     A round begins with no plane but that at the last W (`start`): what it finds depends on nothing else. `improve`
     seeks the shares that the next learner is chosen by, `solve` goes on with that learner.

@@ -141,7 +141,7 @@ class SelectedStep:
 
 @dataclass(frozen=True)
 class CorrectiveStep:
-    """All of W anew, Eq. (5) or (7) over the learners so far, by L-BFGS-B from the last W.
+    """All of W again, Eq. (5) or (7) over the learners so far, by L-BFGS-B from the last W.
 
     Parameters
     ----------

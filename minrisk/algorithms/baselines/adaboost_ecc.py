@@ -1,4 +1,4 @@
-"""AdaBoost.ECC: each round parts the classes in two and boosts a binary learner on them.
+"""AdaBoost.ECC: each round divides the classes into two groups and boosts a binary learner on them.
 
 V. Guruswami and A. Sahai, "Multiclass learning, boosting, and error-correcting codes", COLT 1999; as descent on a loss:
 Y. Sun, S. Todorovic and J. Li, "Unifying multi-class AdaBoost algorithms with binary base learners under the margin
@@ -15,7 +15,7 @@ alpha, -beta                    ``ColourStep``                `minrisk.learners.
 sum g mu, halved                ``scores``                    rows
 ==============================  ============================  =========================================
 
-Left open by the paper: the colours, here a random half of the classes, anew in each round ("random-half", with
+Left open by the paper: the colours, here a random half of the classes, drawn again in each round ("random-half", with
 which the paper of stage-wise MCBoost compares: the largest cut is said to be harder to learn); and the learners, here
 trees, of whose leaves each has its own g. A stump has two, the paper's alpha and -beta. Deviation: g is smoothed.
 """
@@ -31,46 +31,119 @@ from minrisk.validation import Number, Rule
 
 
 class AdaBoostECCClassifier(BaselineClassifier):
-    """Boosting of binary learners, each of which tells one random half of the classes from the other.
+    r"""Boosting of binary learners, each of which separates one random half of the classes from the other.
 
-    H(x) = 1/2 sum_t g_t(x) mu_t with colours mu_t in {-1, +1}^K and g_t(x) one number for each leaf of a tree; the
-    decision is the largest entry. The rounds lower
+    The scores are
 
-        1 / W sum_n w_n sum_{k != y} c_nk exp(H_nk - H_ny),
+    .. math:: H(x) = \frac12 \sum_t g_t(x) \, \mu_t, \qquad \mu_t \in \{-1, +1\}^K,
 
-    with c = 1 in the paper. A tree is fitted to the colours of the rows' classes, where a row weighs the terms of the
-    classes that are not of its class's colour; in a leaf g = 1/2 ln(W+ / W-), the weights of its rows of either colour.
+    with colours :math:`\mu_t` of the classes and one number :math:`g_t` for each leaf of a tree; the decision is the
+    largest entry. The rounds lower
 
-    In plain words: an error-correcting code whose bits are drawn one after another, each for the pairs of classes that
-    are still confused.
+    .. math:: \frac1W \sum_n w_n \sum_{k \ne y_n} c_{nk} \exp(H_{nk} - H_{n y_n}),
+
+    with c = 1 in the paper.
+    A tree is fitted to the colours of the rows' classes; a row weighs the terms of those classes that have the other
+    colour.
+    In a leaf, :math:`g = \frac12 \ln(W_+ / W_-)` with the weights of its rows of either colour.
+    In plain words: this is an error-correcting code whose bits are drawn one after another, each for the pairs of
+    classes that are still confused.
 
     Parameters
     ----------
-    cost : optional
-        As in `REBELClassifier`. Default: every mistake costs 1, the paper's case.
-    smoothing : float, optional
-        Weight of phantom rows of either colour in every leaf, as a share of all rows'. Default: one divided by the
-        number of rows.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     n_estimators : int, default=200
         Largest number of rounds.
+    learning_rate : float, default=1.0
+        Factor on what every round adds to the scores.
+        Smaller values need more rounds.
     max_depth : int, default=1
-        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps.
+        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
+        1 makes stumps.
+    smoothing : float, optional
+        Weight of phantom rows of either colour in every leaf, as a share of the weight of all rows.
+        By default one divided by the number of rows.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
+    max_bins : int, optional
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
+    subsample : float, default=1.0
+        Share of the rows drawn for each round, without replacement.
+    max_features : float or int, default=1.0
+        Features drawn for each round: a float is a share of them, an int is a number.
+    early_stopping : bool, default=False
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
+    validation_fraction : float, default=0.1
+        Share of the rows that `early_stopping` sets apart.
+    n_iter_no_change : int, default=20
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
+    warm_start : bool, default=False
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
+    n_jobs : int, optional
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
     random_state : int or RandomState, optional
-        For the colours, and for `subsample`, `max_features` and the validation part.
-    learning_rate, binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, \
-warm_start, class_weight, categorical_features, n_jobs, verbose
-        As in `REBELClassifier`.
+        Seed of the colours, and of what else is drawn: rows (`subsample`), features (`max_features`) and the rows that
+        `early_stopping` sets apart.
+    verbose : int, default=0
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_iter_, train_loss_, train_risk_, validation_risk_, feature_importances_, \
-n_features_in_
-        As in `REBELClassifier`.
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (D,)
+        What `predict` may return: the classes, and then other decisions that the costs name.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
+    model_ : AdditiveModel
+        The scores H.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        Training loss before round 1 and after every round.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
+
+    See Also
+    --------
+    AdaBoostMOClassifier : The bits of a code boosted together.
+    AdaBoostSIPClassifier : Halves are sought, not drawn.
 
     Notes
     -----
-    With two classes the halves are the classes, and it is real AdaBoost of stumps. The loss is that of
-    ``MCBoostClassifier(loss="gel")``.
+    With two classes the halves are the classes, and the method is real AdaBoost of stumps.
+    The loss is that of ``MCBoostClassifier(loss="gel")``.
 
     References
     ----------

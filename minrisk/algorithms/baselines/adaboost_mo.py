@@ -69,71 +69,141 @@ class OutputCode(NamedTuple):
 
 
 class AdaBoostMOClassifier(AdaBoostMHClassifier):
-    """AdaBoost on the bits of an output code: a word of bits for each class, boosted together, the nearest decides.
+    r"""AdaBoost on the bits of an output code: the class whose word is nearest to the bits is decided.
 
-    f(x) = sum_t h_t(x) with a tree h_t, shared by all bits, whose leaves hold a vector of L numbers. Each round lowers
+    Every class has a word of L bits, each -1 or +1.
+    The bits' scores are :math:`f(x) = \sum_t h_t(x)` with trees that all bits share and whose leaves hold L numbers.
+    Each round lowers
 
-        1 / (2 W) sum_n w_n sum_l b_nl exp(-word_l(y_n) f_nl),        word(y) in {-1, +1}^L the word of class y,
+    .. math:: \frac{1}{2W} \sum_n w_n \sum_l b_{nl} \exp(-\mathrm{word}_l(y_n) f_{nl}),
 
-    with b = 1 in the paper. The decision is the class whose word the bits are nearest to, by default the one of least
-    sum_l exp(-word_l(k) f_l). In plain words: many questions that part the classes in two are answered by one
-    committee, and a class is decided for that contradicts the surest answers least.
+    with b = 1 in the paper. By default the decision is the class k of the smallest :math:`\sum_l
+    \exp(-\mathrm{word}_l(k) f_l)`.
+    In plain words: many questions that divide the classes into two groups are answered together, and the decision is
+    the class that contradicts the surest answers least.
 
     Parameters
     ----------
-    cost : optional
-        As in `PIBoostClassifier`. Default: every mistake costs 1, the paper's case. With costs a row weighs in a bit
-        what it costs in the mean to take it for a class on the other side, an extension. Decisions that are no class
-        have no word and are refused.
-    code : {"exhaustive", "one-vs-all", "random"} or table of shape (K, L), optional
-        The words, of -1 and +1. "exhaustive": all 2^(K - 1) - 1 ways of parting the classes in two, for up to 12
-        classes. "one-vs-all": a bit for each class; with 0/1 costs this is AdaBoost.MH. "random": ceil(10 log2 K)
-        random bits, of 10 000 draws those whose nearest words are farthest apart (Allwein et al. 2000). A table has a
-        row for each class, in the order of ``classes_``, different rows, and both signs in every column. Default:
-        "exhaustive" for up to seven classes, "random" for more.
+    cost : array-like of shape (K, K), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1, which is the paper's method; costs are an extension.
+    code : {"exhaustive", "one-vs-all", "random"} or array-like of shape (K, L), optional
+        The words of the classes; the list below says which.
+        A table has a row for each class in the order of `classes_`, and holds -1 and +1.
+        By default "exhaustive" for up to seven classes, and "random" for more.
     decoding : {"loss", "hamming"}, default="loss"
-        "loss": the class of the least loss of the bits, which Schapire and Singer found better. "hamming": of the
-        fewest bits whose sign is another; ties go to the first class.
+        What nearest means: "loss" is the least loss of the bits, "hamming" is the fewest bits of another sign.
     response : {"real", "sign", "own"}, default="real"
-        The numbers of a leaf are free (real AdaBoost.MH), or -1 or +1 times one rate for the tree (discrete). "own":
-        each bit has a learner of its own in every round, the stump of least weighted error or a tree by Gini's index,
-        which answers -1 or +1, and a rate of its own: L AdaBoosts side by side.
-    smoothing : float, optional
-        Weight of two phantom rows in every leaf and bit, as a share of what can still be lost in that bit. Default: one
-        divided by the number of rows. Of no meaning for learners of their own, whose rates end at 18.
+        "real" leaves the numbers of a leaf free. "sign" makes them -1 or +1, times one rate for the tree.
+        "own" gives each bit a learner and a rate of its own in every round: L AdaBoosts side by side.
     n_estimators : int, default=200
         Largest number of rounds.
+    learning_rate : float, default=1.0
+        Factor on what every round adds to the scores.
+        Smaller values need more rounds.
     max_depth : int, default=1
-        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps.
+        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
+        1 makes stumps.
+    smoothing : float, optional
+        Weight of two phantom rows in every leaf for each bit, as a share of what can still be lost in that bit.
+        By default one divided by the number of rows. It has no effect if `response` is "own".
+    binning : {"quantile", "uniform"}, default="quantile"
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
+    max_bins : int, optional
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
+    subsample : float, default=1.0
+        Share of the rows drawn for each round, without replacement.
+    max_features : float or int, default=1.0
+        Features drawn for each round: a float is a share of them, an int is a number.
+    early_stopping : bool, default=False
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
+    validation_fraction : float, default=0.1
+        Share of the rows that `early_stopping` sets apart.
+    n_iter_no_change : int, default=20
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
+    warm_start : bool, default=False
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
+    n_jobs : int, optional
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
     random_state : int or RandomState, optional
-        For a random code, and for `subsample`, `max_features` and the validation part.
-    learning_rate, binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, \
-warm_start, class_weight, categorical_features, n_jobs, verbose
-        As in `REBELClassifier`.
+        Seed of a random code, and of what else is drawn: rows (`subsample`), features (`max_features`) and the rows
+        that `early_stopping` sets apart.
+    verbose : int, default=0
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    code_ : ndarray of shape (K, L), int8
-        The word of each class.
-    classes_, decisions_, cost_, model_, n_iter_, train_loss_, train_risk_, validation_risk_, feature_importances_, \
-n_features_in_
-        As in `REBELClassifier`. `model_` has vectors of bits, of which its `decoder` makes scores of classes. With
-        ``response="own"`` the loss is the mean over rows and bits.
-
-    Raises
-    ------
-    ValueError
-        If the code does not fit the classes; the message says how.
-
-    Notes
-    -----
-    `decision_function` is -log of the loss of each class's word, or minus the number of bits that differ. There are no
-    probabilities. Time and memory of a round grow with L.
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (K,)
+        What `predict` may return: the classes.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
+    code_ : ndarray of shape (K, L)
+        The word of each class, of dtype int8.
+    model_ : AdditiveModel
+        The scores of the bits; its `decoder` makes scores of classes from them.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        Training loss before round 1 and after every round; if `response` is "own", its mean over rows and bits.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
 
     See Also
     --------
     AdaBoostMHClassifier : The same with a bit for each class.
     AdaBoostECCClassifier : The bits one after another.
+
+    Notes
+    -----
+    The codes:
+
+    - "exhaustive": all 2^(K - 1) - 1 ways to divide the classes into two groups, for up to 12 classes.
+    - "one-vs-all": a bit for each class. With 0/1 costs this is AdaBoost.MH.
+    - "random": ceil(10 log2 K) random bits. Of 10 000 draws the one is taken whose nearest words are farthest apart.
+
+    The rows of a table must differ, and every column needs both signs; else `fit` raises a ValueError that says what
+    does not fit.
+
+    With costs, a row weighs in a bit what it costs on average to take it for a class on the other side.
+    Decisions that are no class have no word and are refused.
+
+    `decision_function` is minus the logarithm of the loss of each class's word, or minus the number of bits that
+    differ. If several words are equally near, the first class is decided. There are no probabilities.
+    Time and memory of a round grow with L.
+
+    With ``response="own"`` a learner is the stump of least weighted error, or a tree by Gini's index, that answers -1
+    or +1. No rate is above 18.
 
     References
     ----------
@@ -198,7 +268,7 @@ n_features_in_
 
     @property
     def code_(self) -> np.ndarray:
-        """The word of each class, (K, L)."""
+        """ndarray of shape (K, L) : The word of each class."""
         decoder = self.model_.decoder
         assert decoder is not None
         return decoder.words

@@ -11,16 +11,7 @@ from minrisk.validation import Depth, Rule
 
 
 class BaselineClassifier(RecipeClassifier):
-    """A published method to compare with.
-
-    Parameters
-    ----------
-    cost, n_estimators, learning_rate, binning, max_bins, subsample, max_features, early_stopping, \
-validation_fraction, n_iter_no_change, warm_start, class_weight, categorical_features, n_jobs, random_state, verbose
-        As in `REBELClassifier`.
-    max_depth : int, default=1
-        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps.
-    """
+    """A published method to compare with: the parameters that most of them share."""
 
     _rules: ClassVar[Mapping[str, Rule]] = {**RecipeClassifier._rules, "max_depth": Depth()}
 

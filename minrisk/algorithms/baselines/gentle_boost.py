@@ -37,58 +37,131 @@ from minrisk.validation import Choice, Rule
 
 
 class GentleBoostClassifier(BaselineClassifier):
-    """Newton's steps on AdaBoost.MH's loss, which are weighted means of the labels -1 and +1.
+    r"""Newton's steps on the loss of AdaBoost.MH, which are weighted means of the labels -1 and +1.
 
-    H(x) = sum_t h_t(x) with a tree h_t, shared by all labels, whose leaves hold
+    The scores are :math:`H(x) = \sum_t h_t(x)` with trees that all labels share and whose leaves hold
 
-        a_k = sum w_nk z_nk / sum w_nk,        w_nk = D_nk exp(-z_nk H_nk),
+    .. math:: a_k = \frac{\sum_n w_{nk} z_{nk}}{\sum_n w_{nk}}, \qquad w_{nk} = D_{nk} \exp(-z_{nk} H_{nk}).
 
-    z_nk = 1 where k is the label of row n, else -1, over the leaf's rows; the decision is the largest entry of H. The
-    loss and what costs do to it are those of `AdaBoostMHClassifier`. A tree's splits lower the squared error
-    sum w_nk (z_nk - a_k)^2 most.
-
-    With ``variant="margin"`` the loss is 1 / W sum_n w_n exp(-(H_ny - mean of H_n)), and in each round every class k
-    gets a tree, fitted to 1 / z_nk with weights v_n z_nk^2 by least squares, v_n the row's loss and z_nk = 1 - 1 / K at
-    its class, else -1 / K: Newton's steps, one for each score. This loss knows no costs.
-
-    In plain words: where AdaBoost takes half the logarithm of the odds, which is infinite in a pure leaf, GentleBoost
-    takes a step of 1 at most.
+    The sums are over the rows of the leaf, and :math:`z_{nk}` is 1 if k is the label of row n, and else -1.
+    The decision is the largest entry of H. The loss, also with costs, is that of `AdaBoostMHClassifier`.
+    In plain words: AdaBoost takes half the logarithm of the odds, which is infinite in a pure leaf; GentleBoost takes a
+    step of 1 at most.
 
     Parameters
     ----------
-    cost : optional
-        As in `REBELClassifier`. Default: every mistake costs 1, the papers' case. With "margin"
-        they change no learner: decisions are judged by them, and where these cost more than the cheapest decision for
-        all rows, that decision is the model.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     variant : {"labels", "margin"}, default="labels"
-        The loss of every label and one tree a round, or that of the true class's margin and a tree for each class.
+        "labels" lowers the loss of every label, with one tree in each round.
+        "margin" lowers that of the true class's margin, with a tree for each class; it knows no costs.
     n_estimators : int, default=200
         Largest number of rounds.
+    learning_rate : float, default=1.0
+        Factor on what every round adds to the scores.
+        Smaller values need more rounds.
     max_depth : int, default=1
-        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first; 1 for stumps.
-    learning_rate, binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, \
-warm_start, class_weight, categorical_features, n_jobs, random_state, verbose
-        As in `REBELClassifier`.
+        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
+        1 makes stumps.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
+    max_bins : int, optional
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
+    subsample : float, default=1.0
+        Share of the rows drawn for each round, without replacement.
+    max_features : float or int, default=1.0
+        Features drawn for each round: a float is a share of them, an int is a number.
+    early_stopping : bool, default=False
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
+    validation_fraction : float, default=0.1
+        Share of the rows that `early_stopping` sets apart.
+    n_iter_no_change : int, default=20
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
+    warm_start : bool, default=False
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
+    n_jobs : int, optional
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
+    random_state : int or RandomState, optional
+        Seed of what is drawn: rows (`subsample`), features (`max_features`) and the rows that `early_stopping` sets
+        apart.
+    verbose : int, default=0
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_iter_, train_loss_, train_risk_, validation_risk_, feature_importances_, \
-n_features_in_
-        As in `REBELClassifier`.
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (D,)
+        What `predict` may return: the classes, and then other decisions that the costs name.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
+    model_ : AdditiveModel
+        The scores H.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
+        Training loss before round 1 and after every round.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
+
+    See Also
+    --------
+    AdaBoostMHClassifier : Logarithms on the same loss.
+    AOSOLogitBoostClassifier : Newton's steps for pairs of classes, on the log-loss.
 
     Notes
     -----
-    Nothing is smoothed: no step is above 1, with "margin" above K. With two classes the score of the second is
-    GentleBoost's F. With "margin" rounds end where the steps of all classes together do not lower the loss.
+    With ``variant="margin"`` the loss is
+
+    .. math:: \frac1W \sum_n w_n v_n, \qquad v_n = \exp\big(-(H_{n y_n} - \overline{H_n})\big).
+
+    In each round every class k gets a tree, fitted by least squares to :math:`1 / z_{nk}` with weights :math:`v_n
+    z_{nk}^2`. Here :math:`z_{nk}` is 1 - 1 / K if k is the class of row n, and else -1 / K.
+    Costs change no learner of this variant. They judge its decisions: if these cost more than the cheapest decision for
+    all rows, that decision is the model.
+    Rounds end if the steps of all classes together do not lower the loss.
+
+    Nothing is smoothed: no step is above 1, and none above K with "margin".
+    With two classes the score of the second is GentleBoost's F.
 
     References
     ----------
     .. [1] J. Friedman, T. Hastie and R. Tibshirani, "Additive logistic regression: a statistical view of boosting",
-       Annals of Statistics 28 (2000).
+       Annals of Statistics 28 (2000), Algorithm 4.
     .. [2] H. Zou, J. Zhu and T. Hastie, "New multicategory boosting algorithms based on multicategory Fisher-consistent
-       losses", Annals of Applied Statistics 2 (2008).
+       losses", Annals of Applied Statistics 2 (2008): "margin".
     .. [3] A. Torralba, K. P. Murphy and W. T. Freeman, "Sharing visual features for multiclass and multiview object
-       detection", PAMI 29 (2007).
+       detection", PAMI 29 (2007): "labels".
 
     Examples
     --------

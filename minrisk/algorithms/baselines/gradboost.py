@@ -27,46 +27,100 @@ from minrisk.validation import Number, Rule, n_drawn
 
 
 class GradBoostClassifier(RecipeClassifier):
-    """Coordinate descent on the log-loss of stumps with a penalty on the length of each stump's vector.
+    r"""Coordinate descent on the log-loss of stumps, with a penalty on the length of each stump's vector.
 
-    H(x) = sum_t f_t(x) w_t with f_t(x) in {-1, +1}; the decision is the largest entry. The rounds lower
+    The scores are :math:`H(x) = \sum_t f_t(x) \, w_t` with stumps :math:`f_t(x) \in \{-1, +1\}`; the decision is the
+    largest entry. The rounds lower
 
-        1 / W sum_n w_n log(1 + sum_{k != y} c_nk exp(H_nk - H_ny)) + nu sum_t |w_t|_2,
+    .. math:: \frac1W \sum_n w_n \log\Big(1 + \sum_{k \ne y_n} c_{nk} \exp(H_{nk} - H_{n y_n})\Big) + \nu \sum_t \lVert
+       w_t \rVert_2,
 
-    with c = 1 in the paper. Each takes the stump along which the loss falls fastest, |g|_2 being the largest, and moves
-    its vector to where an upper bound of the objective is least; then all vectors that are not 0 move likewise. The
-    penalty makes vectors exactly 0, and rounds end where no stump has |g|_2 > nu and none moves.
-
+    with c = 1 in the paper.
+    Each round takes the stump along which the loss falls fastest and moves its vector to where an upper bound of the
+    objective is least. Then all vectors that are not 0 move in the same way.
+    The penalty makes vectors exactly 0.
     In plain words: a learner is there for all classes or for none, and one that others have made needless is dropped.
 
     Parameters
     ----------
-    cost : optional
-        As in `REBELClassifier`. Default: every mistake costs 1, the paper's case.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     nu : float, default=1e-4
         Weight of the penalty.
     n_estimators : int, default=200
         Largest number of rounds.
     tol : float, default=1e-5
-        Rounds end when no stump's |g|_2 exceeds `nu` by more than this share and the objective falls by less than it.
-    binning, max_bins, max_features, warm_start, class_weight, categorical_features, n_jobs, random_state, verbose
-        As in `REBELClassifier`.
+        Rounds end when the gradient of no stump is longer than `nu` by more than this share and the objective falls by
+        less than this share.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
+    max_bins : int, optional
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
+    max_features : float or int, default=1.0
+        Features drawn for each round: a float is a share of them, an int is a number.
+    warm_start : bool, default=False
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
+    n_jobs : int, optional
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
+    random_state : int or RandomState, optional
+        Seed of the features that are drawn (`max_features`).
+    verbose : int, default=0
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_iter_, train_risk_, feature_importances_, n_features_in_
-        As in `REBELClassifier`; row t of ``model_.vectors`` is w_t. A stump that came again has a vector of 0.
-    train_loss_ : ndarray of shape (n_iter_ + 1,)
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (D,)
+        What `predict` may return: the classes, and then other decisions that the costs name.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
+    model_ : AdditiveModel
+        The scores H. Row t of ``model_.vectors`` is w_t; a stump that came again has a vector of 0.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
         The loss without the penalty, before round 1 and after every round.
-
-    Notes
-    -----
-    Training keeps the responses of all learners. The model holds the last vectors only: what `staged_predict` and its
-    kin show are its first t learners, not what was the model after t rounds.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : None
+        There is no early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
 
     See Also
     --------
-    MultiBoostClassifier : All vectors optimised anew in every round, with |W|_1 or its squares.
+    MultiBoostClassifier : All vectors are optimised again in every round, with another penalty.
+
+    Notes
+    -----
+    Training keeps the responses of all learners.
+    The model holds the last vectors only: `staged_predict` and the other staged methods show its first t learners, not
+    the model after t rounds.
 
     References
     ----------

@@ -36,70 +36,132 @@ MOST_CUTS = 10_000  # planes of half a round, at most: more than a step ever wan
 
 
 class StructBoostClassifier(RecipeClassifier):
-    """Large-margin boosting: the true class is to win against every other by what that mistake costs.
+    r"""Large-margin boosting: the true class is to win against every other by what that mistake costs.
 
-    H(x) = sum_t h_t(x) w_t with h_t(x) in {-1, +1} and w_t >= 0; the decision is the largest entry. The rounds solve
+    The scores are :math:`H(x) = \sum_t h_t(x) \, w_t` with :math:`h_t(x) \in \{-1, +1\}` and :math:`w_t \ge 0`; the
+    decision is the largest entry. The rounds solve
 
-        min over W, xi >= 0 of  nu |W|_1 + 1 / N sum_i s_i xi_i,     H_y(x_i) - H_k(x_i) >= c_ik - xi_i for all k != y,
+    .. math:: \min_{W, \, \xi \ge 0} \; \nu \lVert W \rVert_1 + \frac1N \sum_i s_i \xi_i, \qquad
+       H_{y_i}(x_i) - H_k(x_i) \ge c_{ik} - \xi_i \quad \text{for all } k \ne y_i.
 
-    W all vectors w_t, s_i the rows' sample weights and N their sum, c_ik what deciding k costs row i (1 in the paper's
-    plain multi-class case, the distance in a hierarchy in its structured one), in units in which a factor on all costs
-    changes nothing. The slack xi_i is no less than what the decision costs. Each
-    round takes the learner and the class whose dual constraint is violated most, and solves for all of W anew.
-
+    W holds all vectors :math:`w_t`, :math:`s_i` is the sample weight of row i, N is the sum of the weights, and
+    :math:`c_{ik}` is what deciding k costs row i.
+    The slack :math:`\xi_i` is no less than what the decision costs.
+    Each round takes the learner and the class whose dual constraint is violated most, and solves for all of W again.
     In plain words: what counts is the worst rival of each row, by a margin that is the price of the mistake. Rows whose
-    margins are wide enough do not count at all. With 0/1 costs and two classes this is LPBoost.
+    margins are wide enough do not count at all.
 
     Parameters
     ----------
-    cost : optional
-        As in `REBELClassifier`. Default: every mistake costs 1.
+    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        What each decision costs for each true class: rows are true classes, columns are decisions.
+        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
+        By default every mistake costs 1.
     nu : float, default=3e-3
-        Weight of |W|_1, the paper's 1 / C, of which it leaves the choice to cross-validation. The costs' unit and the
-        number of rows do not matter to it. Where few learners lower the loss by more than it, nothing is learnt:
-        with 0/1 costs from about 0.1 to 1 on.
+        Weight of the penalty; the paper's 1 / C, which it chooses by cross-validation.
+        Neither the unit of the costs nor the number of rows matters to it. Large values learn nothing: with 0/1 costs
+        from about 0.1 to 1 on.
     n_estimators : int, default=200
         Largest number of rounds.
     tol : float, default=1e-3
-        Rounds end when the objective is above the least possible one, over all learners, by no more than this share,
-        which the duality gap says.
+        Rounds end when the objective is above the least possible one, over all learners, by no more than this share.
     solver_iterations : int, default=20
-        Cutting planes that are sought before the learner of a round is chosen, and as many after it, at most. More of
-        them solve for W more exactly, in longer rounds; what is left undone the next round goes on with.
+        Largest number of cutting planes that are sought before the learner of a round is chosen, and again after it.
+        More of them solve for W more exactly, in longer rounds.
     weak_learner : {"stump", "tree"}, default="stump"
-        Trees of depth 1, or of `max_depth`.
+        The learners: trees of depth 1, or of `max_depth`.
     max_depth : int, default=3
-        Depth of trees.
-    binning, max_bins, max_features
-        As in `REBELClassifier`.
-    early_stopping, validation_fraction, n_iter_no_change, keep_stages, warm_start
-        As in `MultiBoostClassifier`.
-    class_weight, categorical_features, n_jobs, random_state, verbose
-        As in `REBELClassifier`.
+        Depth of the trees.
+    binning : {"quantile", "uniform"}, default="quantile"
+        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
+    max_bins : int, optional
+        Number of bins of each feature, from 2 to 256.
+        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
+    max_features : float or int, default=1.0
+        Features drawn for each round: a float is a share of them, an int is a number.
+    early_stopping : bool, default=False
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
+    validation_fraction : float, default=0.1
+        Share of the rows that `early_stopping` sets apart.
+    n_iter_no_change : int, default=20
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
+    keep_stages : bool, default=False
+        Whether to keep the W of every round, T (T + 1) / 2 vectors in memory and in model files.
+        `staged_predict`, the other staged methods and ``model_[:t]`` then are the model after t rounds; without it they
+        are the first t learners of the last model.
+    warm_start : bool, default=False
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of the rows of each class.
+        A dict has a number above 0 for each label; labels that it does not name keep 1.
+        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
+        belong to it (rows count by `sample_weight`).
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
+        Columns of text and of categorical types are categories without being listed.
+    n_jobs : int, optional
+        Number of threads, as in joblib: None means 1 and -1 means all cores.
+        The model does not depend on it.
+    random_state : int or RandomState, optional
+        Seed of what is drawn: features (`max_features`) and the rows that `early_stopping` sets apart.
+    verbose : int, default=0
+        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_, decisions_, cost_, model_, n_iter_, train_risk_, validation_risk_, feature_importances_, n_features_in_
-        As in `MultiBoostClassifier`. Many vectors, and most of their entries, are 0.
-    train_loss_ : ndarray of shape (n_iter_ + 1,)
+    classes_ : ndarray of shape (K,)
+        The class labels, sorted.
+    decisions_ : ndarray of shape (K,)
+        What `predict` may return: the classes.
+    cost_ : CostMatrix or None
+        Costs of the fit; None if they were given for each row.
+    model_ : AdditiveModel
+        The scores H. Row t of ``model_.vectors`` is w_t; many vectors, and most of their entries, are 0.
+    n_iter_ : int
+        Number of rounds kept, T below.
+    train_loss_ : ndarray of shape (T + 1,)
         Mean slack, without the penalty, before round 1 and after every round. It may rise from round to round, or stay
         as it is.
-
-    Notes
-    -----
-    The problem is a linear program. Its cutting planes are sums over all rows, of which training keeps the decision
-    that each row has chosen (two bytes for each row and plane) beside the responses of all learners. There are no
-    probabilities: the minimiser of this loss says which class is the best, not how likely it is, and where no class
-    is likely enough all scores may be alike.
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the relative falls of the loss; the shares sum to 1.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X had names that are all strings.
+    columns_ : list of ColumnFacts
+        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
+        remark if it looks wrong.
+        Model files do not keep it.
 
     See Also
     --------
     MultiBoostClassifier : All other classes count, by a smooth loss of every margin.
 
+    Notes
+    -----
+    The problem is a linear program. Its cutting planes are sums over all rows. Training keeps, for each plane, the
+    decision that each row has chosen (two bytes for each row and plane), and the responses of all learners.
+
+    There are no probabilities: the minimiser of this loss says which class is the best, not how likely it is. If no
+    class is likely enough, all scores may be alike.
+
+    With 0/1 costs and two classes the method is LPBoost. In the paper c is 1, or the distance in a hierarchy of
+    classes.
+
     References
     ----------
     .. [1] C. Shen, G. Lin and A. van den Hengel, "StructBoost: boosting methods for predicting structured output
-       variables", IEEE PAMI 2014.
+       variables", IEEE PAMI 2014, arXiv 1302.3283.
     .. [2] T. Joachims, T. Finley and C.-N. Yu, "Cutting-plane training of structural SVMs", Machine Learning 2009.
     .. [3] A. Demiriz, K. Bennett and J. Shawe-Taylor, "Linear programming boosting via column generation", Machine
        Learning 2002.

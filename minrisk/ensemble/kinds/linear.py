@@ -1,4 +1,4 @@
-"""Linear members: trees that also split principal components and directions that part the classes."""
+"""Linear members: trees that also split principal components and directions that separate the classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Linear(Plain):
         return self.task.table.linear is not None
 
     def seen(self, fold: int) -> IntArray:
-        """All columns, of directions that part the classes only those that were learnt without the fold."""
+        """All columns, of directions that separate the classes only those that were learnt without the fold."""
         assert self.task.table.linear is not None
         return self.task.table.linear[fold]
 

@@ -19,7 +19,7 @@ from minrisk.rows.local.growth import Growth
 
 
 class PairGrowth(Growth):
-    """Growth on the columns of the node's own pair, filled anew for every node; sums are exchanged node by node."""
+    """Growth on the columns of the node's own pair, filled again for every node; sums are exchanged node by node."""
 
     def __init__(self, rows: LocalColumns) -> None:
         super().__init__(rows)

@@ -33,7 +33,7 @@ class Engine(Protocol):
         """function(results) here, where function(parts of them) may come first: it is associative."""
 
     def look_again(self) -> None:
-        """Some shards have been built anew, perhaps at other places."""
+        """Some shards have been built again, perhaps at other places."""
 
     def close(self) -> None:
         """Let the shards go."""

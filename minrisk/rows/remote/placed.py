@@ -165,7 +165,7 @@ class CountedRows:
         self, values_of: Callable[[IntArray], np.ndarray], strategy: str, max_bins: int | None,
         weighted: bool | None = None,
     ) -> Binner:  # fmt: skip
-        """Likewise, of values_of(rows here)."""
+        """The same, of values_of(rows here)."""
         weighted = self.weighted if weighted is None else weighted
         numbers, here = self.spaced(QUANTILE_ROWS)
         found, binner = self.collected(numbers, values_of(here), self.costs.weight[here]), None

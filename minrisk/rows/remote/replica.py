@@ -84,7 +84,7 @@ class ReplicaExchange:
 class Shard:
     """Rows at one place, and the piece that is made of them.
 
-    The piece is a cache, which the log builds anew where it is lost.
+    The piece is a cache, which the log builds again where it is lost.
 
     Parameters
     ----------
