@@ -20,7 +20,8 @@ NOT_OURS = (
     "typography",  # quotation marks and dashes are those of the keyboard
     "misc.phrasal_adjectives", "misc.composition", "misc.metadiscourse", "misc.narcissism", "misc.but",
     "misc.tense_present",
-    "restricted", "weasel_words", "dates_times", "social_awareness", "psychology", "uncomparables", "lexical_illusions", "spelling.consistency",
+    "restricted", "weasel_words", "dates_times", "social_awareness", "psychology", "uncomparables", "lexical_illusions",
+    "spelling.consistency",
 )  # fmt: skip
 HOUSE = {
     r"dear(er|est|ly)?": "say 'expensive' or 'costs more'",
