@@ -18,8 +18,9 @@ lint: $(VENV)/test.stamp
 	$(BIN)/mypy
 	$(BIN)/python docs/prose.py
 
-docs: $(VENV)/docs.stamp  ## the documentation site, in build/docs: the gallery is run, warnings are errors
-	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+docs: $(VENV)/docs.stamp  ## the documentation site, in build/docs: the gallery and all code on pages are run, warnings are errors
+	$(BIN)/python -m sphinx -E -W --keep-going -b html docs build/docs
+	$(BIN)/python -m pytest docs
 
 wheel: $(VENV)/release.stamp  ## dist/: built, checked, and tried in an environment of its own
 	rm -rf dist
