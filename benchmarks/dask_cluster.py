@@ -44,7 +44,7 @@ from minrisk.rows.remote.placed import Part
 
 PARTS = ("overhead", "bytes", "simulation", "peers")
 OVERHEAD = ((Size(100_000, 10, 5), 15), (Size(1_000_000, 10, 5), 12), (Size(10_000_000, 10, 5), 7))  # and rounds
-QUICK_OVERHEAD = ((Size(40_000, 6, 3), 5), (Size(60_000, 6, 3), 5))
+QUICK_OVERHEAD = ((Size(40_000, 6, 3), 5),)
 FIRST_ROUNDS = 2  # of a fit, left out: kernels are loaded there
 MANY_THREADS, MANY_SHARDS_ROWS = 32, 1_000_000  # of a worker, each of which has a shard; rows at most
 BYTES: tuple[tuple[Size, dict[str, Any]], ...] = (

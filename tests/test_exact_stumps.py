@@ -105,7 +105,7 @@ def test_bounds_hold_and_miss_no_stump(n, scale):
     rows, loss, s, X, edges = rows_at(n, 3, scale)
     found = rows.stump_bounds(loss, rows.weigh(None), np.arange(3))
     chosen, H = list(naive.stumps(edges)), rows.scores
-    chosen = chosen if n < 500 else chosen[::7] + [naive.Split(j, b, edges[j][b], naive.Leaf(-1.0), naive.Leaf(1.0))
+    chosen = chosen if n < 500 else chosen[::70] + [naive.Split(j, b, edges[j][b], naive.Leaf(-1.0), naive.Leaf(1.0))
                                                   for j, b in zip(found.feature, found.bin, strict=True)]
     F = np.array([naive.predict(stump, X) for stump in chosen])
     falls = naive.entry_losses(s, H).sum(axis=0) - np.concatenate([least_losses(s, H, f[None]) for f in F])

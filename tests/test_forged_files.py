@@ -31,7 +31,7 @@ from tests import forging
 from tests.forged_outcomes import TRIAL, attack, check_answers, check_shown, rows_for
 from tests.forging import archive, as_bytes, changed, envelope, put_together, taken_apart
 
-CASES = int(os.environ.get("MINRISK_ATTACK_CASES", "2000"))
+CASES = int(os.environ.get("MINRISK_ATTACK_CASES", "800"))
 PROCESSES = min(4, os.cpu_count() or 1)
 
 
@@ -71,7 +71,7 @@ def loaded(raw, folder):
 
 # -- many --------------------------------------------------------------------------------------------------------------
 def test_forged_files_give_answers_or_one_clear_error():
-    """As many as the environment variable MINRISK_ATTACK_CASES says, 2000 else."""
+    """As many as the environment variable MINRISK_ATTACK_CASES says, 800 else."""
     counts, failed = attack(CASES, processes=PROCESSES)
     assert not failed, failed
     assert counts["refused"] > CASES / 2 and counts["answers"] > CASES / 20

@@ -12,7 +12,7 @@ import minrisk
 from tests.kills import HIDDEN, command, kill_at_random, start, write_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
-CASES = int(os.environ.get("MINRISK_ATTACK_CASES", "6"))
+CASES = int(os.environ.get("MINRISK_ATTACK_CASES", "3"))
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 RUN = """
 import sys, time, signal, os

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -72,7 +73,14 @@ def dense(n_classes: int, seed: int) -> FloatArray:
 
     Farthest apart is the pair that is nearest; of equals the first. Bits that are the same for all classes are drawn
     again. The paper draws 10 000 codes without two equal bits, of which there are too few for five classes or less.
+    A process draws the same code once.
     """
+    return _dense(n_classes, seed).copy()
+
+
+@lru_cache(maxsize=32)
+def _dense(n_classes: int, seed: int) -> FloatArray:
+    """See `dense`."""
     L = math.ceil(DENSE_BITS * math.log2(n_classes))
     draws = int(min(CODES_TRIED, max(1, CODE_WORK // (n_classes**2 * L))))
     rng = np.random.default_rng(seed)
