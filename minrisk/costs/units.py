@@ -91,7 +91,9 @@ def check_weights(sample_weight: Any) -> Any:
     if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
         with np.errstate(over="ignore"):  # of longer floats, which scikit-learn then refuses as infinite
             return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
-    if weights.ndim != 1 or weights.dtype.kind not in "OUSMmc":
+    if weights.dtype.kind in "Mm":  # of nanoseconds NumPy would make whole numbers below
+        raise ValueError(f"sample_weight must hold a number for each row, got {weights.dtype.name} values.")
+    if weights.ndim != 1 or weights.dtype.kind not in "OUSc":
         return sample_weight
     numbers = np.empty(len(weights))
     for row, weight in enumerate(weights.tolist()):
