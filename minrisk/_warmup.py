@@ -99,7 +99,7 @@ def _vector_trees() -> None:
     basis = fit_basis(X[few], np.ones(60), 0)  # which two rounds give no share
     if basis is not None:
         basis.scores(np.zeros((len(basis.squares), 3))).add_scores(X[few], np.zeros((60, 3)))
-    for n_rounds, n_folds in ((2, 1), (40, 2)):  # enough trees for codes, and for stages
+    for n_rounds, n_folds in ((2, 1), (40, 2), (80, 1)):  # trees for codes, leads of stages, and stages of 64 and more
         model = MinRiskClassifier(n_estimators=n_rounds, cv=n_folds, random_state=0).fit(X[few], y[few])
         for dtype in (np.float64, np.float32):
             for n in (3, 60):
