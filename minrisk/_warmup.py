@@ -14,7 +14,7 @@ from minrisk._kernels._dtypes import EXACT_ROWS, FIXED
 
 
 def warmup() -> Path | None:
-    """Compile all kernels and leave them in the cache; half a minute, once per machine and version.
+    """Compile all kernels and leave them in the cache; about a minute, once per machine and version.
 
     Tiny fits that reach every kernel with the types of real ones. Where there is a second processor, another process
     does the same from the last to the first: what one compiles the other need not.

@@ -11,7 +11,7 @@ from minrisk.cli.streams import one_line, say
 
 @click.command(short_help="Compile ahead of the first fit.")
 def warmup() -> None:
-    """Compile the numerical kernels now (half a minute), so that no fit or prediction has to."""
+    """Compile the numerical kernels now (about a minute), so that no fit or prediction has to."""
     from minrisk._kernels._cache import notes, writable_folder
     from minrisk._warmup import warmup as compile_all
 
