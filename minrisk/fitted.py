@@ -92,8 +92,9 @@ def _way(given: Any, within: str) -> str:
 
 
 def names_of_columns(
-    model: BoostedClassifier, names: Sequence[str] | None = None, unnamed: str = "x[{}]", first: int = 0
-) -> list[str]:
+    model: BoostedClassifier, names: Sequence[str] | None = None, unnamed: str = "x[{}]", first: int = 0,
+    some: Sequence[int] | None = None,
+) -> list[str]:  # fmt: skip
     """Names of the d columns of X; those without a name are called as Python indexes them, x[0] the first.
 
     Parameters
@@ -105,6 +106,8 @@ def names_of_columns(
         How a column without a name is called, with its number.
     first : int
         Number of the first of these.
+    some : sequence of int, optional
+        Positions of the columns whose names are wanted; of millions of columns the others are not made.
 
     Raises
     ------
@@ -117,14 +120,15 @@ def names_of_columns(
             told = len(names) if hasattr(names, "__len__") and not isinstance(names, str) else repr(names)
             raise ValueError(f"names must name each of the {d} columns of X once, got {told}: correct them.")
         return [str(name) for name in names]
+    wanted = range(d) if some is None else some
     own = getattr(model, "feature_names_in_", None)
     own = model._column_names if own is None else own
     if own is not None:
-        return [str(name) for name in own]
+        return [str(own[j]) for j in wanted]
     of_svmlight = getattr(model, "first_feature_", None)
     if of_svmlight is not None:
         unnamed, first = "feature {}", int(of_svmlight)
-    return [unnamed.format(j + first) for j in range(d)]
+    return [unnamed.format(j + first) for j in wanted]
 
 
 class DecisionCosts(NamedTuple):

@@ -186,8 +186,9 @@ def test_decisions_of_each_row_are_explained(model):
             inspection.shap_values(model, X, X, of="cost", decision=wrong)
 
 
-def test_check_fitted_gives_the_model_back(model):
-    assert check_fitted(model, "anything") is model
+def test_check_fitted_gives_the_model_as_it_is_at_that_moment(model):
+    found = check_fitted(model, "anything")
+    assert type(found) is type(model) and vars(found) is vars(model)
 
 
 @pytest.mark.parametrize("n_jobs", ["3", 0, [1], 1.5])

@@ -230,11 +230,11 @@ def feature_names(model: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def column_names(model: Any) -> list[str]:
-    """Names of the columns as tables on the command line have them: those without a name are counted from 1."""
+def column_names(model: Any, some: Sequence[int] | None = None) -> list[str]:
+    """Names of (some of) the columns as tables on the command line have them: those without one are counted from 1."""
     from minrisk.fitted import names_of_columns
 
-    return names_of_columns(model, unnamed="column {}", first=1)
+    return names_of_columns(model, unnamed="column {}", first=1, some=some)
 
 
 def text_columns(model: Any, names: list[str]) -> list[str]:

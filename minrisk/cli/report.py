@@ -114,7 +114,7 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
 
 def describe_model(model: Any, path: Path) -> dict[str, Any]:
     """What a model file holds."""
-    names, importance = column_names(model), model.feature_importances_
+    importance = model.feature_importances_
     order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
     hidden = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
     curves = {name: getattr(model, name + "_", None) for name in ("train_risk", "validation_risk", "validation_loss")}
@@ -139,7 +139,10 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
         "selection": getattr(model, "selection_", None),
         "train_loss": model.train_loss_.tolist(),
         **{name: None if curve is None else curve.tolist() for name, curve in curves.items()},
-        "importance": [{"feature": names[j], "share": float(importance[j])} for j in order],
+        "importance": [
+            {"feature": name, "share": float(importance[j])}
+            for j, name in zip(order, column_names(model, order), strict=True)
+        ],
     }
 
 
