@@ -24,7 +24,8 @@ from sklearn.metrics import log_loss
 from minrisk import ALGORITHMS, CostMatrix, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier
 from minrisk.inspection import report, shap_values
 from minrisk.inspection._drawing import plain
-from minrisk.inspection.report_rows import JudgedRows
+from minrisk.inspection.report_rows import JudgedRows, MeanValue
+from minrisk.inspection.report_sections import _with_error
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost
 from tests.command_line import invoke, refused, run
 
@@ -158,6 +159,11 @@ def test_means_and_errors_with_weights(wine):
     unweighted = JudgedRows(model, X, y, None, None)
     assert unweighted.mean(unweighted.costs).error == pytest.approx(unweighted.costs.std(ddof=1) / len(y) ** 0.5)
     checked(report(model, X, y, sample_weight=weight))
+
+
+def test_an_error_that_is_rounding_is_none():
+    found = [_with_error(MeanValue(*value)) for value in ((0.3, 5.9e-18), (0.3, 0.0096), (1.0, np.nan))]
+    assert found == ["0.3 ± 0", "0.3 ± 0.0096", "1"]
 
 
 def test_worst_rows(wine):

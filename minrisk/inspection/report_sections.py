@@ -24,6 +24,7 @@ _EXPLAINED_ROWS = 100  # that SHAP values are taken of: a second or two for a la
 _MOST_CELLS = 15  # confusions in words
 _LARGEST_TABLE = 12  # classes or decisions of a cost table that is shown
 _LIKELY = 3  # classes whose probabilities are told of a row
+_NO_ERROR = 1e-12  # of a mean: standard errors below are rounding
 
 
 def section(title: str, *parts: str) -> str:
@@ -88,7 +89,10 @@ def risk_section(rows: JudgedRows) -> str:
 
 
 def _with_error(value: MeanValue) -> str:
-    return plain(value.mean) if np.isnan(value.error) else f"{plain(value.mean)} ± {plain(value.error, 2)}"
+    if np.isnan(value.error):
+        return plain(value.mean)
+    error = 0.0 if value.error <= _NO_ERROR * abs(value.mean) else value.error
+    return f"{plain(value.mean)} ± {plain(error, 2)}"
 
 
 def costs_section(rows: JudgedRows) -> str:
