@@ -44,7 +44,7 @@ from minrisk.rows.remote.placed import Part
 
 PARTS = ("overhead", "bytes", "simulation", "peers")
 OVERHEAD = ((Size(100_000, 10, 5), 15), (Size(1_000_000, 10, 5), 12), (Size(10_000_000, 10, 5), 7))  # and rounds
-QUICK_OVERHEAD = ((Size(40_000, 6, 3), 5),)
+QUICK_OVERHEAD = ((Size(36_000, 6, 3), 4), (Size(44_000, 6, 3), 4))
 FIRST_ROUNDS = 2  # of a fit, left out: kernels are loaded there
 MANY_THREADS, MANY_SHARDS_ROWS = 32, 1_000_000  # of a worker, each of which has a shard; rows at most
 BYTES: tuple[tuple[Size, dict[str, Any]], ...] = (
@@ -529,7 +529,7 @@ def beside_peers(quick: bool) -> None:
 
 
 def main() -> None:
-    options = parser(__doc__, "some rounds on 40 000 rows here and on two workers, and our fit with a worker killed")
+    options = parser(__doc__, "some rounds on 36 000 rows here and on two workers, and our fit with a worker killed")
     options.add_argument("--part", nargs="+", choices=PARTS, default=PARTS, help="default: all")
     options.add_argument("--one", nargs=8, metavar=("METHOD", "n", "d", "K", "WORKERS", "ROUNDS", "KILL", "FILE"),
                          help="a fit here, as JSON")  # fmt: skip
