@@ -93,6 +93,12 @@ def told(page, header):
     return table[1:]
 
 
+@pytest.fixture(autouse=True)
+def no_figures():
+    """Other tests, and pages of the documents, may have left some."""
+    plt.close("all")
+
+
 @pytest.fixture(scope="module")
 def wine():
     X, y = load_wine(return_X_y=True)
