@@ -31,9 +31,8 @@ extensions = [
     "reference",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_templates", "images/README.md", "sg_execution_times.rst", "auto_examples/*.ipynb"]
+exclude_patterns = ["_templates", "sg_execution_times.rst", "auto_examples/*.ipynb"]
 templates_path = ["_templates"]
-nitpicky = False
 suppress_warnings = ["config.cache"]
 
 # -- sources -----------------------------------------------------------------------------------------------------------

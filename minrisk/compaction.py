@@ -6,10 +6,9 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from minrisk.algorithms.min_risk import MinRiskClassifier, check_excess
-from minrisk.inputs import one_fit
+from minrisk.fitted import check_fitted
 
 
 def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClassifier:
@@ -64,15 +63,14 @@ def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClass
     """
     if not isinstance(model, MinRiskClassifier):
         raise TypeError(f"compact takes a MinRiskClassifier, got {type(model).__name__}: fit it with fewer rounds.")
-    check_is_fitted(model, "model_")
+    model = check_fitted(model, "compact")
     check_excess(max_excess)
-    model = one_fit(model)
     cascade = model.model_.cascade
     if cascade is None:
         raise ValueError(
             "compact needs what rows left out in the fit say of fewer rounds, which this model lacks: give the model "
             "of the fit if this one has been compacted, else fit with cv of more than 1, one table of costs and "
-            "surrogate='softmax', on rows in memory."
+            "surrogate='softmax'."
         )
     smaller = copy(model)
     enough = np.flatnonzero(cascade.ending <= max_excess)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk.inputs import one_fit
 
 Lines = tuple[np.ndarray, np.ndarray]
 
@@ -30,14 +31,14 @@ def pyplot() -> Any:
 
 
 def innermost(estimator: Any) -> Any:
-    """Return the classifier within searches and pipelines."""
+    """Return the classifier within searches and pipelines, as its last `fit` has left it."""
     while True:
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
         elif hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]
         else:
-            return estimator
+            return one_fit(estimator)
 
 
 def numbers(values: Any, name: str) -> FloatArray:

@@ -8,7 +8,6 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.fitted import check_any_fitted
-from minrisk.inputs import one_fit
 from minrisk.inspection._drawing import innermost, log_scale, numbers, pyplot, split_panel
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ class RiskCurveDisplay:
         >>> display.lines_["train_loss"].get_xdata()
         array([0, 1, 2, 3, 4, 5])
         """
-        booster = one_fit(innermost(check_any_fitted(estimator, "RiskCurveDisplay.from_estimator")))
+        booster = innermost(check_any_fitted(estimator, "RiskCurveDisplay.from_estimator"))
         if not hasattr(booster, "train_risk_"):
             kept = ", which keeps train_loss_ and validation_loss_ only" if hasattr(booster, "train_loss_") else ""
             raise TypeError(
