@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from os import PathLike
 
 import numpy as np
 
@@ -62,7 +63,9 @@ def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClass
     True
     """
     if not isinstance(model, MinRiskClassifier):
-        raise TypeError(f"compact takes a MinRiskClassifier, got {type(model).__name__}: fit it with fewer rounds.")
+        path = isinstance(model, str | PathLike)
+        way = "load the file, minrisk.compact(minrisk.load(path))" if path else "fit it with fewer rounds"
+        raise TypeError(f"compact takes a MinRiskClassifier, got {type(model).__name__}: {way}.")
     model = check_fitted(model, "compact")
     check_excess(max_excess)
     cascade = model.model_.cascade

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from minrisk._callers import warn_caller
 from minrisk._typing import Labels
+from minrisk.costs.reading import check_sample_order
 from minrisk.costs.tables import as_numbers, check_cells
 from minrisk.costs.units import check_weights
 from minrisk.data.chunks import gathered_labels
@@ -51,6 +52,7 @@ def check_part(
             raise ValueError(f"y must have a label for each of the {n_rows} rows, got {0 if y is None else len(y)}.")
         if cost is not None:
             check_costs(cost, n_rows)
+            check_sample_order(cost, X=X, y=y)
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
         labels, codes = np.unique(y, return_inverse=True)
         check_classification_targets(np.repeat(labels, 3))  # alone they would look like measurements

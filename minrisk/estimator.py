@@ -20,8 +20,8 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.class_weights import stated_factors
-from minrisk.costs.labels import listed
-from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.labels import as_labels, listed
+from minrisk.costs.reading import check_row_count, check_sample_order, is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
 from minrisk.data.categories import Categories
@@ -104,7 +104,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
             Costs in place of the constructor's `cost`. Here they may also differ by row.
             (n, D) is what each decision costs for each row; of (n, K, D), a matrix for each row, the row of the true
-            class counts.
+            class counts. Rows are taken by position; a table of pandas with the row labels of X or y in another order
+            is refused.
         groups : array-like of shape (n,), optional
             Which rows belong together, such as all rows of one patient: a number or a text for each row.
             Rows of one group are left out together wherever the fit leaves rows out.
@@ -207,6 +208,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         if is_partitioned(X):
             self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
             return
+        check_sample_order(cost, X=X, y=y)
         if isinstance(X, Chunks):
             if y is not None:
                 raise ValueError("Chunks hold the labels of their rows: leave y out.")
@@ -360,6 +362,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels, self.cost)
             self._decide_per_row(decisions)
             return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), weight > 0.0)
+        check_row_count(cost, len(codes), as_labels(labels))
         return self._resolve_matrix(cost, codes, labels)
 
     def _decide_per_row(self, decisions: Any) -> None:
@@ -511,6 +514,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         """
         from minrisk.metrics import expected_cost
 
+        check_sample_order(cost, X=X)
         decisions = self.predict(X)
         judged_by, labels = judging(
             self._judged_by() if cost is None else cost, self.classes_, len(decisions), self._names()
@@ -520,7 +524,9 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
     def _judged_by(self) -> CostMatrix | None:
         """Costs of the fit, None if it had none (0/1)."""
         if self.cost_ is None:
-            raise ValueError("The fit had costs per row: pass cost= to score, (n, D), (n, K, D) or a matrix.")
+            raise ValueError(
+                "The fit had costs per row, so those of these rows are not known: pass cost=, (n, D), (n, K, D) or a table."
+            )
         return getattr(self, "_stated", self.cost_)
 
     def _names(self) -> Any:

@@ -44,6 +44,7 @@ from minrisk.validation import (
     Verbosity,
     check_frame,
     check_numbers,
+    check_table,
 )
 
 if TYPE_CHECKING:
@@ -261,6 +262,7 @@ class Inputs:
 
     def _check_columns(self, X: Any, categories: Categories, *y: Any, reset: bool) -> Any:
         """Names and numbers of X, with codes for categories, and y if given; `reset` learns the names."""
+        check_table(X)
         frame = Frame.of(X)
         if frame is None:
             if reset:

@@ -66,6 +66,7 @@ def expected_cost(
     Notes
     -----
     An array with n rows is read as one row of costs for each sample, unless there are n classes too.
+    Rows are taken by position. A table of pandas with the row labels of ``y_true`` in another order is refused.
     Of a matrix for each sample the row of the true class counts.
 
     Examples

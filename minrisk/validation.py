@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -307,6 +308,36 @@ def _meant(rule: Rule, value: Any) -> str:
     else:
         return ""
     return f": write {value!r}" if rule.accepts(value) else ""
+
+
+def check_table(X: Any) -> None:
+    """Refuse what is no table of rows and columns, in one sentence, where scikit-learn would print all of it.
+
+    Raises
+    ------
+    ValueError
+        If X is nothing, a path, a single row or column, or a list of dicts, or holds complex numbers. It has the words
+        by which scikit-learn's checks of estimators know such an error.
+    """
+    if X is None or isinstance(X, str | bytes | PathLike):
+        read = "" if X is None else ": read the file first, for example with pandas.read_csv"
+        raise ValueError(f"X must be a table or an array with a row for each sample, got {X!r}{read}.")
+    first = X[0] if isinstance(X, list | tuple) and len(X) else None
+    if isinstance(first, Mapping):
+        raise ValueError("X must be a table or an array, got a list of dicts: make a table of it, pandas.DataFrame(X).")
+    shape = getattr(X, "shape", None)
+    if first is not None and (isinstance(first, str) or not isinstance(first, Iterable)):
+        shape = (len(X),)
+    if isinstance(shape, tuple) and len(shape) < 2:
+        of_pandas = hasattr(X, "to_frame") and hasattr(X, "index")
+        one_row = "X.to_frame().T" if of_pandas else "numpy.reshape(X, (1, -1))"
+        one_column = "X.to_frame()" if of_pandas else "numpy.reshape(X, (-1, 1))"
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, got {type(X).__name__} of shape {shape}. Reshape your "
+            f"data: {one_row} if it is one row, {one_column} if it is one column; and give X before y."
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: X must hold real numbers, got {X.dtype}: give X.real.")
 
 
 def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:

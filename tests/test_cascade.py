@@ -337,6 +337,8 @@ def test_compact_keeps_the_first_stage_that_is_cheap_enough(fitted, digits, tmp_
         minrisk.compact(smaller)
     with pytest.raises(TypeError, match="MinRiskClassifier"):
         minrisk.compact(minrisk.REBELClassifier())
+    with pytest.raises(TypeError, match=r"got str: load the file, minrisk.compact\(minrisk.load\(path\)\)"):
+        minrisk.compact("model.minrisk")
     with pytest.raises(ValueError, match="max_excess"):
         minrisk.compact(fitted, max_excess=-1)
 

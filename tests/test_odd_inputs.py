@@ -46,6 +46,25 @@ def test_new_rows_in_a_frame_whose_names_are_the_same(algorithm):
         fitted.predict(pd.DataFrame(X, columns=["a", "a", "b"]))
 
 
+def test_what_is_no_table_is_told_in_one_sentence():
+    X, y = np.random.default_rng(0).normal(size=(24, 3)), np.arange(24) % 3
+    fitted = REBELClassifier(n_estimators=3).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    wrong = {
+        r"with a row for each sample, got None\.": None,
+        "got 'train.csv': read the file first": "train.csv",
+        "got a list of dicts: make a table of it": [{"a": 1.0, "b": 2.0, "c": 3.0}] * 24,
+        r"got ndarray of shape \(24,\)\. Reshape your data: .* give X before y": y,
+        r"got Series of shape \(3,\)\. Reshape your data: X.to_frame\(\).T if it is one row": pd.Series(X[0], ["a", "b", "c"]),
+        r"got list of shape \(3,\)\. Reshape your data": X[0].tolist(),
+        "Complex data not supported: X must hold real numbers, got complex128": X * 1j,
+    }  # fmt: skip
+    for told, given in wrong.items():
+        for use in (lambda X: REBELClassifier(n_estimators=3).fit(X, y), fitted.predict):
+            with pytest.raises(ValueError, match=told) as raised:
+                use(given)
+            assert "\n" not in str(raised.value)
+
+
 # -- NumPy's longer floats ---------------------------------------------------------------------------------------------
 BEYOND = np.longdouble("1e400")
 long_floats = pytest.mark.skipif(np.isinf(BEYOND), reason="NumPy's longest floats are those of 64 bits here")

@@ -229,6 +229,13 @@ def test_nothing_to_tell(wine):
     assert told(one, ["", "model"])[0][1] == "0"
 
 
+def test_no_rows(wine):
+    X, y = wine
+    model = REBELClassifier(n_estimators=2).fit(X, y)
+    with pytest.raises(ValueError, match="X must hold one row at least to be judged, got none"):
+        report(model, X[:0], y[:0])
+
+
 def test_a_class_that_the_model_does_not_know(wine):
     X, y = wine
     few = y != ODD[2]

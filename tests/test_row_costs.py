@@ -18,7 +18,7 @@ from minrisk import (
     metrics,
     save,
 )
-from minrisk.inspection import CostConfusionDisplay
+from minrisk.inspection import CostConfusionDisplay, report
 
 NAMES = ["ash", "birch", "cedar", "date"]
 TABLE = np.array([[0, 1, 2, 3], [9, 0, 9, 9], [2, 1, 0, 1], [3, 2, 1, 0.0]])
@@ -153,3 +153,45 @@ def test_metrics_tell_columns_of_more_classes(data):
         metrics.expected_cost(y[3:], y[3:], TABLE[code][3:], labels=["ash", "cedar", "date"])
     assert metrics.expected_cost(y[3:], y[3:], TABLE[code][3:], labels=NAMES) == 0
     assert costs.row_costs(TABLE[code][3:], 57, ["ash", "cedar", "date"])[1][-1] == "refer"  # who says nothing of y
+
+
+# -- rows in another order ---------------------------------------------------------------------------------------------
+def in_another_order(data):
+    """A table, its labels, their costs per row, and the same costs in another order."""
+    index = [f"row {i}" for i in range(60)]
+    X, y = pd.DataFrame(data[0], index, columns=["a", "b", "c"]), pd.Series(data[1], index)
+    given = pd.DataFrame(TABLE[data[2]], index, columns=NAMES)
+    return X, y, given, given.sample(frac=1, random_state=0)
+
+
+def test_costs_per_row_in_another_order_are_refused(data):
+    X, y, given, shuffled = in_another_order(data)
+    model = ALGORITHMS["rebel"]().fit(X, y, cost=given)
+    told = rf"cost must have its rows in the order of \w+, got .* '{shuffled.index[0]}' in row 0 where \w+ has 'row 0': pass cost.loc"
+    uses = [
+        lambda: ALGORITHMS["rebel"]().fit(X, y, cost=shuffled),
+        lambda: ALGORITHMS["rebel"]().fit(X.to_numpy(), y, cost=shuffled),
+        lambda: model.score(X, y.to_numpy(), cost=shuffled),
+        lambda: model.score(X.reset_index(drop=True), y, cost=shuffled),
+        lambda: metrics.expected_cost(y, model.predict(X), shuffled),
+        lambda: metrics.expected_cost(y.to_numpy(), pd.Series(model.predict(X), X.index), shuffled),
+        lambda: CostConfusionDisplay.from_estimator(model, X, y.to_numpy(), cost=shuffled),
+        lambda: report(model, X, y.to_numpy(), cost=shuffled),
+    ]
+    for use in uses:
+        with pytest.raises(ValueError, match=told):
+            use()
+
+
+def test_costs_per_row_in_the_order_asked_for_are_those_of_the_rows(data):
+    X, y, given, shuffled = in_another_order(data)
+    model = ALGORITHMS["rebel"]().fit(X, y, cost=given)
+    for same in (shuffled.loc[X.index], given.to_numpy(), given.reset_index(drop=True), given.set_axis(["twice"] * 60)):
+        again = ALGORITHMS["rebel"]().fit(X, y, cost=same)
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+        assert model.score(X, y, cost=same) == model.score(X, y, cost=given)
+
+
+def test_costs_with_the_rows_of_no_one_are_told_both_numbers(data):
+    with pytest.raises(ValueError, match=r"each of the 60 samples, or a row for each of the 4 classes .* got shape \(5, 4\)"):
+        ALGORITHMS["rebel"]().fit(*data[:2], cost=TABLE[data[2]][:5])

@@ -23,6 +23,7 @@ from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import (
     NAME_THE_COLUMNS,
     as_cost,
+    check_sample_order,
     column_labels,
     is_per_row,
     is_per_row_and_class,
@@ -70,6 +71,8 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
     n_classes = len(occurring) - len(referrals) if given is None else len(given)
     for_each = is_per_row_and_class(cost)
     per_row = for_each or is_per_row(cost, n, n_classes)
+    if per_row:
+        check_sample_order(cost, y_true=y_true, y_pred=y_pred)
     if for_each:
         classes = given if given is not None else tuple(label for label in occurring if label not in referrals)
         if len(classes) != np.shape(cost)[1]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, match_labels
+from minrisk.costs.reading import check_sample_order
 from minrisk.costs.samples import as_samples
 from minrisk.costs.stated import judging
 from minrisk.costs.units import scaled
@@ -159,6 +160,7 @@ class CostConfusionDisplay:
         (3, 3)
         """
         estimator = check_any_fitted(estimator, "CostConfusionDisplay.from_estimator")
+        check_sample_order(cost, X=X)
         decider, decided = innermost(estimator), estimator.predict(X)
         if cost is None and isinstance(decider, BoostedClassifier):
             if decider.cost_ is None:

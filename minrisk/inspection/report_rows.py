@@ -13,7 +13,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import label_text, match_labels
-from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.reading import check_sample_order, is_per_row_and_class
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.stated import judging
 from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
@@ -93,6 +93,9 @@ class JudgedRows:
 
     def __init__(self, model: Any, X: Any, y: Any, cost: Any, sample_weight: Any) -> None:
         self.model, self.classes, self.X, self._cost = model, model.classes_.tolist(), X, cost
+        if X.shape[0] == 0:
+            raise ValueError("X must hold one row at least to be judged, got none.")
+        check_sample_order(cost, X=X)
         self.decided = np.concatenate([model.predict(rows) for _, rows in _in_parts(X)])
         n = len(self.decided)
         given = model._judged_by() if cost is None else cost
