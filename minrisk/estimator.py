@@ -525,7 +525,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         """Costs of the fit, None if it had none (0/1)."""
         if self.cost_ is None:
             raise ValueError(
-                "The fit had costs per row, so those of these rows are not known: pass cost=, of shape (n, D) or (K, D)."
+                "The fit had costs per row, so those of these rows are unknown: pass cost=, of shape (n, D) or (K, D)."
             )
         return getattr(self, "_stated", self.cost_)
 

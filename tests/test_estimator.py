@@ -165,7 +165,7 @@ def test_costs_by_constructor_and_by_fit_agree(wine):
     assert a.cost_ == b.cost_ and c.cost_ is None
     assert a.score(X, y) == pytest.approx(1 - metrics.expected_cost(y, a.predict(X), COST))
     assert c.score(X, y, cost=COST[y]) == pytest.approx(c.score(X, y, cost=COST))
-    with pytest.raises(ValueError, match="costs per row, so those of these rows are not known: pass cost="):
+    with pytest.raises(ValueError, match="costs per row, so those of these rows are unknown: pass cost="):
         c.score(X, y)
 
 
