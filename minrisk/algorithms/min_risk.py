@@ -447,7 +447,7 @@ class MinRiskClassifier(BoostedClassifier):
 
         The decisions are those of the whole model, whatever `max_excess` says,
 
-        - if the fit left no rows out (``cv=1``), had costs for each row or read Dask collections;
+        - if the fit left no rows out (``cv=1``), or had costs for each row;
         - if the surrogate is "exponential", or one that is trained on costs;
         - if the model has fewer than 64 trees, or is one that `minrisk.compact` returned;
         - for sparse X.

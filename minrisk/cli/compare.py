@@ -62,7 +62,7 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
                    "which categories are one-hot encoded. All with their defaults.")
 @click.option("--cv", type=click.IntRange(2), default=5, show_default=True,
               help="Folds, drawn by class from shuffled rows.")
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="How often folds are drawn anew.")
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="How often folds are drawn.")
 @click.option("--metric", type=click.Choice(list(METRIC_NAMES)), default="cost", show_default=True,
               help="What ranks and tests are about.")
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
