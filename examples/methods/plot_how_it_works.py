@@ -55,7 +55,7 @@ probabilities = model.predict_proba(plane)
 
 table = costs.CostMatrix([[0, 1, 1], [1, 0, 1], [10, 10, 0]], classes=["A", "B", "C"])
 decided = model.predict(plane, cost=costs.with_reject(table, price=0.3))
-names = [*model.classes_.tolist(), "refer"]
+names = ["A", "B", "C", "refer"]
 print("shares of the plane:", {name: round(float(np.mean(decided == name)), 2) for name in names})
 
 # %%
@@ -63,15 +63,15 @@ print("shares of the plane:", {name: round(float(np.mean(decided == name)), 2) f
 
 colours = ["#D55E00", "#009E73", "#0072B2", "#8C8C8C"]
 shades, extent = np.array([to_rgb(colour) for colour in colours]), [*sides[0][[0, -1]], *sides[1][[0, -1]]]
-figure, axes = plt.subplots(2, 2, figsize=(9.4, 8.4), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(9.4, 8.8), layout="constrained")
+figure.get_layout_engine().set(hspace=0.06)
 
 axes[0, 0].plot(rounds, log_loss, marker="o", color="#444444")
 axes[0, 0].axvline(kept, color="#AA3377", linestyle="--", label=f"kept: {kept} rounds")
 axes[0, 0].legend(frameon=False)
 axes[0, 0].set(title="1. Left-out rows choose the rounds", xlabel="Rounds of plain members", ylabel="Their log-loss")
 
-bars = axes[0, 1].barh(list(shares), list(shares.values()), color="#56B4E9")
-axes[0, 1].bar_label(bars, fmt="%.2f", padding=3)
+axes[0, 1].bar_label(axes[0, 1].barh(list(shares), list(shares.values()), color="#56B4E9"), fmt="%.2f", padding=3)
 axes[0, 1].set(title="2. Left-out rows share out the model", xlabel="Share in the average", xlim=(0, 0.8))
 axes[0, 1].invert_yaxis()
 
