@@ -1,5 +1,6 @@
 """Exported models decide as ours, at thresholds and beside them too; what a format cannot hold is refused."""
 
+import re
 import subprocess
 import sys
 
@@ -164,6 +165,37 @@ def test_a_fit_that_learns_nothing():
     check = answers(model, X)
     np.testing.assert_array_equal(check["decision"], model.predict(X))
     np.testing.assert_allclose(margins(model, X), model.model_.scores(X), atol=1e-12)
+
+
+def test_scores_to_which_no_leaf_adds_keep_what_all_rows_have():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), np.array(["a"] * 30 + ["b"] * 150 + ["c"] * 20)
+    model = MinRiskClassifier(pool=False, random_state=0).fit(X, y)  # no tree has a split
+    assert set(model.predict(X)) == {"b"}
+    check_onnx(model, X)
+    check_onnx(model, X, tree_type="float32")
+    np.testing.assert_allclose(margins(model, X), model.model_.scores(X), atol=1e-12)
+    paid = np.column_stack([np.exp(X[:, 0]) * (y == "a"), np.full(200, 0.4), np.full(200, 0.5)])
+    learnt = MinRiskClassifier(pool=False, random_state=0, n_estimators=10).fit(X, y, cost=paid)
+    expected = learnt._expected(X, learnt.model_.scores(X)) * learnt.cost_regression_.unit
+    np.testing.assert_allclose(check_onnx(learnt, rounded(X))["expected_cost"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.__name__)
+def test_costs_with_a_decision_that_is_no_class(algorithm):
+    X, y = wine()
+    made = small(algorithm, **({"weak_learner": "tree"} if algorithm is minrisk.MCBoostClassifier else {}))
+    if "cost" not in made.get_params():
+        pytest.skip("it takes no costs")
+    for price in (0.1, 0.5):  # always the cheapest, and where a class is unsure
+        made.set_params(cost=[[0, 1, 4, price], [1, 0, 1, price], [4, 1, 0, price]])
+        try:
+            model = made.fit(X[::3, :1], y[::3])
+        except ValueError as refusal:  # of methods that never take such a decision
+            assert re.search("decision that is no class|no other decision", str(refusal))
+            return
+        if algorithm is not minrisk.LocalizedSimilaritiesClassifier:
+            check_onnx(model, hard_rows(model, X[:, :1]))
 
 
 # -- the default model -----------------------------------------------------------------------------------------------

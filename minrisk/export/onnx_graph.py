@@ -61,11 +61,11 @@ class Graph:
     def trees(self, X: str, trees: LeafTrees, base: FloatArray, dtype: str) -> str:
         """Sums of what the leaves add, and `base`; X of that type, the output float64.
 
-        A node of the operator compares ``x <= threshold``, and a missing value counts as true.
+        A node of the operator compares ``x <= threshold``, and a missing value counts as true. `base` has a node of its
+        own: runtimes leave it out for a target to which no leaf of a row adds, where it is an attribute.
         """
         attributes = ensemble_attributes(trees)
-        values = {"nodes_values": _thresholds(trees, dtype), "target_weights": attributes.pop("target_weights"),
-                  "base_values": base}  # fmt: skip
+        values = {"nodes_values": _thresholds(trees, dtype), "target_weights": attributes.pop("target_weights")}
         for name, numbers in values.items():
             if dtype == "float64":
                 tensor = self._onnx.numpy_helper.from_array(np.asarray(numbers, dtype=np.float64), name)
@@ -74,7 +74,7 @@ class Graph:
                 attributes[name] = np.asarray(numbers, dtype=np.float32)
         sums = self.add("TreeEnsembleRegressor", X, domain=ML_DOMAIN, n_targets=len(base), post_transform="NONE",
                         **attributes)  # fmt: skip
-        return self.cast(sums, "float64")
+        return self.add("Add", self.cast(sums, "float64"), self.constant(base))
 
     def _attribute(self, name: str, value: Any) -> Any:
         """An attribute; those of millions of numbers are not looked at one by one."""
