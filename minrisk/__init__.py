@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from minrisk.algorithms import REBELClassifier as REBELClassifier
     from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
     from minrisk.algorithms import StructBoostClassifier as StructBoostClassifier
+    from minrisk.applying import apply_costs as apply_costs
     from minrisk.compaction import compact as compact
     from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
@@ -55,6 +56,7 @@ _PUBLIC = {
     "StructBoostClassifier": "minrisk.algorithms",
     "Chunks": "minrisk.data.chunks",
     "DataWarning": "minrisk.data.column_report",
+    "apply_costs": "minrisk.applying",
     "compact": "minrisk.compaction",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",

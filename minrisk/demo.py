@@ -211,10 +211,10 @@ SHOWN_METHOD, METHOD_BY_ROUND = METHODS[-1].name, METHODS[-2].name  # the models
 
 
 def _cheapest(model: Any, X: Any, cost: CostMatrix) -> Labels:
-    """argmin_j sum_i p_i C_ij: the decision of least expected cost under the model's probabilities, (n,)."""
-    assert cost.decisions is not None
-    decisions = np.array(cost.decisions, dtype=object)  # digits and "clerk"
-    return np.asarray(decisions[(model.predict_proba(X) @ cost.values).argmin(axis=1)])
+    """The decisions of least expected cost under the model's probabilities, (n,): digits and "clerk"."""
+    from minrisk.applying import apply_costs
+
+    return apply_costs(model.predict_proba(X), model.classes_, cost)
 
 
 def _judge(y: Labels, decided: Labels, cost: CostMatrix) -> tuple[float, float, float]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._optional import pandas
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.samples import Samples, as_samples
@@ -169,7 +170,8 @@ def cost_confusion_matrix(
     labels: Any = None,
     sample_weight: Any = None,
     normalize: str | None = None,
-) -> FloatArray:
+    as_frame: bool = False,
+) -> Any:
     """Return where the cost comes from: the total cost of the rows of each true class under each decision.
 
     Parameters
@@ -188,17 +190,21 @@ def cost_confusion_matrix(
     normalize : {"true", "pred", "all"}, optional
         By what the totals are divided: by the weight of the rows of each true class, of each decision, or of all rows.
         By default they are not divided.
+    as_frame : bool, default=False
+        Whether to return a DataFrame of pandas that names the rows and columns.
 
     Returns
     -------
-    ndarray of shape (K, D)
-        Rows are true classes. Columns are decisions: the classes first, then decisions such as ``"refer"``. In the unit
-        of the costs.
+    ndarray or DataFrame of shape (K, D)
+        Rows are true classes. Columns are decisions: the classes first, in the order of the rows, then decisions such
+        as ``"refer"``. The columns of ``cost`` may stand in another order. In the unit of the costs.
 
     Raises
     ------
     ValueError
         If ``normalize`` is none of its values, and as in :func:`expected_cost`.
+    ImportError
+        If ``as_frame`` is True and pandas is missing.
 
     Notes
     -----
@@ -213,12 +219,27 @@ def cost_confusion_matrix(
     ...                       cost={"ill": {"well": 10}, "well": {"ill": 1}}, labels=["ill", "well"])
     array([[ 0., 10.],
            [ 1.,  0.]])
+    >>> cost_confusion_matrix(["ill", "ill", "well"], ["ill", "refer", "refer"], as_frame=True,
+    ...                       cost={"ill": {"well": 10, "refer": 2}, "well": {"ill": 1, "refer": 2}})
+          ill  well  refer
+    ill   0.0   0.0    2.0
+    well  0.0   0.0    2.0
     """
     if normalize not in (None, "true", "pred", "all"):
         raise ValueError(
             f"normalize must be 'true', 'pred', 'all' or None, got {normalize!r}: choose one of them."
         )
     samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
+    costs = _cells_of(samples, normalize)
+    if not as_frame:
+        return costs
+    return pandas().DataFrame(
+        costs, index=list(samples.classes), columns=list(samples.decisions)
+    )
+
+
+def _cells_of(samples: Samples, normalize: str | None) -> FloatArray:
+    """The total cost of each class under each decision, (K, D), divided as `cost_confusion_matrix` says."""
     shape = len(samples.classes), len(samples.decisions)
     cells = samples.truth * shape[1] + samples.decided
     weight, of_weight = _near_one(samples.weight, len(cells))

@@ -1,6 +1,5 @@
 """Exported models decide as ours, at thresholds and beside them too; what a format cannot hold is refused."""
 
-import re
 import subprocess
 import sys
 
@@ -181,6 +180,12 @@ def test_scores_to_which_no_leaf_adds_keep_what_all_rows_have():
     np.testing.assert_allclose(check_onnx(learnt, rounded(X))["expected_cost"], expected, atol=1e-5)
 
 
+CLASSES_ONLY = {
+    "PIBoostClassifier", "AdaBoostMOClassifier", "BAdaCostClassifier", "MultiBoostClassifier",
+    "StagewiseMCBoostClassifier", "StructBoostClassifier",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.__name__)
 def test_costs_with_a_decision_that_is_no_class(algorithm):
     X, y = wine()
@@ -189,11 +194,11 @@ def test_costs_with_a_decision_that_is_no_class(algorithm):
         pytest.skip("it takes no costs")
     for price in (0.1, 0.5):  # always the cheapest, and where a class is unsure
         made.set_params(cost=[[0, 1, 4, price], [1, 0, 1, price], [4, 1, 0, price]])
-        try:
-            model = made.fit(X[::3, :1], y[::3])
-        except ValueError as refusal:  # of methods that never take such a decision
-            assert re.search("decision that is no class|no other decision", str(refusal))
+        if algorithm.__name__ in CLASSES_ONLY:
+            with pytest.raises(ValueError, match="decision that is no class|no other decision"):
+                made.fit(X[::3, :1], y[::3])
             return
+        model = made.fit(X[::3, :1], y[::3])
         if algorithm is not minrisk.LocalizedSimilaritiesClassifier:
             check_onnx(model, hard_rows(model, X[:, :1]))
 

@@ -387,3 +387,27 @@ def test_scorer_with_costs_as_routed_metadata(per_sample):
 def test_refused(call, message):
     with pytest.raises((ValueError, TypeError, FileNotFoundError), match=re.escape(message)):
         call()
+
+
+# -- decisions that are no class, where there are no costs ------------------------------------------------------------
+def test_to_refer_is_a_mistake_where_every_mistake_costs_1():
+    y, decisions = ["b", "a", "b", "a"], ["b", "refer", "a", "a"]
+    for labels in (None, ["a", "b"]):
+        assert expected_cost(y, decisions, labels=labels) == 0.5
+        np.testing.assert_array_equal(cost_confusion_matrix(y, decisions, labels=labels), [[0, 0, 1], [1, 0, 0]])
+    assert expected_cost([0, 1, 1], [0, -1, 1]) == pytest.approx(1 / 3)
+    np.testing.assert_array_equal(cost_confusion_matrix([0, 1, 1], [0, -1, 1]), [[0, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(cost_confusion_matrix(["a", "refer"], ["refer", "a"]), [[0, 1], [1, 0]])  # a class
+    with pytest.raises(ValueError, match="got 'biopsy'|got \\['biopsy'\\]: add them to labels, or give costs that have a column"):
+        expected_cost(y, ["b", "biopsy", "a", "a"], labels=["a", "b"])
+
+
+def test_a_frame_names_rows_and_columns_whatever_their_order_in_the_costs():
+    cost = CostMatrix([[5, 0, 2], [0, 7, 2]], classes=["well", "ill"], decisions=["ill", "well", "refer"])
+    y, decisions = ["ill", "ill", "well", "well"], ["well", "refer", "ill", "well"]
+    frame = cost_confusion_matrix(y, decisions, cost, as_frame=True)
+    np.testing.assert_array_equal(frame, cost_confusion_matrix(y, decisions, cost))
+    assert frame.index.tolist() == ["well", "ill"] and frame.columns.tolist() == ["well", "ill", "refer"]
+    assert (frame.loc["ill", "well"], frame.loc["ill", "refer"], frame.loc["well", "ill"]) == (7, 2, 5)
+    shares = cost_confusion_matrix(y, decisions, cost, as_frame=True, normalize="true")
+    assert shares.loc["ill", "well"] == 3.5

@@ -36,6 +36,8 @@ from minrisk.data.label_cells import check_labels
 
 # whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
 _DENSE = 4
+IN_LABELS = "add them to labels"
+IN_DECISIONS = "add them to labels, or give costs that have a column for each decision that is no class"
 IN_COST = "add them to the cost (and to labels, if given)"  # what to do about labels that the costs do not know
 
 
@@ -89,16 +91,19 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         places = match_labels(truth.labels, classes)
         values, decisions = row_costs(cost, n, classes, None if -1 in places else np.array(places)[truth.codes])
     elif cost is None:
-        classes = decisions = given if given is not None else occurring
-        values = 1.0 - np.eye(len(classes))
+        others = tuple(label for label in referrals if label not in (truth.labels if given is None else given))
+        classes = given if given is not None else tuple(label for label in occurring if label not in others)
+        decisions = classes + others
+        values = 1.0 - np.eye(len(classes), len(decisions))
     else:
         values, classes, decisions = _class_costs(cost, given, occurring, truth)
-    way = NAME_THE_COLUMNS if per_row else IN_COST
+    way = NAME_THE_COLUMNS if per_row else IN_LABELS if cost is None else IN_COST
     rows = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", way)
     columns = np.zeros(n, dtype=np.int64)
     if decided is not None:
         places = match_decisions(decided.labels, decisions, classes)
-        columns = _positions(decided, places, decisions, "y_pred", "decisions")
+        way = IN_DECISIONS if cost is None else IN_COST
+        columns = _positions(decided, places, decisions, "y_pred", "decisions", way)
     return Samples(
         values=values,
         per_row=per_row,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._optional import pandas
 from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.costs.labels import label_text
@@ -19,16 +20,6 @@ from minrisk.model.trees import PackedTrees
 
 _COUNTED_TOGETHER = 4096  # rows that fall through the trees at a time
 _INTERCEPT = -1  # the number of the tree that stands for the scores before the first round
-
-
-def pandas() -> Any:
-    """Return pandas, or say how to get it."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        message = "Frames need pandas, which cannot be imported: pip install 'minrisk[cli]'."
-        raise ImportError(message) from error
-    return pd
 
 
 def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -> Any:

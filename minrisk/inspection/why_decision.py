@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from minrisk._optional import pandas
 from minrisk._printable import short
 from minrisk.costs.labels import label_text
 from minrisk.data.label_cells import check_labels
 from minrisk.fitted import check_fitted, kind_text
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_markup import escaped, lines_of_text, table
-from minrisk.inspection.tree_frame import pandas
 from minrisk.inspection.why_answers import BY_COST, Answers, Decider
 from minrisk.inspection.why_changes import Change, changes_of
 from minrisk.inspection.why_columns import codes_of_row, codes_of_rows, rows_here, some_rows, value_text

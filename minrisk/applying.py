@@ -1,0 +1,91 @@
+"""Costs applied to the probabilities of any classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minrisk._typing import FloatArray, Labels
+from minrisk.costs.labels import as_labels, listed
+from minrisk.costs.reading import as_cost, is_per_row_and_class, row_matrices
+from minrisk.validation import label_array
+
+
+def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
+    r"""Return the decisions of least expected cost under the probabilities of any classifier.
+
+    Decision k about row i is expected to cost :math:`\sum_j p_{ij} C_{jk}`, and the cheapest decision is returned.
+    Use it for classifiers of other packages, and for ensembles and calibrated models of scikit-learn, whose `predict`
+    takes the most probable class. `MinRiskClassifier.predict` does this itself.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, K)
+        What `predict_proba` gives: a row for each sample and a column for each class, 0 or more.
+    classes : array-like of shape (K,)
+        The classes of the columns: `classes_` of the classifier.
+    cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix
+        Costs with true classes as rows and decisions as columns, or such a table for each sample.
+        Costs with labels are matched with `classes` by label. Others have their rows in the order of `classes`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The labels of the decisions. Of decisions that are expected to cost the same the first is taken, classes first.
+
+    Raises
+    ------
+    ValueError
+        If the probabilities are not a finite table of numbers of 0 or more with a column for each class, or the costs
+        do not fit the classes.
+
+    See Also
+    --------
+    MinRiskClassifier.predict : Takes costs, and applies them to calibrated probabilities.
+
+    Notes
+    -----
+    The rule is Bayes' decision rule [1]_. It is as good as the probabilities are: `predict_proba` of many classifiers
+    is too sure of itself, see :class:`sklearn.calibration.CalibratedClassifierCV`.
+
+    References
+    ----------
+    .. [1] C. Elkan, "The foundations of cost-sensitive learning", IJCAI 2001, Eq. (1).
+
+    Examples
+    --------
+    >>> from minrisk import apply_costs
+    >>> cost = {"ill": {"ill": 0, "well": 20, "refer": 3}, "well": {"ill": 5, "well": 0, "refer": 3}}
+    >>> apply_costs([[0.05, 0.95], [0.3, 0.7], [0.9, 0.1]], ["ill", "well"], cost).tolist()
+    ['well', 'refer', 'ill']
+    """
+    labels = as_labels(classes)
+    p = _checked(probabilities, labels)
+    known = np.asarray(classes)
+    if is_per_row_and_class(cost):
+        matrices = row_matrices(cost, len(p), labels, len(labels))
+        decisions = as_cost(np.ones(matrices.shape[1:]), labels, allow_diagonal=True).decisions
+        expected = np.einsum("ij,ijk->ik", p, matrices)
+    else:
+        matrix = as_cost(cost, labels)
+        decisions, expected = matrix.decisions, p @ matrix.values
+    return np.asarray(label_array(decisions, known)[expected.argmin(axis=1)])
+
+
+def _checked(probabilities: Any, classes: tuple[Any, ...]) -> FloatArray:
+    """Probabilities as float64."""
+    p = np.asarray(probabilities)
+    if p.dtype.kind not in "biuf" or p.ndim != 2 or p.shape[1] != len(classes):
+        raise ValueError(
+            f"probabilities must be numbers of shape (n, {len(classes)}), with a column for each of the classes "
+            f"{listed(classes)}, got shape {p.shape} of {p.dtype}: give what predict_proba returns, and classes_."
+        )
+    p = p.astype(np.float64)
+    if wrong := np.argwhere(~(np.isfinite(p) & (p >= 0.0))).tolist():
+        i, j = wrong[0]
+        raise ValueError(
+            f"probabilities must be finite and 0 or more, got {p[i, j]} in row {i} for {classes[j]!r}: give what "
+            "predict_proba returns, not scores or logarithms."
+        )
+    return p
