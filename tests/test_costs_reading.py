@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minrisk import REBELClassifier
 from minrisk.costs import (
     CostMatrix,
     as_cost,
@@ -375,3 +377,16 @@ def test_truth_values_find_their_texts():
     assert as_cost(cost, ["FALSE", "TRUE"]).values.tolist() == [[0, 2], [5, 0]]
     with pytest.raises(ValueError, match="must have a row for every class"):
         as_cost({"TRUE": {"FALSE": 5}, "FALSE": {"TRUE": 2}}, ["False", "True"])  # texts are what they are
+
+
+def test_decisions_written_as_rows_are_told():
+    X, y = np.arange(20.0)[:, None], np.array(["benign", "malignant"] * 10)
+    transposed = {"benign": {"benign": 0, "malignant": 20}, "malignant": {"benign": 5, "malignant": 0},
+                  "biopsy": {"benign": 1, "malignant": 1}}  # fmt: skip
+    with pytest.warns(UserWarning, match=r"rows for \['biopsy'\], which no row of y is .* transpose the costs"):
+        REBELClassifier(transposed, n_estimators=2).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = REBELClassifier(pd.DataFrame(transposed), n_estimators=2).fit(X, y)
+        REBELClassifier(uniform(["benign", "malignant", "other"]), n_estimators=2).fit(X, y)  # a class that y lacks
+    assert model.decisions_.tolist() == ["benign", "malignant", "biopsy"]

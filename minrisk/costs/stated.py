@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.labels import (
     Labels,
@@ -86,6 +87,7 @@ def stated_cost(cost: Any, classes: Any) -> CostMatrix:
     if not more:
         return first
     others = tuple(matrix.classes[i] for i in more)
+    _warn_of_decisions_as_rows(others, matrix.decisions)
     columns, _ = column_order(matrix.decisions, labels, matrix.classes, trusted=True)
     of_others = [j for j in range(len(matrix.decisions)) if j not in columns]
     rows = [*match_labels(labels, matrix.classes), *more]
@@ -166,6 +168,18 @@ def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None) -> tupl
     if cost is None or not is_per_row(cost, n_samples, len(labels)):
         return None if cost is None else stated_cost(cost, labels), None
     return cost, among(cost, labels, stated) if column_labels(cost, labels) is None else None
+
+
+def _warn_of_decisions_as_rows(others: Labels, decisions: Labels) -> None:
+    """Warn of rows that are neither classes of the data nor decisions: the costs may have been written transposed."""
+    nowhere = [label for label, at in zip(others, match_labels(others, decisions), strict=True) if at < 0]
+    if nowhere:
+        warn_caller(
+            f"cost has rows for {listed(nowhere)}, which no row of y is and which cannot be decided: rows are true "
+            "classes and columns are decisions (the keys of a dict are the rows), so transpose the costs if these are "
+            "decisions.",
+            UserWarning,
+        )
 
 
 def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
