@@ -161,7 +161,7 @@ class JudgedRows:
     @property
     def is_wrong(self) -> np.ndarray:
         """Whether the decision is another class than the true one, (n,)."""
-        return ~self.is_right & ~np.isin(self.samples.decided, self.referrals)
+        return np.asarray(~self.is_right & ~np.isin(self.samples.decided, self.referrals))
 
     def __len__(self) -> int:
         return len(self.decided)
