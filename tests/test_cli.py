@@ -355,6 +355,51 @@ def test_evaluate_as_tables(folder, name):
     assert max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("prices", [{"ask": 0.6}, {"nurse": 0.45, "doctor [x]": [0.5, 0.3, 0.5]}], ids=["one", "two"])
+def test_referred_rows_are_no_errors(tmp_path, prices, weighed):
+    names = ["bad", "fair", "good"]
+    table = np.column_stack([1 - np.eye(3), *(np.broadcast_to(price, 3) for price in prices.values())])
+    train, test = grades(200), grades(150, seed=1).assign(w=1 + np.arange(150) % 3)
+    model = minrisk.REBELClassifier(CostMatrix(table, names, [*names, *prices]), n_estimators=20)
+    minrisk.save(model.fit(train[["a", "b"]], train["grade"]), tmp_path / "m")
+    test.to_csv(tmp_path / "t.csv", index=False)
+    call = ("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "grade", *(["--weight", "w"] if weighed else []))
+    facts, text = json.loads(run(*call, "--json")), " ".join(run(*call).split())
+
+    pairs = list(zip(test["grade"], model.predict(test[["a", "b"]]), test["w"] if weighed else [1] * 150, strict=True))
+    whole = sum(weight for *_, weight in pairs)
+    right = sum(weight for true, decided, weight in pairs if decided == true)
+    wrong = sum(weight for true, decided, weight in pairs if decided in names and decided != true)
+    counts = {name: sum(weight for _, decided, weight in pairs if decided == name) for name in prices}
+    assert min(right, wrong, *counts.values()) > 0 and right + wrong + sum(counts.values()) == whole
+    assert facts["error"] == pytest.approx(wrong / whole)
+    assert facts["referred"] == [
+        {"decision": name, "count": count, "share": pytest.approx(count / whole)} for name, count in counts.items()
+    ]
+    assert f"error {100 * wrong / whole:.2f} % of all rows: decided for another class than the true one" in text
+    assert f"right {100 * right / whole:.2f} % of all rows: decided for the true class" in text
+    each = ", ".join(f"{name!r} {100 * count / whole:.2f} %" for name, count in counts.items())
+    one, several = "decided 'ask', which is no class", f"decided {each}, which are no classes"
+    assert f"referred {100 * sum(counts.values()) / whole:.2f} % of all rows: {one if len(prices) == 1 else several}" in text
+
+
+def test_without_a_decision_that_is_no_class_nothing_is_referred(folder):
+    call = ("evaluate", folder / "grade.minrisk", folder / "plain.csv")
+    facts, text = json.loads(run(*call, "--json")), " ".join(run(*call).split())
+    assert "referred" not in facts and "referred" not in text and "of all rows" not in text
+    assert f"error {100 * facts['error']:.2f} % best constant" in text
+
+
+def test_where_all_rows_are_referred_none_is_wrong(tmp_path):
+    X, y = np.zeros((9, 1)), np.array(["a", "b", "c"] * 3)
+    minrisk.save(minrisk.REBELClassifier(CostMatrix([[0, 1, 1, 0.1], [1, 0, 1, 0.1], [1, 1, 0, 0.1]], ["a", "b", "c"], ["a", "b", "c", "refer"]),
+                                         n_estimators=2).fit(X, y), tmp_path / "m")  # fmt: skip
+    pd.DataFrame({"x0": X[:, 0], "y": y, "w": 0.1}).to_csv(tmp_path / "t.csv", index=False)
+    text = " ".join(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y", "--weight", "w").split())
+    assert "error 0.00 % of all rows" in text and "referred 100.00 % of all rows" in text and "right 0.00 % of" in text
+
+
 def test_regret_of_decisions_that_are_all_the_same_is_none(tmp_path):
     frame = pd.DataFrame({"x": np.zeros(90), "y": np.repeat(["a", "b", "c"], [24, 34, 32])})
     frame.to_csv(tmp_path / "t.csv", index=False)

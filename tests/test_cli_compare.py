@@ -68,6 +68,17 @@ def test_it_says_what_compare_finds(folder):
     assert facts["what_is_tested"] == found.what_is_tested() and facts["files"] == [] and facts["failures"] == []
 
 
+def test_it_says_that_referred_rows_are_errors(folder):
+    (folder / "ask.csv").write_text("true,bad,fair,good,ask\nbad,0,1,1,.1\nfair,1,0,1,.1\ngood,1,1,0,.1\n")
+    call = (folder / "one.csv", "--target", "grade", "--methods", "blind:rebel", "--cv", 2, "--n-jobs", 1, "--json")
+    told = "the error also counts decisions that are no class, here ['ask']"
+    result = run(*call, "--costs", folder / "ask.csv")
+    assert told in result.stderr
+    blind, by_costs = json.loads(result.stdout)["methods"]
+    assert by_costs["cost"] < blind["cost"] and by_costs["error"] > blind["error"]  # as many rows are referred
+    assert "no class" not in run(*call, "--costs", folder / "costs.csv").stderr
+
+
 def test_it_prints_tables(folder):
     text = run(folder / "one.csv", "--target", "grade", "--methods", FEW, "--cv", 2, "--repeats", 3, "--n-jobs", 1).stdout
     for told in ("GaussianNB", "DecisionTreeClassifier", "mean rank", "6 of one", "folds of one data set", "Wilcoxon p",

@@ -167,6 +167,41 @@ def test_means_and_errors_with_weights(wine):
     checked(report(model, X, y, sample_weight=weight))
 
 
+@pytest.mark.parametrize("labels", [ODD, np.array([3, 5, 8])], ids=["texts", "numbers"])
+@pytest.mark.parametrize("prices", [[0.7], [0.6, 0.55]], ids=["one", "two"])
+def test_referred_rows_are_told_apart_from_errors(wine, labels, prices):
+    X, y = wine[0][:, 1:4], labels[np.searchsorted(np.sort(ODD), wine[1])]
+    names = ["refer"] if len(prices) == 1 else ["nurse", "<b>doctor</b>"]
+    names = [-1, -2][: len(prices)] if labels is not ODD else names
+    table = np.column_stack([2 * (1 - np.eye(3)), *(np.full(3, price) + 0.1 * np.roll(np.arange(3), j) for j, price in enumerate(prices))])
+    cost = CostMatrix(table, labels.tolist(), [*labels.tolist(), *names])
+    model = REBELClassifier(cost, n_estimators=5).fit(X[::2], y[::2])
+    X, y = X[1::2], y[1::2]
+    weight = 1.0 + np.arange(len(y)) % 3
+    text = report(model, X, y, sample_weight=weight)
+    risk = {line[0]: line[1:] for line in told(checked(text), ["", "model"])}
+    decided = model.predict(X).tolist()
+    wrong = [float(d in labels and d != true) for d, true in zip(decided, y, strict=True)]
+    shares = {"errors": np.average(wrong, weights=weight)}
+    for name in names:
+        line = "referred" if len(names) == 1 else f"referred: {name}"
+        shares[line] = np.average([d == name for d in decided], weights=weight)
+    assert {line: risk[line][0].split(" ± ")[0] for line in shares} == {line: plain(share) for line, share in shares.items()}
+    assert all(share > 0 for share in shares.values())
+    assert sum(shares.values()) + np.average([d == true for d, true in zip(decided, y, strict=True)], weights=weight) == pytest.approx(1)
+    best = cost.decisions[int(np.argmin([expected_cost(y, [d] * len(y), cost, sample_weight=weight) for d in cost.decisions]))]
+    assert best in names  # so it is never wrong, and always referred
+    assert risk["errors"][1] == "0 ± 0"
+    assert [risk[line][1] for line in list(shares)[1:]] == ["1 ± 0" if name == best else "0 ± 0" for name in names]
+    assert "Both are shares of all rows" in text and "<b>doctor" not in text
+
+
+def test_without_a_decision_that_is_no_class_nothing_is_referred(wine):
+    X, y = wine
+    text = report(REBELClassifier(COST, n_estimators=5).fit(X[::2], y[::2]), X[1::2], y[1::2])
+    assert "referred" not in text and "Errors are decisions other than the true class." in text
+
+
 def test_an_error_that_is_rounding_is_none():
     found = [_with_error(MeanValue(*value)) for value in ((0.3, 5.9e-18), (0.3, 0.0096), (1.0, np.nan))]
     assert found == ["0.3 ± 0", "0.3 ± 0.0096", "1"]

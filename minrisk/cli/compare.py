@@ -20,6 +20,7 @@ from minrisk.cli.common import (
     check_writable,
     dialect_options,
     make_folder,
+    quoted,
     save_picture,
 )
 from minrisk.cli.fit import classes_in, not_zero, training_data
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from minrisk.comparison import Comparison
     from minrisk.comparison.methods import ComparedMethod
+    from minrisk.costs import CostMatrix
 
 RESULT_FILES = ("folds.csv", "table.md", "table.tex")  # in --out, beside the folder of finished folds
 PICTURE_FORMATS = (".png", ".pdf", ".svg")
@@ -133,6 +135,7 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         raise click.ClickException(f"{what}; leave the method out, or go on by --keep-going.{kept}") from None
     for failure in found.failures:
         note(f"{failure['method']} failed on {failure['data_set']!r}, fold {failure['fold']}: {failure['error']}")
+    _tell_referrals([cost for *_, cost in sets.values()])
     from minrisk.cli.compared import describe_comparison, print_comparison
 
     facts = describe_comparison(found, [str(path) for path in data], list(costs) or ["uniform"], metric, alpha)
@@ -141,6 +144,14 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
         print_json(facts)
     else:
         print_comparison(facts)
+
+
+def _tell_referrals(stated: Sequence[CostMatrix | None]) -> None:
+    """Say that decisions that are no class are errors here, where there may be some."""
+    costs = [cost for cost in stated if cost is not None]
+    names = {str(label) for cost in costs for label in cost.decisions or () if label not in (cost.classes or ())}
+    if names:
+        note(f"the error also counts decisions that are no class, here {quoted(sorted(names))}")
 
 
 def _dates_as_days(X: pd.DataFrame) -> pd.DataFrame:

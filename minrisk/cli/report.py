@@ -77,7 +77,11 @@ def _validated(model: Any) -> float | None:
 
 
 def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: Any = None) -> dict[str, Any]:
-    """Risk, error, regret and every confusion that cost something, the costliest first; rows may be weighed."""
+    """Risk, error, regret and every confusion that cost something, the costliest first; rows may be weighed.
+
+    "error" is the share of all rows that were decided for another class than the true one. Where the costs have
+    decisions that are no classes, "referred" holds the share of each: right, wrong and referred rows are all rows.
+    """
     from minrisk.costs.labels import match_labels
     from minrisk.metrics import best_constant_cost, expected_cost, regret
 
@@ -92,12 +96,19 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
     weighed = {"sample_weight": weight}
     risk, best = expected_cost(y, decided, cost, **weighed), best_constant_cost(y, cost, **weighed)
     total = float(totals.sum())
-    right = np.array([cost.classes[i] == cost.decisions[j] for i, j in zip(truth, column, strict=True)])
+    right = np.array(match_labels(cost.classes, cost.decisions))[truth] == column
+    referrals = np.flatnonzero(np.array(match_labels(cost.decisions, cost.classes)) < 0).tolist()
+    settled = right | np.isin(column, referrals)
     order = sorted(np.argwhere(totals > 0).tolist(), key=lambda cell: (-totals[tuple(cell)], cell))
     return {
         "rows": len(y),
         "risk": risk,
-        "error": float(1 - np.average(right, weights=weight)),
+        "error": float(1 - np.average(settled, weights=weight)),
+        **({"referred": [
+            {"decision": cost.decisions[j], "count": counts[:, j].sum().item(),
+             "share": float(np.average(column == j, weights=weight))}
+            for j in referrals
+        ]} if referrals else {}),
         "best_constant": {"decision": cost.decisions[constant], "cost": best},
         "regret": regret(y, decided, cost, **weighed),
         "total_cost": total,
@@ -198,7 +209,7 @@ def print_evaluation(facts: dict[str, Any]) -> None:
         ("data", f"{_source(facts['data'])}: {facts['rows']} rows" + _in_target(facts, ", classes")),
         ("costs", COSTS.get(facts["costs"], _source(facts["costs"]))),
         ("mean cost", number(risk)),
-        ("error", f"{100 * facts['error']:.2f} %"),
+        *_error_lines(facts["error"], facts.get("referred", [])),
         ("best constant", f"{number(best)}, by always deciding {str(constant['decision'])!r}"),
         ("regret", f"{facts['regret']:+.4g}: {_regret_in_words(facts['regret'], best)}"),
     ]
@@ -220,6 +231,23 @@ def print_evaluation(facts: dict[str, Any]) -> None:
         table.add_row(Text(f"{len(rest)} more", style="dim"), "", f"{sum(row['count'] for row in rest):.10g}", "",
                       number(cost), f"{100 * share:.1f} %", "")
     print_section(console, "Costliest confusions", table)
+
+
+def _error_lines(error: float, referred: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """The share of wrong decisions; of all rows also the others, where decisions may be no class."""
+    if not referred:
+        return [("error", f"{100 * error:.2f} %")]
+    share = sum(row["share"] for row in referred)
+    if len(referred) == 1:
+        what = f"decided {str(referred[0]['decision'])!r}, which is no class"
+    else:
+        each = [f"{str(row['decision'])!r} {100 * row['share']:.2f} %" for row in referred]
+        what = f"decided {listed(each)}, which are no classes"
+    return [
+        ("error", f"{100 * error:.2f} % of all rows: decided for another class than the true one"),
+        ("referred", f"{100 * share:.2f} % of all rows: {what}"),
+        ("right", f"{100 * max(0.0, 1 - error - share):.2f} % of all rows: decided for the true class"),
+    ]
 
 
 def _regret_in_words(regret: float, best: float) -> str:

@@ -70,7 +70,7 @@ class Comparison:
     -----
     What is measured on the test rows of a fold:
 
-    - ``error``: share of decisions that are not the true class; a decision such as ``"refer"`` is none.
+    - ``error``: share of decisions that are not the true class; a decision such as ``"refer"`` counts as an error.
     - ``cost``: mean cost of the decisions.
     - ``relative_cost``: the same divided by the mean cost of the best constant decision on all rows of the data set. 1
       is no better than not to look at the features.

@@ -104,7 +104,8 @@ def report(
     The page says
 
     - what the model is;
-    - its mean cost, errors and log-loss with standard errors, beside those of one answer for all rows;
+    - its mean cost, errors and log-loss with standard errors, beside those of one answer for all rows; decisions that
+      are no class, such as to refer a case, are no errors but lines of their own;
     - where the cost comes from;
     - whether probabilities and expected costs come true;
     - the kinds of members of a `MinRiskClassifier`, and their shares;

@@ -82,6 +82,8 @@ class JudgedRows:
         How often each row counts, what its decision cost, and what the cheapest decision would have cost.
     is_right : ndarray of bool of shape (n,)
         Whether the decision is the true class.
+    referrals : list of int
+        Numbers of the decisions that are no classes, such as to refer a case.
     p_of_truth : ndarray of shape (n,) or None
         Probability that the model gave to the true class, 0 where it does not know the class; None without
         probabilities.
@@ -108,6 +110,8 @@ class JudgedRows:
         self.costs: FloatArray = values[np.arange(n) if self.samples.per_row else truth, self.samples.decided]
         self.least: FloatArray = least if self.samples.per_row else least[truth]
         self.is_right = self._places_of_classes()[truth] == self.samples.decided
+        no_class = np.array(match_labels(self.samples.decisions, self.samples.classes)) < 0
+        self.referrals: list[int] = np.flatnonzero(no_class).tolist()
         self.p_of_truth: FloatArray | None = None
         self.binned: BinnedProbabilities | None = None
         self.expected: FloatArray | None = None
@@ -154,6 +158,11 @@ class JudgedRows:
         """Of each true class the number of the decision for it, -1 where there is none."""
         return np.array(match_labels(self.samples.classes, self.samples.decisions))
 
+    @property
+    def is_wrong(self) -> np.ndarray:
+        """Whether the decision is another class than the true one, (n,)."""
+        return np.asarray(~self.is_right & ~np.isin(self.samples.decided, self.referrals))
+
     def __len__(self) -> int:
         return len(self.decided)
 
@@ -186,6 +195,11 @@ class JudgedRows:
     def is_constant_right(self) -> np.ndarray:
         """Whether that decision is the true class, (n,)."""
         return np.asarray(self._places_of_classes()[self.samples.truth] == self.constant)
+
+    @property
+    def is_constant_wrong(self) -> np.ndarray:
+        """Whether that decision is another class than the true one, (n,)."""
+        return ~self.is_constant_right & (self.constant not in self.referrals)
 
     def log_loss(self) -> FloatArray | None:
         """-log p of the true class, (n,); None without probabilities."""

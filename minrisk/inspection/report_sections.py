@@ -66,7 +66,7 @@ def facts_section(rows: JudgedRows) -> str:
 
 
 def risk_section(rows: JudgedRows) -> str:
-    """Mean cost, errors and log-loss, with standard errors, beside those of one answer for all rows."""
+    """Mean cost, errors, referrals and log-loss, with standard errors, beside those of one answer for all rows."""
 
     def line(name: str, own: Any, other: Any) -> list[str]:
         mine, constant, apart = rows.mean(own), rows.mean(other), rows.mean(own - other)
@@ -74,8 +74,12 @@ def risk_section(rows: JudgedRows) -> str:
 
     lines = [
         line("mean cost", rows.costs, rows.costs_of_constant),
-        line("errors", (~rows.is_right).astype(np.float64), (~rows.is_constant_right).astype(np.float64)),
+        line("errors", rows.is_wrong.astype(np.float64), rows.is_constant_wrong.astype(np.float64)),
     ]
+    for j in rows.referrals:
+        name = "referred" if len(rows.referrals) == 1 else f"referred: {rows.decision(j)}"
+        constant = np.full(len(rows), float(j == rows.constant))
+        lines.append(line(name, (rows.samples.decided == j).astype(np.float64), constant))
     losses = rows.log_loss()
     if losses is not None:
         lines.append(line("log-loss", losses, rows.shares_log_loss()))
@@ -84,8 +88,20 @@ def risk_section(rows: JudgedRows) -> str:
         f"{rows.decision(rows.constant)}, which costs least on these rows"
     )
     told += "; for the log-loss it is the share of each class in these rows." if losses is not None else "."
-    told += " A difference below 0 is in favour of the model. Errors are decisions other than the true class."
+    told += f" A difference below 0 is in favour of the model{_referrals_in_words(rows)}"
     return section("Risk", table(["", "model", "one answer for all", "difference"], lines), paragraph(told))
+
+
+def _referrals_in_words(rows: JudgedRows) -> str:
+    """What errors are, and what referrals are where decisions may be no class."""
+    if not rows.referrals:
+        return ". Errors are decisions other than the true class."
+    names = _listed([rows.samples.decisions[j] for j in rows.referrals])
+    return (
+        ", but more referrals may mean fewer errors: the mean cost weighs both. Errors are decisions for another class "
+        f"than the true one, and referred rows have a decision that is no class ({names}). Both are shares of all "
+        "rows; the rest is decided for the true class."
+    )
 
 
 def _with_error(value: MeanValue) -> str:
