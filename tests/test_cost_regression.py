@@ -166,7 +166,7 @@ def test_costs_given_to_predict(wine):
     np.testing.assert_array_equal(model.predict(X_test, cost=np.tile(C, (n, 1, 1)) + 7.0), model.predict(X_test, cost=C))
     scale = 10.0 ** np.linspace(-300, 300, n)[:, None, None]
     np.testing.assert_array_equal(model.predict(X_test, cost=C * scale), model.predict(X_test, cost=C))
-    with pytest.raises(ValueError, match="give a matrix for each row"):
+    with pytest.raises(ValueError, match=r"give one matrix for all rows, .* of shape \(45, 3, 3\)"):
         model.predict(X_test, cost=np.ones((n, 3)))
     with pytest.raises(ValueError, match=r"expected shape \(45, 3, 3\)"):
         model.predict(X_test, cost=np.ones((n, 3, 2)))

@@ -251,6 +251,9 @@ def test_cost_is_routed_metadata(wine):
         model = REBELClassifier(n_estimators=5).set_fit_request(cost=True).set_score_request(cost=True)
         result = cross_validate(model, X, y, params={"cost": rows}, cv=3, error_score="raise")
     assert np.all(result["test_score"] > 0)
+    search = GridSearchCV(REBELClassifier(n_estimators=5), {"max_depth": [1]}, cv=3, error_score="raise")
+    with pytest.raises(ValueError, match="in a search or cross_val_score, let metadata routing pass it"):
+        search.fit(X, y, cost=rows)
 
 
 @pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.8"), reason="no scores routed into pipelines")

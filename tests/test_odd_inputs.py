@@ -112,5 +112,5 @@ def test_labels_weights_and_costs_beyond_float64_are_refused():
         for cost in (table, table[y]):
             with pytest.raises(ValueError, match="must be a finite number, got inf"):
                 model.fit(X, y, cost=as_kind(cost))
-        with pytest.raises(ValueError, match="must be finite, got inf"):
+        with pytest.raises(ValueError, match="must be a finite number, got inf"):
             model.fit(X, y, cost=as_kind(np.repeat(table[None], 24, axis=0)))
