@@ -171,7 +171,7 @@ def test_costs_given_to_predict(wine):
     with pytest.raises(ValueError, match=r"expected shape \(45, 3, 3\)"):
         model.predict(X_test, cost=np.ones((n, 3, 2)))
     referring[4, 1, 2] = np.inf
-    with pytest.raises(ValueError, match=r"inf in cost\[4, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"^cost\[4, 1, 2\] must be a finite number, got inf"):
         model.predict(X_test, cost=referring)
 
 
