@@ -15,7 +15,7 @@ from minrisk._callers import warn_caller
 from minrisk._typing import Labels
 from minrisk.costs.reading import check_sample_order
 from minrisk.costs.tables import as_numbers, check_cells
-from minrisk.costs.units import check_weights
+from minrisk.costs.units import check_weight_count, check_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.label_cells import check_labels
 from minrisk.inputs import Inputs
@@ -58,10 +58,7 @@ def check_part(
         check_classification_targets(np.repeat(labels, 3))  # alone they would look like measurements
         if weight is not None:
             weight = check_weights(weight)
-            if np.shape(weight) != (n_rows,):
-                raise ValueError(
-                    f"sample_weight must have a number for each of the {n_rows} rows, got shape {np.shape(weight)}."
-                )
+            check_weight_count(weight, n_rows)
             if np.any(weight):  # else this partition has no rows that count
                 weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
     except ValueError as problem:
@@ -77,9 +74,12 @@ def check_part(
 def check_costs(cost: Any, n_rows: int) -> None:
     """Look at costs of each row of a partition as far as one can without knowing all classes."""
     if np.ndim(cost) < 2:
-        raise ValueError("cost must have what each decision costs for each row, (n, D), got one number for each.")
+        raise ValueError(
+            "cost must have a column for each decision, got one number for each row: give a table of two columns or "
+            "more."
+        )
     if np.shape(cost)[0] != n_rows:
-        raise ValueError(f"cost must have a row for each of the {n_rows} rows, got {np.shape(cost)[0]}.")
+        raise ValueError(f"cost must have a row for each of the {n_rows} rows of X, got {np.shape(cost)[0]}.")
     if np.ndim(cost) == 2:
         names = tuple(cost.columns) if hasattr(cost, "columns") else None
         check_cells(as_numbers(cost, None, names), None, names)

@@ -23,7 +23,7 @@ from minrisk.costs.class_weights import stated_factors
 from minrisk.costs.labels import as_labels, listed
 from minrisk.costs.reading import check_row_count, check_sample_order, is_per_row_and_class
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
-from minrisk.costs.units import AvoidableCosts, check_weights, relative_weights
+from minrisk.costs.units import AvoidableCosts, check_weight_count, check_weights, relative_weights
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.groups import group_codes
@@ -319,6 +319,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
     @staticmethod
     def _checked_weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
         """Sample weights, ones by default."""
+        if np.ndim(sample_weight):
+            check_weight_count(sample_weight, X.shape[0])
         weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():  # newer versions of scikit-learn say so themselves
             raise ValueError("Sample weights must contain at least one non-zero number.")
@@ -525,7 +527,10 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         """Costs of the fit, None if it had none (0/1)."""
         if self.cost_ is None:
             raise ValueError(
-                "The fit had costs per row, so those of these rows are unknown: pass cost=, of shape (n, D) or (K, D)."
+                "The fit had costs per row, so those of these rows are unknown: pass cost=, with a row for each row or "
+                "each class, or, in a search or cross_val_score, let metadata routing pass it, by "
+                "sklearn.set_config(enable_metadata_routing=True) and then "
+                "estimator.set_fit_request(cost=True).set_score_request(cost=True)."
             )
         return getattr(self, "_stated", self.cost_)
 

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost, is_per_row
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.costs.reading import among, is_per_row_and_class, row_matrices
+from minrisk.costs.reading import among, is_of_samples, is_per_row_and_class, row_matrices
+from minrisk.costs.tables import is_frame
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import one_fit
 from minrisk.validation import label_array
@@ -167,11 +168,13 @@ def decision_costs(model: BoostedClassifier, cost: Any, n: int) -> DecisionCosts
     """
     if is_per_row_and_class(cost):
         return _costs_of_each(model, cost, n)
-    if is_per_row(cost, n, len(model.classes_)):
+    classes = as_labels(model.classes_)
+    if is_per_row(cost, n, len(classes)) or (is_frame(cost) and is_of_samples(cost, n, classes)):
         raise ValueError(
-            f"cost has a row for each of the {n} rows of X, shape {np.shape(cost)}, but what a decision costs depends "
-            "on the class, which is unknown: give a matrix for each row, shape (n, K, D), or one matrix for all, or "
-            "leave cost out to decide by what fit has learnt about costs."
+            f"cost has a row for each row, got shape {np.shape(cost)}, but what a decision costs depends on the class, "
+            "which is unknown: give one matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes, or an array "
+            f"of shape {(n, len(classes), len(model.decisions_))} with such a matrix for each row, or leave cost out "
+            "to decide by what fit has learnt about costs."
         )
     matrix = as_cost(cost, model.classes_)
     values = np.asarray(matrix.values, dtype=np.float64)[None]

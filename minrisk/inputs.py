@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
-from inspect import isgeneratorfunction
+from inspect import isgeneratorfunction, signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
@@ -76,16 +76,35 @@ def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
     """A method that sees `one_fit` from beginning to end.
 
     Of a Dask collection its answer is computed partition by partition, when it is asked for.
+
+    Raises
+    ------
+    TypeError
+        If it is given a `cost` and takes none; the message says what does.
     """
+    takes_cost = "cost" in signature(method).parameters
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         fitted: Any = one_fit(args[0])
+        if "cost" in kwargs and not takes_cost:
+            raise TypeError(_no_cost(fitted, method.__name__.removeprefix("_")))
         if is_partitioned(args[1] if len(args) > 1 else kwargs.get("X")):
             return fitted._answered_elsewhere(method, *args[1:], **kwargs)  # type: ignore[no-any-return]
         return method(fitted, *args[1:], **kwargs)  # type: ignore[arg-type]
 
     return call
+
+
+def _no_cost(estimator: Any, name: str) -> str:
+    """Why this method of the estimator takes no costs, and what does."""
+    if name.endswith("predict_proba"):
+        why = "probabilities do not depend on costs"
+    else:
+        why = "it goes by the costs of the fit"
+    by_any = "cost" in signature(estimator.predict).parameters
+    way = "predict, as predict(X, cost=C)" if by_any else "fit, as fit(X, y, cost=C)"
+    return f"{name} takes no cost, because {why}: leave it out, or give costs to {way}."
 
 
 def is_row_mapping(X: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
 from minrisk._kernels._dtypes import MAX_DEPTH
+from minrisk._printable import short
 from minrisk._typing import Labels
 from minrisk.costs.labels import as_labels, match_labels
 from minrisk.data.categories import FROM_DTYPE
@@ -316,17 +317,26 @@ def check_table(X: Any) -> None:
     Raises
     ------
     ValueError
-        If X is nothing, a path, a single row or column, or a list of dicts, or holds complex numbers. It has the words
-        by which scikit-learn's checks of estimators know such an error.
+        If X is nothing, a path, a single row or column, a list of texts, a dict, a set or a list of dicts, or holds
+        complex numbers. It has the words by which scikit-learn's checks of estimators know such an error.
     """
+    if isinstance(X, Set | Iterator) or (isinstance(X, Mapping) and not issparse(X)):
+        table = "pandas.DataFrame(X)" if isinstance(X, Mapping) else "pandas.DataFrame(list(X))"
+        raise ValueError(f"X must be a table or an array, got {type(X).__name__}: make a table of it, {table}.")
     if X is None or isinstance(X, str | bytes | PathLike):
         read = "" if X is None else ": read the file first, for example with pandas.read_csv"
         raise ValueError(f"X must be a table or an array with a row for each sample, got {X!r}{read}.")
     first = X[0] if isinstance(X, list | tuple) and len(X) else None
     if isinstance(first, Mapping):
         raise ValueError("X must be a table or an array, got a list of dicts: make a table of it, pandas.DataFrame(X).")
+    if isinstance(first, str):
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, got a {type(X).__name__} of texts such as "
+            f"{short(repr(str(first)))}: give X before y if these are labels, or pandas.DataFrame({{'text': X}}) if "
+            "they are a column."
+        )
     shape = getattr(X, "shape", None)
-    if first is not None and (isinstance(first, str) or not isinstance(first, Iterable)):
+    if first is not None and not isinstance(first, Iterable):
         shape = (len(X),)
     if isinstance(shape, tuple) and len(shape) < 2:
         of_pandas = hasattr(X, "to_frame") and hasattr(X, "index")
@@ -355,6 +365,11 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":  # to NumPy numbers, which depend on the array's unit
         what, instead = ("durations", MEASURED) if X.dtype.kind == "m" else ("dates", COUNTED)
         raise ValueError(f"X must hold numbers, got {what} in an array of {X.dtype}: {instead}.")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "UST" and X.size:
+        raise ValueError(
+            f"X must hold numbers, got texts such as {short(repr(X[:1].tolist()[0][0]))} in an array: give "
+            "X.astype(float) if they are numbers, pandas.DataFrame(X) if they are categories, and X before y."
+        )
     try:
         with np.errstate(over="ignore"):  # of longer floats in an array of objects, which are then infinite
             checked = validate_data(estimator, X, *y, dtype="numeric", ensure_all_finite="allow-nan", reset=reset)

@@ -122,7 +122,16 @@ def test_negative_zero_is_zero():
             {"classes": ["knife", "bottle"]},
             "cost['bottle', 'bottle'] is the cost of a correct decision",
         ),
-        ([[0, 1], [1, 3]], {}, "cost[1, 1] is the cost of a correct decision and must be 0, got 3"),
+        ([[0, 1], [1, 3]], {}, "cost[1, 1] is the cost of a correct decision and must be 0, got 3: set it to 0, or allow"),
+        (
+            [[1, 0], [0, 5]],
+            {"classes": ["knife", "bottle"]},
+            "must be 0, got 1: the zeros stand as if the rows were in the order ['knife', 'bottle'] and the columns in the "
+            "order ['bottle', 'knife'], so give both in one order, or set it to 0, or allow it with CostMatrix(",
+        ),
+        ([[2, 0, 1], [1, 2, 0], [0, 1, 2]], {}, "order [0, 1, 2] and the columns in the order [2, 0, 1], so give both"),
+        ([[np.nan, 1], [5, np.nan]], {}, "cost[0, 0] is the cost of a correct decision and must be a number, got nan: set it to 0."),
+        ([[0, np.nan], [5, 0]], {}, "cost[0, 1] must be a finite number, got nan: give the cost that is missing; a decision"),
         (
             [0, 1],
             {},

@@ -55,7 +55,7 @@ def test_balanced_costs_are_the_balanced_error_and_scikit_learns_weights(seed, k
     [
         (([1, 1, 1],), "two or more"),
         (([[1, 2], [2, 1]],), "1d array"),
-        (([0, 0, 1], [1, 1]), "one weight per sample, expected 3, got 2"),
+        (([0, 0, 1], [1, 1]), "a number for each of the 3 rows, got 2"),
         (([0, 0, 1], [1, 1, 0]), "above 0, got 0 in all for 1"),
         (([0, 0, 1], [1, 1, -2]), "finite and zero or more"),
         (([0, 0, 1], [1, np.nan, 1]), "finite and zero or more"),

@@ -226,7 +226,7 @@ def test_columns_that_do_not_fit_say_so(monkeypatch):
     X, y = blobs(200, 4)
     cuts, weight = [0, 100, 200], np.zeros(200)
     weight[:90] = 1.0
-    with pytest.raises(ValueError, match="partition 1: sample_weight must have a number for each of the 100 rows"):
+    with pytest.raises(ValueError, match="partition 1: sample_weight must hold a number for each of the 100 rows"):
         REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), sample_weight=Divided(weight, [0, 100, 190]))
     costs = Divided(None, cuts)
     monkeypatch.setattr(costs, "parts", lambda: [np.ones((100, 4)), np.ones((100, 5))])

@@ -165,8 +165,10 @@ def test_costs_by_constructor_and_by_fit_agree(wine):
     assert a.cost_ == b.cost_ and c.cost_ is None
     assert a.score(X, y) == pytest.approx(1 - metrics.expected_cost(y, a.predict(X), COST))
     assert c.score(X, y, cost=COST[y]) == pytest.approx(c.score(X, y, cost=COST))
-    with pytest.raises(ValueError, match="costs per row, so those of these rows are unknown: pass cost="):
+    with pytest.raises(ValueError, match="costs per row, so those of these rows are unknown: pass cost=.* by sklearn.set_config"):
         c.score(X, y)
+    with pytest.raises(TypeError, match=r"^predict takes no cost, .* give costs to fit, as fit\(X, y, cost=C\)\.$"):
+        a.predict(X, cost=COST)
 
 
 def test_an_unseen_class_is_a_mistake_where_mistakes_cost_1(wine):
@@ -249,6 +251,9 @@ def test_cost_is_routed_metadata(wine):
         model = REBELClassifier(n_estimators=5).set_fit_request(cost=True).set_score_request(cost=True)
         result = cross_validate(model, X, y, params={"cost": rows}, cv=3, error_score="raise")
     assert np.all(result["test_score"] > 0)
+    search = GridSearchCV(REBELClassifier(n_estimators=5), {"max_depth": [1]}, cv=3, error_score="raise")
+    with pytest.raises(ValueError, match="in a search or cross_val_score, let metadata routing pass it"):
+        search.fit(X, y, cost=rows)
 
 
 @pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.8"), reason="no scores routed into pipelines")

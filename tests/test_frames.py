@@ -749,13 +749,33 @@ def test_weights_that_are_missing_or_no_numbers(weight, message):
             of_y(y, sample_weight=given)
 
 
-@pytest.mark.parametrize("weight", [5, np.ones((N, 2)), np.ones(N - 1), [1.0] * (N - 1)])
-def test_weights_of_another_shape(weight):
+@pytest.mark.parametrize(("weight", "message"), [
+    (np.ones((N, 2)), rf"for each row, got ndarray of shape \({N}, 2\): .* costs by their name, as cost=C"),
+    (pd.DataFrame({0: [0.0, 1.0], 1: [5.0, 0.0]}), r"for each row, got DataFrame of shape \(2, 2\): .* as cost=C"),
+    (costs.uniform([0, 1]), r"for each row, got CostMatrix of shape \(2, 2\): .* as cost=C"),
+    ({0: {1: 1.0}, 1: {0: 5.0}}, "for each row, got dict: .* as cost=C"),
+    (np.ones(N - 1), f"for each of the {N} rows, got {N - 1}: give as many"),
+    ([1.0] * (N - 1), f"for each of the {N} rows, got {N - 1}: give as many"),
+])  # fmt: skip
+def test_weights_of_another_shape(weight, message):
     y = np.arange(N) % 2
-    with pytest.raises(ValueError, match=f"^sample_weight must have one weight per sample, expected {N}, got"):
-        metrics.expected_cost(y, y, sample_weight=weight)
-    with pytest.raises(ValueError, match=f"^sample_weight must have one weight per sample, expected {N}, got"):
-        costs.balanced(y, sample_weight=weight)
+    model = REBELClassifier(n_estimators=2).fit(np.ones((N, 1)), y)
+    for use in (
+        lambda: REBELClassifier(n_estimators=2).fit(np.ones((N, 1)), y, weight),
+        lambda: model.score(np.ones((N, 1)), y, weight),
+        lambda: metrics.expected_cost(y, y, sample_weight=weight),
+        lambda: costs.balanced(y, sample_weight=weight),
+    ):
+        with pytest.raises(ValueError, match=f"^sample_weight must hold a number {message}"):
+            use()
+
+
+def test_a_weight_of_one_row_or_in_a_column_is_told():
+    y = np.arange(N) % 2
+    with pytest.raises(ValueError, match=f"^sample_weight must hold a number for each of the {N} rows, got one number"):
+        metrics.expected_cost(y, y, sample_weight=5)
+    with pytest.raises(ValueError, match=rf"got shape \({N}, 1\): give them in one dimension"):
+        REBELClassifier(n_estimators=2).fit(np.ones((N, 1)), y, np.ones((N, 1)))
 
 
 def test_balanced_weights_near_the_ends_of_float64():

@@ -358,7 +358,7 @@ def test_fewer_groups_than_folds_are_fewer_folds(wine, monkeypatch):
     found = drawn(monkeypatch)
     small(MinRiskClassifier, pool=False).fit(X, y, groups=np.arange(len(y)) % 3)
     assert len(set(found[0][1])) == 3
-    with pytest.raises(ValueError, match=r"^groups must be two at least, .* got one: leave groups out, or set cv=1, .*\.$"):
+    with pytest.raises(ValueError, match=r"^groups must divide the rows into two groups or more, .* got one group: leave groups out, or set cv=1, .*\.$"):
         MinRiskClassifier().fit(X, y, groups=np.zeros(len(y)))
     alone = small(MinRiskClassifier, cv=1)
     np.testing.assert_array_equal(alone.fit(X, y, groups=np.zeros(len(y))).predict_proba(X), alone.fit(X, y).predict_proba(X))
@@ -372,8 +372,8 @@ def test_fewer_groups_than_folds_are_fewer_folds(wine, monkeypatch):
     (lambda n: np.r_[np.arange(n - 1.0), np.nan], "^groups must hold a group for each row, got nan in row 177: leave such rows out"),
     (lambda n: np.array(["2020", "NaT"] * (n // 2), dtype="datetime64[s]"), "^groups must hold a group for each row, got NaT in row 1"),
     (lambda n: np.arange(n - 1), "^groups must hold a group for each of the 178 rows, got 177"),
-    (lambda n: np.zeros((n, 2)), r"^groups must hold a number or a text for each row, \(n,\), got shape \(178, 2\)"),
-    (lambda n: "patient", r"^groups must hold a number or a text for each row, \(n,\), got shape \(\)"),
+    (lambda n: np.zeros((n, 2)), r"^groups must hold a number or a text for each row, got shape \(178, 2\): give the values of one column, as X\['patient'\]"),
+    (lambda n: "garage", r"^groups must hold a number or a text for each row, got 'garage': .* as X\['garage'\]\.$"),
     (lambda n: ["a"] * (n - 1) + [1], "^groups must hold numbers or texts, got both: 'a' in row 0 and 1 in row 177"),
 ])  # fmt: skip
 @pytest.mark.parametrize("algorithm", [MinRiskClassifier, REBELClassifier])

@@ -369,7 +369,7 @@ def test_scorer_with_costs_as_routed_metadata(per_sample):
         (lambda: balanced(["a", None]), "y must hold a class for each row, got None in row 1"),
         (
             lambda: expected_cost([0, 1], [0, 1], sample_weight=[1]),
-            "one weight per sample, expected 2, got 1",
+            "a number for each of the 2 rows, got 1",
         ),
         (
             lambda: expected_cost([0, 1], [0, 1], sample_weight=[1, -1]),

@@ -77,9 +77,24 @@ def test_costs_of_each_row(fitted, digits):
     costs = np.stack([graded(10, seed) for seed in range(50)])
     one_by_one = [fitted.predict(x[None], cost=cost)[0] for x, cost in zip(X, costs, strict=True)]
     np.testing.assert_array_equal(fitted.predict(X, cost=costs), one_by_one)
-    for wrong in (costs[:, :3], costs[:-1], np.full_like(costs, np.nan)):
-        with pytest.raises(ValueError, match="Costs per row"):
+    for wrong, told in (
+        (costs[:, :3], "give each matrix a row for every class"),
+        (costs[:-1], r"expected shape \(50, 10, 10\) .* got \(49, 10, 10\); give the matrices of exactly these rows"),
+        (costs[:, :, :3], "give each matrix a column for every decision"),
+        (np.full_like(costs, np.nan), r"cost\[0, 0, 0\] must be a finite number, got nan: give the cost that is missing"),
+    ):
+        with pytest.raises(ValueError, match=told):
             fitted.predict(X, cost=wrong)
+
+
+def test_methods_that_take_no_costs_say_what_takes_them(fitted, digits):
+    _, X, _, _ = digits
+    with pytest.raises(TypeError, match=r"^predict_proba takes no cost, .* give costs to predict, as predict\(X, cost=C\)"):
+        fitted.predict_proba(X, cost=graded(10, 0))
+    with pytest.raises(TypeError, match=r"^decision_function takes no cost, .* as predict\(X, cost=C\)"):
+        fitted.decision_function(X, cost=graded(10, 0))
+    with pytest.raises(TypeError, match=r"^staged_predict_proba takes no cost, because probabilities do not depend on"):
+        next(fitted.staged_predict_proba(X, cost=graded(10, 0)))
 
 
 def test_refers_when_that_is_cheaper(digits):

@@ -46,6 +46,11 @@ def test_new_rows_in_a_frame_whose_names_are_the_same(algorithm):
         fitted.predict(pd.DataFrame(X, columns=["a", "a", "b"]))
 
 
+def test_columns_in_a_dict_are_no_table():
+    with pytest.raises(ValueError, match=r"^X must be a table or an array, got dict: make a table of it, pandas.DataFrame\(X\)\.$"):
+        REBELClassifier(n_estimators=3).fit({"a": [1.0, 2.0]}, [0, 1])
+
+
 def test_what_is_no_table_is_told_in_one_sentence():
     X, y = np.random.default_rng(0).normal(size=(24, 3)), np.arange(24) % 3
     fitted = REBELClassifier(n_estimators=3).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
@@ -56,6 +61,9 @@ def test_what_is_no_table_is_told_in_one_sentence():
         r"got ndarray of shape \(24,\)\. Reshape your data: .* give X before y": y,
         r"got Series of shape \(3,\)\. Reshape your data: X.to_frame\(\).T if it is one row": pd.Series(X[0], ["a", "b", "c"]),
         r"got list of shape \(3,\)\. Reshape your data": X[0].tolist(),
+        r"got a list of texts such as 'good': give X before y if these are labels": ["good", "bad"] * 12,
+        r"got texts such as 'good' in an array: .* and X before y": np.array([["good"], ["bad"]] * 12),
+        r"must be a table or an array, got set: make a table of it": {"good", "bad"},
         "Complex data not supported: X must hold real numbers, got complex128": X * 1j,
     }  # fmt: skip
     for told, given in wrong.items():
@@ -104,5 +112,5 @@ def test_labels_weights_and_costs_beyond_float64_are_refused():
         for cost in (table, table[y]):
             with pytest.raises(ValueError, match="must be a finite number, got inf"):
                 model.fit(X, y, cost=as_kind(cost))
-        with pytest.raises(ValueError, match="must be finite, got inf"):
+        with pytest.raises(ValueError, match="must be a finite number, got inf"):
             model.fit(X, y, cost=as_kind(np.repeat(table[None], 24, axis=0)))

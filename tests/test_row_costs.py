@@ -48,7 +48,7 @@ def test_a_class_that_y_lacks_is_told(data, name, form):
     X, y, code = data[0][3:], data[1][3:], data[2][3:]
     given, model = forms(code)[form], ALGORITHMS[name]()
     told = {"rows": r"in the columns \[0, 2, 3\], as if y lacked a class: give a row of costs per sample in a DataFrame",
-            "matrices": r"rows \['ash', 'cedar', 'date'\], got \(57, 4, 4\); if it has rows of other classes, give a row"}  # fmt: skip
+            "matrices": r"classes \['ash', 'cedar', 'date'\]: .* got \(57, 4, 4\); if it has rows of other classes, give a row"}  # fmt: skip
     with pytest.raises(ValueError, match=told[form]):
         model.fit(X, y, cost=given)
     model.fit(X, y, cost=pd.DataFrame(TABLE[code], columns=NAMES))
@@ -105,7 +105,7 @@ def test_decisions_under_matrices_with_rows_of_other_classes(data):
     kept = code != 1
     given = forms(code)["matrices"]
     plain = MinRiskClassifier(n_estimators=4, pool=False, random_state=0).fit(X[kept], y[kept])
-    with pytest.raises(ValueError, match=r"with the rows \['ash', 'cedar', 'date'\], got \(60, 4, 4\); if it has rows of other classes, leave these out"):
+    with pytest.raises(ValueError, match=r"for the classes \['ash', 'cedar', 'date'\]: .* got \(60, 4, 4\); if it has rows of other classes, leave these out"):
         plain.predict(X, cost=given)
     table = pd.DataFrame(TABLE, NAMES, NAMES)
     for model in (MinRiskClassifier(costs.uniform(NAMES), n_estimators=4, pool=False, random_state=0).fit(X[kept], y[kept]),
@@ -195,3 +195,30 @@ def test_costs_per_row_in_the_order_asked_for_are_those_of_the_rows(data):
 def test_costs_with_the_rows_of_no_one_are_told_both_numbers(data):
     with pytest.raises(ValueError, match=r"each of the 60 samples, or a row for each of the 4 classes .* got shape \(5, 4\)"):
         ALGORITHMS["rebel"]().fit(*data[:2], cost=TABLE[data[2]][:5])
+
+
+@pytest.mark.parametrize("index", [range(75), range(800, 875), [f"customer {i}" for i in range(75)]])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_table_with_more_or_fewer_rows_than_samples_is_told_so(data, index, numbers):
+    """Also where numbers of its rows are classes by chance, and where it would pass as a table of these classes."""
+    X, y, codes = data
+    y, names = (codes, range(4)) if numbers else (y, NAMES)
+    more = pd.DataFrame(np.zeros((75, 4)), index, names)
+    fitted = ALGORITHMS["rebel"](costs.uniform(names)).fit(X, y)
+    for cost in (more, more[:50]):
+        for use in (
+            lambda cost=cost: ALGORITHMS["rebel"]().fit(X, y, cost=cost),
+            lambda cost=cost: fitted.score(X, y, cost=cost),
+            lambda cost=cost: metrics.expected_cost(y, y, cost),
+            lambda cost=cost: metrics.best_constant_cost(y, cost),
+        ):
+            with pytest.raises(ValueError, match=f"^cost must have a row for each of the 60 samples, got {len(cost)} rows: give"):
+                use()
+
+
+def test_a_table_of_classes_may_have_more_rows_than_columns(data):
+    X, y, codes = data
+    ten = pd.DataFrame(1.0 - np.eye(10), range(10), range(10))
+    for table in (ten, ten[[0, 1, 2, 3]], ten.set_axis([*NAMES, *"efghij"])[[0, 1]]):
+        labels = y if "ash" in table.index else codes
+        assert metrics.expected_cost(labels, table.columns[np.zeros(60, int)], table) > 0

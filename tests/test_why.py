@@ -453,7 +453,7 @@ def test_a_matrix_for_the_row_is_told_as_stated(wine):
     assert found.decision == model.predict(row, cost=own)[0]
     expected = dict(zip([*model.classes_, "refer"], p @ own[0], strict=True))
     assert {a.decision: pytest.approx(a.expected_cost) for a in found.answers} == expected
-    with pytest.raises(ValueError, match="cost has a row for each of the 1 rows of X"):
+    with pytest.raises(ValueError, match=r"cost has a row for each row, got shape \(1, 4\)"):
         why(model, row, cost=own[0][:1])
 
 

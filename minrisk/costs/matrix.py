@@ -13,7 +13,7 @@ from minrisk._cached import cached_property
 from minrisk._printable import printable
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import Labels, as_labels, match_labels, named_beside, refer_labels
-from minrisk.costs.tables import Table, avoidable, check_cells, check_diagonal, is_labelled, parse
+from minrisk.costs.tables import Table, avoidable, check_cells, check_diagonal, check_given, is_labelled, parse
 
 _SHOWN_ROWS = 10  # rows and columns of a repr before "..."
 
@@ -111,9 +111,10 @@ class CostMatrix:
         table = source._replace(values=numbers) if labelled else _labelled(numbers, classes, decisions)
         table = _with_default_names(table)
         _check_shape(table)
+        check_given(table)
         check_cells(table.values, table.classes, table.decisions)
         if not allow_diagonal:
-            check_diagonal(table)
+            check_diagonal(table, by_position=not labelled)
         numbers.flags.writeable = False
         object.__setattr__(self, "values", numbers)
         object.__setattr__(self, "classes", table.classes)

@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs.labels import Labels, as_labels, listed, match_labels, named_beside, refer_labels
+from minrisk.costs.labels import Labels, are_numbers, as_labels, listed, match_labels, named_beside, refer_labels
 from minrisk.costs.matrix import CostMatrix, of_checked
-from minrisk.costs.tables import as_numbers, check_cells, column_names, is_frame, is_labelled, parse, unnamed
+from minrisk.costs.tables import (
+    as_numbers,
+    check_cells,
+    column_names,
+    is_frame,
+    is_labelled,
+    not_finite,
+    parse,
+    unnamed,
+)
 
+SAMPLES_FROM = 0.2  # of the samples: with more numbers of rows that are no classes, a table is none of classes
 NAME_THE_COLUMNS = (  # what to do where costs per row are of more classes than there are rows of
     "give a row of costs per sample in a DataFrame whose columns are the decisions, or name all classes in the "
     "estimator's cost, as costs.uniform([...]) does"
@@ -250,7 +260,7 @@ y has 5: pass cost.loc[y.index], or cost.to_numpy() if the rows belong together 
 
 
 def check_row_count(cost: Any, n_samples: int, classes: Labels) -> None:
-    """Refuse a table without labels that has neither a row for each sample nor a row for each class.
+    """Refuse a table that has neither a row for each sample nor a row for each class.
 
     Parameters
     ----------
@@ -263,6 +273,15 @@ def check_row_count(cost: Any, n_samples: int, classes: Labels) -> None:
     ValueError
         Naming both numbers of rows that would be right.
     """
+    if is_frame(cost):
+        shape = np.shape(cost)
+        if shape[0] != n_samples and is_of_samples(cost, n_samples, classes):
+            raise ValueError(
+                f"cost must have a row for each of the {n_samples} samples, got {shape[0]} rows: give the costs of "
+                f"exactly these samples, or, in a table with a row for each class, the labels {listed(classes)} in "
+                f"place of the row labels {listed(cost.index.tolist())}."
+            )
+        return
     if cost is None or is_labelled(cost) or isinstance(cost, CostMatrix):
         return
     try:
@@ -275,6 +294,28 @@ def check_row_count(cost: Any, n_samples: int, classes: Labels) -> None:
             f"classes {listed(classes)}, got shape {shape}: give the costs of exactly these samples, or of these "
             "classes, or name the classes by a DataFrame, dict or CostMatrix."
         )
+
+
+def is_of_samples(frame: Any, n_samples: int, classes: Labels) -> bool:
+    """Return whether a DataFrame of costs, whatever its number of rows, can only have a row for each of some samples.
+
+    Then its row labels are neither classes nor decisions. Numbers of rows may be classes by chance: then it tells that
+    so many of them are not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame(1.0, range(60), [0, 1])
+    >>> is_of_samples(rows, 50, (0, 1)), is_of_samples(rows[:3], 50, (0, 1))
+    (True, False)
+    """
+    rows, columns = frame.index.tolist(), frame.columns.tolist()
+    if len(rows) <= len(classes):
+        return False
+    n_others = match_labels(rows, list(dict.fromkeys([*classes, *columns]))).count(-1)
+    if n_others == len(rows):
+        return True
+    return n_others > max(2 * len(columns), SAMPLES_FROM * n_samples) and are_numbers(rows)
 
 
 def row_costs(
@@ -497,16 +538,23 @@ def row_matrices(
         with np.errstate(over="ignore"):
             matrices: FloatArray = np.asarray(cost, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("Costs per row must be numbers, one matrix of the same shape for each row.") from None
-    right = matrices.ndim == 3 and matrices.shape[:2] == (n_samples, n_classes)
-    if not right or not (matrices.shape[2] == n_decisions or matrices.shape[2] >= n_classes):
-        more = matrices.ndim == 3 and matrices.shape[1] > n_classes
-        others = f"; if it has rows of other classes, {instead}" if more else ""
         raise ValueError(
-            f"Costs per row must be one matrix for each row: expected shape ({n_samples}, {n_classes}, D) with "
-            f"D = {n_decisions}, or {n_classes} or more, with the rows {listed(classes)}, got {matrices.shape}{others}."
+            "cost with a matrix for each row must hold numbers only, and matrices of one shape: give an array of them."
+        ) from None
+    n, n_rows, n_columns = matrices.shape
+    if (n, n_rows) != (n_samples, n_classes) or not (n_columns == n_decisions or n_columns >= n_classes):
+        if n_rows > n_classes:
+            way = f"if it has rows of other classes, {instead}"
+        elif n != n_samples:
+            way = "give the matrices of exactly these rows"
+        else:
+            way = f"give each matrix a {'row for every class' if n_rows < n_classes else 'column for every decision'}"
+        raise ValueError(
+            f"cost with a matrix for each row must have a row in each for the classes {listed(classes)}: expected "
+            f"shape ({n_samples}, {n_classes}, {n_decisions}) for {n_samples} rows, {n_classes} classes and "
+            f"{n_decisions} decisions, got {matrices.shape}; {way}."
         )
     if not np.all(np.isfinite(matrices)):
         n, i, j = np.argwhere(~np.isfinite(matrices))[0].tolist()
-        raise ValueError(f"Costs per row must be finite, got {matrices[n, i, j]} in cost[{n}, {i}, {j}].")
+        raise ValueError(not_finite(f"cost[{n}, {i}, {j}]", matrices[n, i, j]))
     return matrices

@@ -23,6 +23,7 @@ from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import (
     NAME_THE_COLUMNS,
     as_cost,
+    check_row_count,
     check_sample_order,
     column_labels,
     is_per_row,
@@ -30,8 +31,8 @@ from minrisk.costs.reading import (
     own_rows,
     row_costs,
 )
-from minrisk.costs.tables import as_numbers, is_labelled
-from minrisk.costs.units import check_weights
+from minrisk.costs.tables import as_numbers, is_frame, is_labelled
+from minrisk.costs.units import check_weight_count, check_weights
 from minrisk.data.label_cells import check_labels
 
 # whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
@@ -96,6 +97,8 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         decisions = classes + others
         values = 1.0 - np.eye(len(classes), len(decisions))
     else:
+        if is_frame(cost):
+            check_row_count(cost, n, occurring if given is None else given)
         values, classes, decisions = _class_costs(cost, given, occurring, truth)
     way = NAME_THE_COLUMNS if per_row else IN_LABELS if cost is None else IN_COST
     rows = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", way)
@@ -129,7 +132,8 @@ def _class_costs(
         if len(given) != n_rows:
             raise ValueError(
                 f"labels must be given for a cost without labels that has {n_rows} rows when the labels that "
-                f"occur are {listed(given)}: pass labels=[...] in the order of its rows, or a labelled cost."
+                f"occur are {listed(given)}: pass labels=[...] in the order of its rows, a labelled cost, or a row for "
+                f"each of the {len(truth.codes)} samples."
             )
     elif own is None and isinstance(matrix, CostMatrix):
         matrix = CostMatrix(matrix.values, allow_diagonal=True)  # `labels` says in which order they stand
@@ -228,10 +232,10 @@ def as_weights(sample_weight: Any, n: int) -> FloatArray | None:
     if sample_weight is None:
         return None
     weight = np.asarray(check_weights(sample_weight))
-    if weight.shape not in ((n,), (n, 1)):
-        got = len(weight) if weight.ndim == 1 else f"shape {weight.shape}"
-        raise ValueError(f"sample_weight must have one weight per sample, expected {n}, got {got}: correct it.")
-    weight = weight.ravel().astype(np.float64)
+    if weight.shape == (n, 1):
+        weight = weight.ravel()
+    check_weight_count(weight, n)
+    weight = weight.astype(np.float64)
     if not np.isfinite(weight).all() or weight.min() < 0 or not weight.any():
         raise ValueError(
             "sample_weight must be finite and zero or more, with one weight above zero, got "

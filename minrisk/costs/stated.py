@@ -25,6 +25,7 @@ from minrisk.costs.reading import (
     aligned,
     among,
     as_cost,
+    check_row_count,
     column_labels,
     column_order,
     is_per_row,
@@ -166,6 +167,7 @@ def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None) -> tupl
     if is_per_row_and_class(cost):
         return cost, among(cost, labels, stated)
     if cost is None or not is_per_row(cost, n_samples, len(labels)):
+        check_row_count(cost, n_samples, labels)
         return None if cost is None else stated_cost(cost, labels), None
     return cost, among(cost, labels, stated) if column_labels(cost, labels) is None else None
 

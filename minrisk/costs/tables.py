@@ -80,9 +80,10 @@ def parse(cost: Any) -> Table:
 def frame_labels(labels: Any, what: str) -> Labels:
     """Return the labels of a frame's rows or columns, which must be of one level."""
     if getattr(labels, "nlevels", 1) > 1:
+        way = 'cost.droplevel(0, axis="columns")' if what == _DECISIONS else "cost.droplevel(0)"
         raise ValueError(
-            f"{what} must have one label each, got a MultiIndex of {labels.nlevels} levels: drop the others by "
-            "droplevel, or unstack them."
+            f"{what} must have one label each, got a MultiIndex of {labels.nlevels} levels: keep one of them, for "
+            f"example by {way}."
         )
     return as_labels(labels, what)
 
@@ -97,10 +98,11 @@ def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = N
             "decision."
         ) from None
     if raw.ndim != 2:
+        pairs = is_series(cost) and getattr(cost.index, "nlevels", 1) == 2
         raise ValueError(
             f"cost must be 2-d (one row per true class, one column per decision), got {type(cost).__name__} "
             f"with {raw.ndim} dimension{'' if raw.ndim == 1 else 's'}: give a table such as [[0, 1], [5, 0]]"
-            f"{', or unstack it' if is_series(cost) else ''}."
+            f"{', here by cost.unstack() if its index has a class and a decision for each cost' if pairs else ''}."
         )
     if raw.dtype.kind in "biuf":
         with np.errstate(over="ignore"):  # of longer floats, which are then refused as infinite
@@ -149,6 +151,22 @@ def cell(i: int, j: int, rows: Labels | None = None, columns: Labels | None = No
     return f"cost[{row!r}, {column!r}]"
 
 
+def check_given(table: Table) -> None:
+    """Raise a ValueError that names the first correct decision whose cost is NaN, as where a diagonal is left empty."""
+    for i, j in zip(*same_label_cells(table), strict=True):
+        if np.isnan(table.values[i, j]):
+            raise ValueError(
+                f"{cell(i, j, table.classes, table.decisions)} is the cost of a correct decision and must be a "
+                "number, got nan: set it to 0."
+            )
+
+
+def not_finite(name: str, value: float) -> str:
+    """The message about a cell that is NaN or infinite."""
+    way = "give the cost that is missing; " if np.isnan(value) else ""
+    return f"{name} must be a finite number, got {value}: {way}a decision never to be taken gets a large finite cost."
+
+
 def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None) -> None:
     """Raise a ValueError that names the first cell not finite or below zero.
 
@@ -159,10 +177,7 @@ def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None)
     least = values.min()  # nan and inf survive the maximum, -inf and negative numbers the minimum
     if not np.isfinite(values.max()) or not np.isfinite(least):
         i, j = np.argwhere(~np.isfinite(values))[0].tolist()
-        raise ValueError(
-            f"{cell(i, j, rows, columns)} must be a finite number, got {values[i, j]}: "
-            f"a decision never to be taken gets a large finite cost."
-        )
+        raise ValueError(not_finite(cell(i, j, rows, columns), values[i, j]))
     if least < 0:
         i, j = np.argwhere(values < 0)[0].tolist()
         raise ValueError(
@@ -171,16 +186,32 @@ def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None)
         )
 
 
-def check_diagonal(table: Table) -> None:
-    """Raise a ValueError that names the first correct decision that costs something."""
+def check_diagonal(table: Table, by_position: bool = False) -> None:
+    """Raise a ValueError that names the first correct decision that costs something.
+
+    The numbers of a table `by_position` came without labels, so that its rows and columns may be in different orders.
+    """
     rows, columns = same_label_cells(table)
     for i, j in zip(rows, columns, strict=True):
         if table.values[i, j] != 0:
             raise ValueError(
                 f"{cell(i, j, table.classes, table.decisions)} is the cost of a correct decision and must be "
-                f"0, got {table.values[i, j]:g}: set it to 0, or allow it with CostMatrix(..., "
-                "allow_diagonal=True)."
+                f"0, got {table.values[i, j]:g}: {_reordered(table) if by_position else ''}set it to 0, or allow it "
+                "with CostMatrix(..., allow_diagonal=True)."
             )
+
+
+def _reordered(table: Table) -> str:
+    """What to do if each class has its only 0 in a column of its own, but not on the diagonal; else nothing."""
+    free = table.values[:, : len(table.values)] == 0
+    if free.shape[0] != free.shape[1] or (free.sum(axis=0) != 1).any() or (free.sum(axis=1) != 1).any():
+        return ""
+    classes = range(len(free)) if table.classes is None else table.classes
+    own = [classes[i] for i in free.argmax(axis=0).tolist()]
+    return (
+        f"the zeros stand as if the rows were in the order {listed(classes)} and the columns in the order "
+        f"{listed(own)}, so give both in one order, or "
+    )
 
 
 def same_label_cells(table: Table) -> tuple[list[int], list[int]]:

@@ -74,7 +74,8 @@ def check_weights(sample_weight: Any) -> Any:
     Raises
     ------
     ValueError
-        If one is missing, or is no number of float64; if they are a text such as "balanced", or a dict.
+        If one is missing, or is no number of float64; if there are several for each row, as in a table of costs; if
+        they are a text such as "balanced", or a dict.
     """
     if isinstance(sample_weight, Real):  # the same for all rows
         return check_weights([sample_weight])[0]
@@ -84,7 +85,13 @@ def check_weights(sample_weight: Any) -> Any:
         weights = np.asarray(sample_weight)
     except ValueError:  # rows of different lengths
         raise ValueError("sample_weight must hold a number for each row, got several in some.") from None
-    if isinstance(sample_weight, Mapping) or weights.ndim == 0:
+    if isinstance(sample_weight, Mapping) or (weights.ndim > 1 and weights.shape[1:] != (1,)):
+        of_shape = "" if isinstance(sample_weight, Mapping) else f" of shape {weights.shape}"
+        raise ValueError(
+            f"sample_weight must hold a number for each row, got {type(sample_weight).__name__}{of_shape}: give "
+            "weights in one dimension, and costs by their name, as cost=C."
+        )
+    if weights.ndim == 0:
         raise ValueError(f"sample_weight must hold a number for each row, got {sample_weight!r}: give an array.")
     if isinstance(sample_weight, list | tuple) and weights.ndim == 1 and weights.dtype.kind not in NUMBERS:
         weights = of_cells(sample_weight)  # as they are: NumPy makes texts of all beside one
@@ -104,6 +111,16 @@ def check_weights(sample_weight: Any) -> Any:
         except OverflowError:
             raise ValueError(f"sample_weight must hold numbers up to 1.8e308, got a larger one in row {row}.") from None
     return numbers
+
+
+def check_weight_count(weights: Any, n_rows: int) -> None:
+    """Raise a ValueError unless there is one weight for each of so many rows."""
+    shape = np.shape(weights)
+    if shape == (n_rows,):
+        return
+    way = "give as many as there are rows" if len(shape) == 1 else "give them in one dimension"
+    got = shape[0] if len(shape) == 1 else "one number" if not shape else f"shape {shape}"
+    raise ValueError(f"sample_weight must hold a number for each of the {n_rows} rows, got {got}: {way}.")
 
 
 def relative_weights(weight: FloatArray, largest: Numbers = as_is, added: Numbers = as_is) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._printable import short
 from minrisk._typing import Codes, FloatArray, IntArray, Keys
 from minrisk.data.label_cells import check_labels
 
@@ -29,7 +30,12 @@ def group_codes(groups: Any) -> IntArray | None:
         return None
     names = np.asarray(check_labels(groups, "groups"))
     if names.ndim != 1:
-        raise ValueError(f"groups must hold a number or a text for each row, (n,), got shape {names.shape}.")
+        got = f"shape {names.shape}" if names.ndim else short(repr(groups))
+        name = groups if isinstance(groups, str) else "patient"
+        raise ValueError(
+            f"groups must hold a number or a text for each row, got {got}: give the values of one column, as "
+            f"X[{short(repr(name))}]."
+        )
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 

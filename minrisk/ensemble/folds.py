@@ -20,8 +20,8 @@ from minrisk.ensemble import defaults
 
 SUMMED_FROM = 2000  # features from which keys of rows are sums, in which those that are 0 count together
 ONE_GROUP = (
-    "groups must be two at least, since whole ones are left out, got one: leave groups out, or set cv=1, with which no "
-    "row is left out."
+    "groups must divide the rows into two groups or more, because the fit leaves out whole groups, got one group: "
+    "leave groups out, or set cv=1, with which no row is left out."
 )
 DIVIDED_GROUPS = (
     "cv must leave rows of a group out together, but puts some in different folds: take one that knows groups, as "
