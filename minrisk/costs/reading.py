@@ -33,7 +33,7 @@ def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> 
     Parameters
     ----------
     path : str or path
-        A UTF-8 file. A first line ``sep=;`` says what separates its cells. By default this is found out.
+        A UTF-8 file. A first line ``sep=;`` says what separates its cells. By default it is detected.
     allow_diagonal : bool, default=False
         Whether a right decision may cost something.
 
