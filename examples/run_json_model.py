@@ -2,7 +2,9 @@
 
     minrisk export model.minrisk --to json --out model.json
     python examples/run_json_model.py model.json 5.1 3.5 1.4 0.2
+    python examples/run_json_model.py model.json north 3.5 ""
 
+The cells of a row follow the model, in the order of its columns. An empty one is missing.
 It is written to be read, and translated to other languages, not to be fast. The schema is in docs/guide/export.md.
 """
 
@@ -24,6 +26,36 @@ def numbers(columns, row):
         x[category["column"]] = float(values.index(value)) if known else MISSING
         added += category["added"][values.index(value) if known else -1]
     return [float(value) for value in x] + added
+
+
+def is_written(value, cell):
+    """Whether a text stands for a value of a category: a text, a number, or true or false."""
+    if isinstance(value, str):
+        return value == cell
+    if isinstance(value, bool):
+        return str(value).lower() == cell.lower()
+    try:
+        return float(cell) == value
+    except ValueError:
+        return False
+
+
+def row_of(columns, cells):
+    """A row from texts: the values of categories as the model has them, None for what is missing, else numbers."""
+    values = {category["column"]: category["values"] for category in columns["categories"]}
+    if len(cells) != columns["n_columns"]:
+        sys.exit(f"The model has {columns['n_columns']} columns, got {len(cells)} cells: give one for each column.")
+    truths, row = {"true": "1", "false": "0", "": "nan"}, []
+    for j, cell in enumerate(cells):
+        if j in values:
+            row.append(next((value for value in values[j] if is_written(value, cell)), None))
+            continue
+        try:
+            row.append(float(truths.get(cell.lower(), cell)))
+        except ValueError:
+            name = columns["names"][j] if columns["names"] else j
+            sys.exit(f"Column {name!r} must hold a number, got {cell!r}: correct it, or leave the cell empty.")
+    return row
 
 
 def float32(number):
@@ -153,8 +185,13 @@ def decision_of(model, row):
     return model["decisions"][costs.index(min(costs))]
 
 
-if __name__ == "__main__":
+def main():
+    """Print the decision about the row on the command line."""
     path, *cells = sys.argv[1:]
     with open(path, encoding="utf-8") as file:
-        loaded = json.load(file)
-    print(decision_of(loaded, [float(cell) for cell in cells]))
+        model = json.load(file)
+    print(decision_of(model, row_of(model["input"], cells)))
+
+
+if __name__ == "__main__":
+    main()

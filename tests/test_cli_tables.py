@@ -22,6 +22,8 @@ import pytest
 import minrisk
 from minrisk.cli import streams as streams_of_app
 from minrisk.cli.app import app
+from minrisk.cli.costs import read_costs
+from minrisk.io.dialect import Dialect
 from minrisk.io.tables import Table
 from tests.command_line import invoke, refused
 
@@ -150,6 +152,17 @@ def test_costs_with_points_and_commas_for_decimal_marks(tmp_path):
     (tmp_path / "c.csv").write_text("true,5,10\n5,0,1.250\n10,2.5,0\n")  # written otherwise than the table
     run("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", "--decimal", ",", *FEW, "--out", tmp_path / "m")
     assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == 1.25
+
+
+@pytest.mark.parametrize("text", [
+    "true;5;10\n5;0;1,5\n10;2;0\n", "true;5;10;\n5;0;1.000;\n10;2,5;0;\n", "true\t5\t10\n5\t0\t1,250\n10\t2\t0\n",
+    "sep=;\ntrue;5;10\n5;0;1.250\n10;2;0\n", "true,5,10\n5,0,1.250\n10,2.5,0\n",
+], ids=repr)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::minrisk.DataWarning")
+def test_costs_are_what_python_reads(tmp_path, text):
+    (tmp_path / "c.csv").write_text(text)
+    read = read_costs(str(tmp_path / "c.csv"), np.array(["5", "10"]), "column 'y'", Dialect())
+    assert read == minrisk.costs.read_cost(tmp_path / "c.csv")
 
 
 def test_truth_values_as_other_programs_write_them(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minrisk import REBELClassifier
+from minrisk import DataWarning, REBELClassifier
 from minrisk.costs import (
     CostMatrix,
     as_cost,
@@ -238,7 +238,14 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
     ("text", "message"),
     [
         ("", "must have a header .* got an empty file"),
-        ("true;a;b\na;0;1\nb;1;0\n", "separated by commas, got the first line 'true;a;b'"),
+        ("true\na\nb\n", "separated by commas, semicolons or tabs, got the first line 'true' and 2 lines below it"),
+        ("true:a:b\na:0:1\nb:1:0\n", "separated by commas, semicolons or tabs, got the first line 'true:a:b'"),
+        ("true;a;b\na;0;x\nb;1;0\n", r"cost\['a', 'b'\] in .* must be a number, got 'x'"),
+        ("true;a;b\na;0;1,5\nb;1.5;0\n", r"cost\['b', 'a'\] in .* with a decimal comma, as others are, got '1.5'"),
+        ("true;a;b\na;0\nb;1;0\n", r"line 2 of .* must have 3 cells like its header, got 2"),
+        ("sep=;\ntrue;a;b\na;0;1\nb;1;0;2\n", r"line 4 of .* must have 3 cells like its header, got 4"),
+        ("true,a,b\na,0,1,5\nb,2,5,0\n", r"line 2 of .* must have 3 cells .*, got 4: .* separate cells by semicolons"),
+        ('true,a,b\na,0,"1,5"\nb,1,0\n', r"cost\['a', 'b'\] in .* must be a number, got '1,5': .* by semicolons"),
         ("true,a,b\n", "and 0 lines below it"),
         ("true,a,b\na,0,1\nb,1\n", r"line 3 of .* must have 3 cells like its header, got 2"),
         ("true,a,b\na,0,x\nb,1,0\n", r"cost\['a', 'b'\] in .* must be a number, got 'x'"),
@@ -254,6 +261,45 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
 def test_bad_files(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
         as_cost(write(tmp_path, text), ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        ("true;a;b\na;0;1\nb;2;0\n", [[0, 1], [2, 0]]),
+        ("true;a;b\r\na;0;1,5\r\nb;,25;0,0\r\n", [[0, 1.5], [0.25, 0]]),
+        ("true;a;b;\na;0;1.5;\n;;;\nb;2;0;\n", [[0, 1.5], [2, 0]]),
+        ("sep=;\ntrue;a;b\na;0;1,5\nb;2;0\n", [[0, 1.5], [2, 0]]),
+        ("true\ta\tb\na\t0\t1,5\nb\t2\t0\n", [[0, 1.5], [2, 0]]),
+        ("true, or not;a;b\na;0;2.000\nb;1.000,5;0\n", [[0, 2000], [1000.5, 0]]),
+        ("true;a;b\na;0;1,5\nb;1,5;0\n", [[0, 1.5], [1.5, 0]]),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_files_as_much_of_europe_writes_them(tmp_path, text, cost, encoding):
+    path = write(tmp_path, text, encoding=encoding)
+    assert read_cost(path) == CostMatrix(cost, ["a", "b"]) == as_cost(str(path), ["a", "b"])
+
+
+def test_a_file_with_commas_stays_one_whatever_its_labels_hold(tmp_path):
+    """A mark in each line, as often as in the header, separates nothing where commas make a table of costs."""
+    path = write(tmp_path, "true,a;x,b\na;x,0,1.500\nb;y,2,0\n")
+    cost = read_cost(path)
+    assert cost.classes == ("a;x", "b;y") and cost.decisions == ("a;x", "b") and cost.values[0, 1] == 1.5
+
+
+@pytest.mark.parametrize(("cell", "value"), [("1.250", "1.25"), ("1,250", "1.25"), ("12,000", "12")])
+def test_what_may_be_thousands_is_told(tmp_path, cell, value):
+    path = write(tmp_path, f"true;a;b\na;0;{cell}\nb;2;0\n")
+    with pytest.warns(DataWarning, match=f"separated by semicolons, and '{cell}' is {value}: .* without marks between") as told:
+        assert read_cost(path).values[0, 1] == float(value)
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("cell", ["0,125", "1,25", "1.25", "1.250,0"])
+def test_what_cannot_be_thousands_is_not_told(tmp_path, recwarn, cell):
+    read_cost(write(tmp_path, f"true;a;b\na;0;{cell}\nb;2;0\n"))
+    assert not recwarn.list
 
 
 def test_no_such_file_and_not_text(tmp_path):

@@ -127,3 +127,40 @@ def test_the_example_runs_without_the_package(tmp_path):
         [sys.executable, "-S", ROOT / "examples" / "run_json_model.py", path, *map(str, X[0])], capture_output=True, text=True, check=True,
     )  # -S: no installed packages
     assert done.stdout == f"{model.predict(X[:1])[0]}\n"
+
+
+def by_the_example(path, cells):
+    command = [sys.executable, "-X", "utf8", "-S", ROOT / "examples" / "run_json_model.py", path, *cells]
+    return subprocess.run(command, capture_output=True, encoding="utf-8")
+
+
+def test_the_example_takes_categories_numbers_and_missing_cells(tmp_path):
+    pd = pytest.importorskip("pandas", reason="tables are pandas' here")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "region": rng.choice(["süd", "nord", "ost"], 300), "size": rng.normal(size=300), "floor": rng.choice([1, 2, 13], 300),
+        "new": rng.random(300) < 0.5,
+    })  # fmt: skip
+    frame.loc[rng.random(300) < 0.2, ["region", "size"]] = None
+    y = np.where(frame["region"] == "süd", "a", np.where(frame["floor"] == 13, "b", np.where(frame["new"], "c", np.where(frame["size"] > 0, "d", "e"))))
+    model = MinRiskClassifier(n_estimators=20, pool=False, random_state=0, categorical_features=["region", "floor"]).fit(frame, y)
+    path = tmp_path / "model.json"
+    path.write_text(to_json(model), encoding="utf-8")
+    assert [len(one["values"]) for one in json.loads(to_json(model))["input"]["categories"]] == [3, 3]
+    rows = pd.concat([frame[y == label].head(3) for label in "abcde"])
+    assert rows["region"].isna().any() and rows["size"].isna().any()
+    for cells, decided in zip(rows.astype(object).where(rows.notna(), "").to_numpy(), model.predict(rows), strict=True):
+        assert by_the_example(path, map(str, cells)).stdout == f"{decided}\n"
+    new = frame.head(1).assign(region="west", floor=2)
+    with pytest.warns(minrisk.DataWarning, match="categories that fit has not seen"):
+        decided = model.predict(new)[0]
+    assert by_the_example(path, ["west", *map(str, new.iloc[0, 1:])]).stdout == f"{decided}\n"
+
+
+def test_the_example_says_what_is_wrong_with_a_row(tmp_path):
+    X, y = wine()
+    path = tmp_path / "model.json"
+    path.write_text(to_json(small(MinRiskClassifier, pool=False).fit(X, y)), encoding="utf-8")
+    for cells, told in ((["1"], f"The model has {X.shape[1]} columns, got 1 cells"), (["x"] * X.shape[1], "Column 0 must hold a number, got 'x'")):
+        done = by_the_example(path, cells)
+        assert done.returncode == 1 and done.stderr.startswith(told) and done.stderr.count("\n") == 1

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -17,8 +15,9 @@ import numpy as np
 from minrisk._printable import short
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
+from minrisk.costs.files import cost_cells
+from minrisk.data.delimiters import separated_by
 from minrisk.io.dialect import Dialect, DialectError, Text, read_text
-from minrisk.io.marks import COMMA_GROUPS, COMMA_NUMBER, POINT_GROUPS, POINTED
 from minrisk.io.tables import read_bytes
 from minrisk.io.values import matched, shown, written
 
@@ -123,82 +122,19 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
         data = read_bytes(path)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be read: {error.strerror or error}.") from None
-    text = _text(data, path, stated)
-    reader = csv.reader(io.StringIO(text.content, newline=""), delimiter=text.delimiter)
+    text, name = _text(data, path, stated), shown(path)
+
+    def named(truth: str, decision: str) -> str:
+        return _cost(truth, decision, name)
+
     try:
-        lines = [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        raise click.ClickException(f"{shown(path)} is no table of costs ({error}): correct the file.") from None
-    lines = [(number, cells) for number, cells in lines if any(map(str.strip, cells))]
-    while lines and all(cells and cells[-1].strip() == "" for _, cells in lines):
-        lines = [(number, cells[:-1]) for number, cells in lines]  # each line ends with a delimiter
-    if len(lines) < 2 or len(lines[0][1]) < 2:
-        found = f"the first line {','.join(lines[0][1])!r}" if lines else "an empty file"
-        raise click.ClickException(
-            f"{shown(path)} must have a header 'true,<decision>,<decision>,...' and one line '<class>,<cost>,...' "
-            f"per true class, got {found} and {max(len(lines) - 1, 0)} lines below it: correct the file."
-        )
-    (_, header), below = lines[0], lines[1:]
-    for number, cells in below:
-        if len(cells) != len(header):
-            raise click.ClickException(
-                f"line {number} of {shown(path)} must have {len(header)} cells like its header, got {len(cells)}: "
-                "correct the line."
-            )
-    written = [cell for _, cells in below for cell in cells[1:]]
-    marks = _Marks.of(written, stated.decimal, text.delimiter)
-    values = np.empty((len(below), len(header) - 1))
-    for (i, j), cell in zip(np.ndindex(values.shape), written, strict=True):
-        try:
-            values[i, j] = marks.number(cell)
-        except ValueError:
-            what = _cost(below[i][1][0], header[j + 1], shown(path))
-            raise click.ClickException(
-                f"{what} must be a number{marks.alike}, got {cell.strip()!r}: correct the file."
-            ) from None
-    ways = [*text.found, *marks.found]
-    if ways:
-        note(f"{shown(path)} is read as costs {', '.join(ways)}")
-    return _CostTable(shown(path), [cells[0] for _, cells in below], header[1:], values)
-
-
-class _Marks(NamedTuple):
-    """What commas and points in the numbers of a file mean."""
-
-    commas: bool  # decimal marks are commas
-    groups: bool  # ... and points stand between thousands
-    found: list[str]  # what was found out and is not usual
-
-    @classmethod
-    def of(cls, cells: Sequence[str], stated: str | None, delimiter: str) -> Self:
-        """As it was stated, or as the cells say."""
-        pointed = [cell for cell in cells if POINTED.fullmatch(cell)]
-        groups = bool(pointed) and all(map(POINT_GROUPS.fullmatch, pointed))
-        seen, elsewhere = any(map(_has_comma, cells)), delimiter != ","
-        if (seen and (elsewhere or stated == ",")) or (groups and elsewhere and stated == ","):
-            between = ["with points between thousands"] if groups else []
-            return cls(True, groups, [*(["with decimal commas"] if stated is None else []), *between])
-        told = groups and elsewhere and stated is None
-        example = pointed[0].strip() if told else ""
-        return cls(False, groups, [f"with points as decimal marks ({example!r} is {float(example):g})"] if told else [])
-
-    @property
-    def alike(self) -> str:
-        """What else a number must be."""
-        return " with a decimal comma, as others are" if self.commas else ""
-
-    def number(self, cell: str) -> float:
-        """Raises ValueError for anything else."""
-        if self.commas and (_has_comma(cell) or (self.groups and POINTED.fullmatch(cell))):
-            return float(cell.replace(".", "").replace(",", "."))
-        if self.commas and POINTED.fullmatch(cell):
-            raise ValueError(cell)
-        return float(cell)
-
-
-def _has_comma(cell: str) -> bool:
-    """Whether a cell is a number with a decimal comma."""
-    return COMMA_NUMBER.fullmatch(cell) is not None or COMMA_GROUPS.fullmatch(cell) is not None
+        found = cost_cells(text.content, name, text.delimiter, named, stated.decimal, text.first)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+    usual = separated_by(text.delimiter) if found.delimiter != text.delimiter else None
+    if ways := [way for way in (*text.found, *found.found) if way != usual]:
+        note(f"{name} is read as costs {', '.join(ways)}")
+    return _CostTable(name, found.classes, found.decisions, found.values)
 
 
 def _text(data: bytes, path: Path, stated: Dialect) -> Text:

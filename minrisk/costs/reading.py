@@ -36,10 +36,14 @@ def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> 
     ``<class>,<cost>,<cost>,…``.
     Blank lines and blanks around a cell do not count.
 
+    Where commas make no such table, semicolons, tabs or bars may stand between the cells. Costs may then be written
+    with decimal commas, ``2,5``, and with points between thousands, ``1.000,5``. The command line reads files in the
+    same way.
+
     Parameters
     ----------
     path : str or path
-        A UTF-8 file with commas between its cells.
+        A UTF-8 file. A first line ``sep=;`` says what separates its cells. By default it is detected.
     allow_diagonal : bool, default=False
         Whether a right decision may cost something.
 
@@ -53,7 +57,14 @@ def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> 
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is not such a table, or its costs do not pass the checks of :class:`minrisk.CostMatrix`.
+        If the file is not such a table, or its costs do not pass the checks of :class:`minrisk.CostMatrix`. So is one
+        with commas between its cells as well as in its numbers.
+
+    Warns
+    -----
+    DataWarning
+        If all marks in the costs of such a file may stand between thousands: ``1,250`` is read as 1.25, and so is
+        ``1.250`` if no cost has a comma.
 
     Examples
     --------
@@ -66,6 +77,9 @@ def read_cost(path: str | os.PathLike[str], *, allow_diagonal: bool = False) -> 
        1  2
     1  0  1
     2  5  0
+    >>> _ = path.write_text("true;1;2\n1;0;1\n2;5,5;0\n")
+    >>> read_cost(path).values.tolist()
+    [[0.0, 1.0], [5.5, 0.0]]
     """
     return CostMatrix(os.fspath(path), allow_diagonal=allow_diagonal)
 

@@ -6,17 +6,18 @@ task.
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._printable import short
+from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray
+from minrisk.costs.files import cost_cells, read_file
 from minrisk.costs.labels import Labels, as_labels, label_text, listed, match_labels
+from minrisk.data.delimiters import separated_by
 
 # what messages call the labels of either side
 _TRUE_CLASSES = "the true classes (rows) of cost"
@@ -62,7 +63,7 @@ def is_labelled(cost: Any) -> bool:
 def parse(cost: Any) -> Table:
     """Take a file, a dict of dicts, a DataFrame or a table of numbers apart into a :class:`Table`."""
     if isinstance(cost, (str, os.PathLike)):
-        return _from_csv(Path(cost))
+        return _from_file(Path(cost))
     if isinstance(cost, Mapping):
         return _from_mapping(cost)
     if is_frame(cost):
@@ -261,58 +262,22 @@ def _from_mapping(cost: Mapping[Any, Any]) -> Table:
     return Table(values, classes, decisions)
 
 
-def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, stripped cells) of every line that is not blank."""
-    if not os.path.isfile(path):  # of a name that is too long for any file `Path` would raise
-        raise FileNotFoundError(
-            f"cost given as a string must be the path of a CSV file, got {short(str(path), 100)!r}, which is no file: "
-            f"correct the path, or pass a table of numbers, such as minrisk.costs.balanced(y)."
-        )
-    try:
-        with path.open(
-            encoding="utf-8-sig", newline=""
-        ) as file:  # -sig: spreadsheets write a byte order mark
-            reader = csv.reader(file)
-            for cells in reader:
-                if any(text.strip() for text in cells):
-                    yield reader.line_num, [text.strip() for text in cells]
-    except UnicodeDecodeError:
-        raise ValueError(
-            f"{path} must be text in UTF-8, got other bytes: save it as a UTF-8 CSV file."
-        ) from None
-    except csv.Error as error:  # a cell too large, as after a quotation mark without its fellow
-        raise ValueError(
-            f"{path} must be a table of costs, got one that cannot be read ({error}): correct it."
-        ) from None
-
-
-def _from_csv(path: Path) -> Table:
+def _from_file(path: Path) -> Table:
     """Read a file whose header names the decisions and whose first column names the true classes."""
-    lines = list(_csv_lines(path))
-    if len(lines) < 2 or len(lines[0][1]) < 2:
-        found = f"the first line {','.join(lines[0][1])!r}" if lines else "an empty file"
-        raise ValueError(
-            f"{path} must have a header 'true,<decision>,<decision>,...' and one line '<class>,<cost>,...' "
-            f"per true class, separated by commas, got {found} and {max(len(lines) - 1, 0)} lines below it: "
-            "correct the file."
+
+    def named(true: str, decision: str) -> str:
+        return f"cost[{true!r}, {decision!r}] in {path}"
+
+    text = read_file(path)
+    found = cost_cells(text.content, str(path), text.delimiter, named, first=text.first)
+    if found.doubtful is not None:
+        from minrisk.data.column_report import DataWarning
+
+        warn_caller(
+            f"{path} is {separated_by(found.delimiter)}, and {found.doubtful}: write its costs without marks between "
+            "thousands if another number is meant.",
+            DataWarning,
         )
-    width = len(lines[0][1])
-    for number, cells in lines:
-        if len(cells) != width:
-            raise ValueError(
-                f"line {number} of {path} must have {width} cells like its header, got {len(cells)}: correct "
-                "the line."
-            )
-    classes = as_labels([cells[0] for _, cells in lines[1:]], f"the true classes (first column) of {path}")
-    decisions = as_labels(lines[0][1][1:], f"the decisions (header) of {path}")
-    values = np.empty((len(classes), len(decisions)))
-    for i, (_, cells) in enumerate(lines[1:]):
-        for j, text in enumerate(cells[1:]):
-            try:
-                values[i, j] = float(text)
-            except ValueError:
-                raise ValueError(
-                    f"{cell(i, j, classes, decisions)} in {path} must be a number, got {text!r}: correct the "
-                    "file."
-                ) from None
-    return Table(values, classes, decisions)
+    classes = as_labels([cell.strip() for cell in found.classes], f"the true classes (first column) of {path}")
+    decisions = as_labels([cell.strip() for cell in found.decisions], f"the decisions (header) of {path}")
+    return Table(found.values, classes, decisions)

@@ -5,6 +5,9 @@ them says all, and the nearest one with another decision is the smallest change:
 leaves with a slope, kernels, similarities and regressors of scikit-learn change with every value of a column. Along
 such a column some values are looked at, and the nearest change among them is narrowed down by halving: there the search
 may miss a change that is undone before the next value.
+
+Trees have missing values below all others. That a value goes missing is looked at where the trees part missing values
+from the lowest ones, or other rows lack some; it is told where no other value turns the decision.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.labels import listed
+from minrisk.data.frames import NUMBER
 from minrisk.inspection.why_answers import Decider
 from minrisk.inspection.why_columns import ColumnTexts, value_text
+from minrisk.inspection.why_types import TRUTH_VALUE, WHOLE_NUMBERS, kind_of_column
 from minrisk.model.regressors import PackedRegressors
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
@@ -27,6 +32,8 @@ _HALVINGS = 40  # of the gap between two such values: what is left is a milliont
 _ASKED_TOGETHER = 1 << 21  # values of rows that are asked about at a time
 _SPREADS = 3.0  # standard deviations to both sides in which values are looked at where no rows are given
 _NAMED = 3  # values of a category that are named
+_TO_LESS, _TO_MORE, _TO_TRUTH, _TO_MISSING = "less", "more", "truth value", "missing"  # ways to change a number
+_TO_VALUE, _TO_ANY = "value", "any value"  # ... that is missing
 
 Wanted = Callable[[IntArray], np.ndarray]  # decisions -> whether each is one that is looked for
 
@@ -40,13 +47,16 @@ class Change(NamedTuple):
     value : object
         What the row holds; None: missing.
     to : object
-        The nearest value with the other decision; of a category a tuple of all such values.
+        The nearest value with the other decision, None if it is to be missing; of a category a tuple of all such
+        values. If any value will do, one of them.
     text : str
-        Where the other decision begins, in words: ``"above 4.95"``, ``"4.75 or less"``, ``"about 3.2"``.
+        Where the other decision begins, in words: ``"above 4.95"``, ``"4.75 or less"``, ``"about 3.2 or more"``,
+        ``"5 or more"`` among whole numbers, ``"True"``, ``"missing"``, ``"any value"``.
     decision : label
         The decision that comes then.
     size : float
-        The change in standard deviations of the column; 1 for a category, NaN where the spread is not known.
+        The change in standard deviations of the column; 1 for a category, a truth value, and a value that is or goes
+        missing. NaN where the spread is not known.
     exact : bool
         Whether no smaller change exists; else the search has looked at some values only.
     """
@@ -63,14 +73,17 @@ class Change(NamedTuple):
 class _Columns(NamedTuple):
     """What is known of the columns of a model."""
 
-    thresholds: list[FloatArray]  # of each column, sorted
+    thresholds: list[FloatArray]  # of each column, sorted, finite
     is_stepped: np.ndarray  # (d,) whether scores are constant between them
     values: list[FloatArray]  # of each column that is not stepped some values that rows had, or might have
     spread: FloatArray  # (d,) NaN where unknown
+    has_missing: np.ndarray  # (d,) whether trees part missing values from the lowest, or other rows lack some
+    typical: FloatArray  # (d,) a value, to be looked at where nothing else is known
+    kinds: list[str]  # of columns of numbers, see `minrisk.inspection.why_types`
 
 
 def changes_of(
-    decider: Decider, codes: FloatArray, rows: FloatArray | None, wanted: Any = None,
+    decider: Decider, codes: FloatArray, rows: FloatArray | None, types: Sequence[str], wanted: Any = None,
     columns: Sequence[Any] | None = None,
 ) -> list[Change]:  # fmt: skip
     """The smallest change of each column that turns the decision of a row into another, the smallest first.
@@ -82,15 +95,17 @@ def changes_of(
         The row.
     rows : ndarray of shape (n, d), optional
         Codes of other rows, which say what values the columns have.
+    types : sequence of d str
+        See `minrisk.inspection.why_types.types_of_columns`.
     wanted : label, optional
         The decision that is looked for; by default any other.
     columns : sequence of names or positions, optional
         The columns that may change; all by default.
     """
-    texts, own = ColumnTexts(decider.model), int(decider.answers(codes).decided[0])
-    is_wanted = _wanted(decider, own, wanted)
+    known, own = _known_columns(decider.model, rows, types), int(decider.answers(codes).decided[0])
+    wholes, truths = ([j for j, kind in enumerate(known.kinds) if kind == one] for one in (WHOLE_NUMBERS, TRUTH_VALUE))
+    texts, is_wanted = ColumnTexts(decider.model, wholes, truths), _wanted(decider, own, wanted)
     chosen = _chosen(texts, columns)
-    known = _known_columns(decider.model, rows)
     numeric = [j for j in chosen if j not in texts.category]
     found = _of_numbers(decider, codes, numeric, known, texts, is_wanted)
     for j in chosen:
@@ -129,12 +144,13 @@ def _chosen(texts: ColumnTexts, columns: Sequence[Any] | None) -> list[int]:
 
 
 # -- what the model says about its columns -------------------------------------------------------------------------
-def _known_columns(model: Any, rows: FloatArray | None) -> _Columns:
+def _known_columns(model: Any, rows: FloatArray | None, types: Sequence[str]) -> _Columns:
     """Thresholds, spreads and values of all columns."""
     d, parts = int(model.n_features_in_), [model.model_.packed]
     if getattr(model, "cost_regression_", None) is not None:
         parts.append(model.cost_regression_.packed)
-    thresholds, stepped = _thresholds(parts, d), np.ones(d, dtype=np.bool_)
+    every, stepped = _thresholds(parts, d), np.ones(d, dtype=np.bool_)
+    thresholds = [own[np.isfinite(own)] for own in every]
     center, scale = np.full(d, np.nan), np.full(d, np.nan)
     linear, smooth, packed = model.model_.projection, model.model_.smooth, model.model_.packed
     for part in parts:
@@ -157,7 +173,18 @@ def _known_columns(model: Any, rows: FloatArray | None) -> _Columns:
         np.empty(0) if stepped[j] else _examples(j, examples, thresholds[j], center[j], scale[j]) for j in range(d)
     ]
     spread = np.array([_spread(j, examples, thresholds[j], scale[j]) for j in range(d)])
-    return _Columns(thresholds, stepped, values, spread)
+    has_missing = np.array([len(own) < len(of_all) for own, of_all in zip(thresholds, every, strict=True)])
+    typical, kinds = np.where(np.isnan(center), 0.0, center), list[str]()
+    days = {column.position for column in model._categories.day_columns}
+    for j in range(d):
+        held = None if rows is None else rows[:, j][~np.isnan(rows[:, j])]
+        kinds.append(NUMBER if j in days else kind_of_column(types[j], held, thresholds[j]))
+        if held is not None and rows is not None:
+            has_missing[j] |= len(held) < len(rows)
+            typical[j] = np.quantile(held, 0.5, method="nearest") if len(held) else typical[j]
+        if kinds[j] == WHOLE_NUMBERS:
+            values[j], typical[j] = np.unique(np.rint(values[j])), np.rint(typical[j])
+    return _Columns(thresholds, stepped, values, spread, has_missing, typical, kinds)
 
 
 def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
@@ -221,71 +248,113 @@ def _of_category(
     return found
 
 
-def _candidates(
-    x: float, thresholds: FloatArray, values: FloatArray, is_stepped: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Values below x and above it, the nearest first. Missing values are below all, as trees have it."""
-    x = -np.inf if np.isnan(x) else x
-    below, above = thresholds[thresholds < x], np.nextafter(thresholds[thresholds >= x], np.inf)
-    if not is_stepped:
-        below, above = values[values < x], values[values > x]
-    return below[::-1], above
+def _candidates(x: float, j: int, known: _Columns) -> list[tuple[str, FloatArray]]:
+    """Which way to go along a column of numbers, and values there, the nearest first; of a missing one all values."""
+    thresholds, whole = known.thresholds[j], known.kinds[j] == WHOLE_NUMBERS
+    below, above = (np.floor(thresholds), np.floor(thresholds) + 1) if whole else (
+        thresholds, np.nextafter(thresholds, np.inf)
+    )  # fmt: skip
+    if known.kinds[j] == TRUTH_VALUE:
+        truths = np.array([0.0, 1.0])
+        ways = [(_TO_TRUTH, truths[truths != x])]
+    elif np.isnan(x):
+        first = below[:1] if len(below) else known.typical[j : j + 1]
+        ways = [(_TO_VALUE, np.unique(np.concatenate([first, above])) if known.is_stepped[j] else known.values[j])]
+    elif known.is_stepped[j]:
+        ways = [(_TO_LESS, np.unique(below[thresholds < x])[::-1]), (_TO_MORE, np.unique(above[thresholds >= x]))]
+    else:
+        values = known.values[j]
+        ways = [(_TO_LESS, values[values < x][::-1]), (_TO_MORE, values[values > x])]
+    if known.has_missing[j] and not np.isnan(x):
+        ways.append((_TO_MISSING, np.array([np.nan])))
+    return ways
+
+
+class _End(NamedTuple):
+    """A value of a column with another decision."""
+
+    j: int
+    way: str
+    before: float  # a value on the way there without the other decision; NaN where there is none to halve the gap to
+    to: float
+    decided: int
+
+
+def _end(j: int, way: str, x: float, values: FloatArray, decided: IntArray, hits: np.ndarray, known: _Columns) -> _End:
+    """The first of the values that hits; of a missing value, whether all do, or where those that do end."""
+    first = int(hits.argmax())
+    k, before = int(decided[first]), float(values[first - 1]) if first else x
+    alike = hits & (decided == k)
+    if np.isnan(x) and alike.all():
+        return _End(j, _TO_ANY, np.nan, float(values[len(values) // 2]), k)
+    if way != _TO_VALUE:
+        return _End(j, way, before if way in (_TO_LESS, _TO_MORE) else np.nan, float(values[first]), k)
+    if first > 0:
+        return _End(j, _TO_MORE, before, float(values[first]), k)
+    last = int(alike.argmin()) - 1  # of the values from the lowest on that do
+    to = values[last]
+    if known.is_stepped[j]:
+        to = values[last + 1] - 1 if known.kinds[j] == WHOLE_NUMBERS else known.thresholds[j][last]
+    return _End(j, _TO_LESS, np.nan, float(to), k)
 
 
 def _of_numbers(
     decider: Decider, codes: FloatArray, numeric: list[int], known: _Columns, texts: ColumnTexts, is_wanted: Wanted
 ) -> list[Change]:  # fmt: skip
     """The smallest change of each column of numbers."""
-    sides = [(j, values) for j in numeric for values in _candidates(
-        codes[0, j], known.thresholds[j], known.values[j], bool(known.is_stepped[j])
-    )]  # fmt: skip
-    columns = np.repeat([j for j, _ in sides], [len(values) for _, values in sides]).astype(np.int64)
-    values = np.concatenate([np.empty(0), *(values for _, values in sides)])
-    decided = _decided(decider, codes, columns, values)
+    sides = [(j, way, values) for j in numeric for way, values in _candidates(float(codes[0, j]), j, known)]
+    columns = np.repeat([j for j, _, _ in sides], [len(values) for _, _, values in sides]).astype(np.int64)
+    decided = _decided(decider, codes, columns, np.concatenate([np.empty(0), *(values for _, _, values in sides)]))
     hits, low, ends = is_wanted(decided), 0, []
-    for j, own in sides:  # the first of each side, and the value before it
-        high = low + len(own)
-        if hits[low:high].any():
-            first = low + int(hits[low:high].argmax())
-            ends.append((j, codes[0, j] if first == low else values[first - 1], values[first], int(decided[first])))
-        low = high
-    ends = _narrowed(decider, codes, ends, known, is_wanted)
+    for j, way, values in sides:
+        part = slice(low, low + len(values))
+        if hits[part].any():
+            ends.append(_end(j, way, float(codes[0, j]), values, decided[part], hits[part], known))
+        low = part.stop
     best: dict[int, tuple[float, Change]] = {}
-    for j, _, to, k in ends:
-        distance = abs(to - codes[0, j])
-        if j not in best or distance < best[j][0]:
-            best[j] = distance, _change(texts, j, codes[0, j], to, decider.decisions[k], known)
+    for end in _narrowed(decider, codes, ends, known, is_wanted):
+        distance = abs(end.to - codes[0, end.j])
+        distance = np.inf if np.isnan(distance) else distance
+        if end.j not in best or distance < best[end.j][0]:
+            best[end.j] = distance, _change(texts, end, float(codes[0, end.j]), decider.decisions[end.decided], known)
     return [change for _, change in best.values()]
 
 
-def _change(texts: ColumnTexts, j: int, x: float, to: float, decision: Any, known: _Columns) -> Change:
+def _change(texts: ColumnTexts, end: _End, x: float, decision: Any, known: _Columns) -> Change:
     """A change of a number, in words."""
-    exact, rises = bool(known.is_stepped[j]), np.isnan(x) or to > x
-    at = texts.text(j, known.thresholds[j][np.searchsorted(known.thresholds[j], to) - 1] if exact and rises else to)
-    if exact:
-        text = f"above {at}" if rises else f"{at} or less"
+    j, way, to = end.j, end.way, end.to
+    exact = way in (_TO_TRUTH, _TO_MISSING) or known.kinds[j] == TRUTH_VALUE or bool(known.is_stepped[j])
+    at = texts.text(j, to)
+    if way == _TO_ANY:
+        text = "any value" if exact else "any value looked at"
+    elif way in (_TO_TRUTH, _TO_MISSING):
+        text = at
+    elif way == _TO_MORE and exact and known.kinds[j] != WHOLE_NUMBERS:
+        text = f"above {texts.text(j, known.thresholds[j][np.searchsorted(known.thresholds[j], to) - 1])}"
     else:
-        text = f"about {at} or {'more' if rises else 'less'}"
-    size = abs(to - x) / known.spread[j]
-    return Change(texts.names[j], texts.value(j, x), texts.value(j, to), text, decision, float(size), exact)
+        text = f"{'' if exact else 'about '}{at} or {'more' if way == _TO_MORE else 'less'}"
+    size = 1.0 if known.kinds[j] == TRUTH_VALUE or np.isnan(to - x) else float(abs(to - x) / known.spread[j])
+    return Change(texts.names[j], texts.value(j, x), texts.value(j, to), text, decision, size, exact)
 
 
 def _narrowed(
-    decider: Decider, codes: FloatArray, ends: list[tuple[int, float, float, int]], known: _Columns, is_wanted: Wanted
-) -> list[tuple[int, float, float, int]]:  # fmt: skip
+    decider: Decider, codes: FloatArray, ends: list[_End], known: _Columns, is_wanted: Wanted
+) -> list[_End]:  # fmt: skip
     """The same ends with a smaller gap between the last value without and the first with the other decision."""
-    open_ends = [e for e, (j, before, _, _) in enumerate(ends) if not known.is_stepped[j] and not np.isnan(before)]
-    columns = np.array([ends[e][0] for e in open_ends], dtype=np.int64)
-    near = np.array([ends[e][1] for e in open_ends])
-    far = np.array([ends[e][2] for e in open_ends])
-    decided = np.array([ends[e][3] for e in open_ends], dtype=np.int64)
+    open_ends = [e for e, end in enumerate(ends) if not known.is_stepped[end.j] and not np.isnan(end.before)]
+    columns = np.array([ends[e].j for e in open_ends], dtype=np.int64)
+    whole = np.array([known.kinds[j] == WHOLE_NUMBERS for j in columns], dtype=np.bool_)
+    near = np.array([ends[e].before for e in open_ends])
+    far = np.array([ends[e].to for e in open_ends])
+    decided = np.array([ends[e].decided for e in open_ends], dtype=np.int64)
     for _ in range(_HALVINGS if open_ends else 0):
         middle = near + (far - near) / 2
+        middle = np.where(whole, np.where(far > near, np.floor(middle), np.ceil(middle)), middle)
         there = _decided(decider, codes, columns, middle)
         hit = is_wanted(there)
         near, far = np.where(hit, near, middle), np.where(hit, middle, far)
         decided = np.where(hit, there, decided)
     found = list(ends)
     for place, e in enumerate(open_ends):
-        found[e] = (ends[e][0], float(near[place]), float(far[place]), int(decided[place]))
+        found[e] = ends[e]._replace(to=float(far[place]), decided=int(decided[place]))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -60,22 +60,27 @@ class ColumnTexts:
     Parameters
     ----------
     model : fitted classifier of minrisk
+    wholes, truths : collections of int
+        Columns of numbers that hold whole numbers, or truth values.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, wholes: Collection[int] = (), truths: Collection[int] = ()) -> None:
         self.names = names_of_columns(model)
+        self._wholes, self._truths = frozenset(wholes), frozenset(truths)
         self.category = {column.position: column for column in model._categories.columns}
         self._role = {column.position: column.role for column in model._categories.day_columns}
 
     def value(self, j: int, code: float) -> Any:
-        """What column j holds where its code is this one: a number, a category's value, a date; None: missing."""
+        """What column j holds where its code is this one: a number, True, a category, a date; None: missing."""
         if np.isnan(code):
             return None
         if j in self.category:
             return self.category[j].values[int(code)]
         role = self._role.get(j)
+        if role is None and j in self._truths and code in (0.0, 1.0):
+            return bool(code)
         if role is None:
-            return float(code)
+            return int(code) if j in self._wholes and float(code).is_integer() else float(code)
         moment = timedelta(microseconds=round(code * DAY))
         return EPOCH + moment if role == DATE else (EPOCH + moment).time() if role == TIME else moment
 
@@ -120,20 +125,35 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
         if x.shape[0] != 1:
             raise ValueError(f"x must be one row, got {x.shape[0]} rows: give one of them, such as X.iloc[[0]].")
         return np.asarray(codes_of_rows(model, x.toarray() if issparse(x) else x))
-    if hasattr(x, "to_dict") and not isinstance(x, Mapping):  # a Series of pandas
-        named = model._column_names is not None
-        x = dict(zip(x.index, x.tolist(), strict=True)) if named else x.tolist()
-    if is_row_mapping(x):
-        return _of_cells(model, cells_of_row(x, model._column_names, model.n_features_in_))
+    named = is_row_mapping(_as_mapping(model, x))
+    x = cells_given(model, x)
+    if named:
+        return _of_cells(model, x)
     cells = _array(x)
-    if cells is not None and cells.ndim == 2 and len(cells) == 1:
-        x, cells = x[0], cells[0]
     if cells is None or cells.ndim != 1 or len(cells) != model.n_features_in_:
         got = "values of several shapes" if cells is None else f"shape {cells.shape}"
         raise ValueError(f"x must be one row of {model.n_features_in_} values, got {got}: give one row of X.")
     if cells.dtype.kind in "biuf" and not model._categories.columns and not model._categories.day_columns:
         return _checked(cells.astype(np.float64))
     return _of_cells(model, list(x))
+
+
+def cells_given(model: Any, x: Any) -> Any:
+    """A row of `codes_of_row` as cells in the order of the columns; a table or sparse rows as they are."""
+    if Frame.of(x) is not None or issparse(x):
+        return x
+    x = _as_mapping(model, x)
+    if is_row_mapping(x):
+        return cells_of_row(x, model._column_names, model.n_features_in_)
+    cells = _array(x)
+    return x[0] if cells is not None and cells.ndim == 2 and len(cells) == 1 else x
+
+
+def _as_mapping(model: Any, x: Any) -> Any:
+    """A Series of pandas by its names, or as a list where columns have none; others as they are."""
+    if Frame.of(x) is not None or not hasattr(x, "to_dict") or isinstance(x, Mapping):
+        return x
+    return x.tolist() if model._column_names is None else dict(zip(x.index, x.tolist(), strict=True))
 
 
 def _array(X: Any) -> np.ndarray | None:

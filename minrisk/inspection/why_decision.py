@@ -19,12 +19,13 @@ from minrisk.inspection.why_answers import BY_COST, Answers, Decider
 from minrisk.inspection.why_changes import Change, changes_of
 from minrisk.inspection.why_columns import codes_of_row, codes_of_rows, rows_here, some_rows, value_text
 from minrisk.inspection.why_rows import SimilarRow, similarities, why_no_rows
+from minrisk.inspection.why_types import types_of_columns
 from minrisk.validation import Number, check_parameters
 
 _MOST_LINES = 10  # of a table that is shown to people; `to_frame` has all
 _NOT_EXACT = (
-    "about: scores change with every value of this column, and a nearer change may be missed between two that were "
-    "looked at"
+    'along a column whose change is marked "about" or "looked at", scores change gradually, and only some of its '
+    "values were examined: a smaller change may exist"
 )
 
 
@@ -113,7 +114,10 @@ class WhyDecision:
         if part not in _PARTS:
             raise ValueError(f"part must be one of {', '.join(_PARTS)}, got {part!r}: choose one of them.")
         lines: dict[str, list[Any]] = {"decisions": self.answers, "changes": self.changes, "rows": self.similar}
-        return pandas().DataFrame(lines[part], columns=list(_PARTS[part]._fields))
+        frame = pandas().DataFrame(lines[part], columns=list(_PARTS[part]._fields))
+        for name in ("value", "to") if part == "changes" else ():  # of columns of all kinds: whole numbers stay so
+            frame[name] = pandas().Series([getattr(line, name) for line in lines[part]], dtype=object)
+        return frame
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the decisions and the smallest changes side by side.
@@ -247,8 +251,10 @@ def why(
     *What would have to change.* For every column by itself, this is the smallest change of its value that turns the
     decision into another.
     Along one column a sum of trees is constant between the thresholds of that column, so one value beyond each
-    threshold is enough and the search is exact. For a category all other values are considered.
-    If scores change with every value of the column, 64 values are considered (quantiles of X if that is given), and the
+    threshold is enough and the search is exact. For a category all other values are considered, and so for True and
+    False. Of a column of whole numbers whole numbers are named. That a value goes missing is named where no other value
+    turns the decision, if the training rows or those in X lack values of the column.
+    If scores change gradually along the column, 64 values are considered (quantiles of X if that is given), and the
     nearest change is narrowed down by halving; its `exact` is then False. This is so for linear features and kernels of
     `MinRiskClassifier` (``pool=False`` leaves them out), for similarities, and for regressors of scikit-learn.
     A change is one of the model's answer and no advice: columns may depend on each other.
@@ -282,7 +288,7 @@ def why(
     decider = Decider(model, cost)
     answers, order = _ranked(decider, codes)
     rows = None if X is None else _numbers(codes_of_rows(model, X))
-    changes = changes_of(decider, codes, rows, wanted, columns)
+    changes = changes_of(decider, codes, rows, types_of_columns(model, x, X), wanted, columns)
     notes = _notes(model, decider, answers, changes)
     similar: list[SimilarRow] = []
     if y is not None and (refused := why_no_rows(model)) is not None:

@@ -73,7 +73,7 @@ def _draw_changes(ax: Any, found: Any) -> None:
     told = [f"{short(value_text(c.value), 14)} → {short(c.text, 24)}: {_name(c.decision)}" for c in lines]
     ax.bar_label(bars, [printable(text) for text in told], padding=4, fontsize=9, color=DARK)
     ax.set_yticks(at, [_name(change.column) for change in lines])
-    ax.set_xlabel("Size of the change in standard deviations (a category: 1)")
+    ax.set_xlabel("Standard deviations; 1 for a category, True/False, missing")
     ax.set_xlim(0, _ROOM_FOR_TEXT * max(change.size for change in lines))
     _dress(ax, len(lines))
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import codecs
 import csv
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from minrisk.data.delimiters import SAID, detected_delimiter, separated_by
 from minrisk.io.lines import lines
 
 if TYPE_CHECKING:
     from minrisk.io.content import Content
 
 __all__ = [
-    "DELIMITERS", "Dialect", "DialectError", "Text", "read_text",
+    "Dialect", "DialectError", "Text", "read_text",
 ]  # fmt: skip
 
 USUAL = ("utf-8", "utf-8-sig")  # encodings that nobody is told of
-DELIMITERS = (",", ";", "\t", "|")
-DELIMITER_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 2**18, 200  # looked at to find out
 BOMS = (  # the longer ones first: that of UTF-32 begins as that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
@@ -63,14 +61,14 @@ class Text:
         ahead = _start(letters.blocks())
         self._skipped = len(ahead) - len(ahead.lstrip("\r\n"))
         self.delimiter = stated.delimiter or ""
-        said = re.match(r'"?sep=([\x00-\x7f])"?[ \t]*\r?\n', ahead[self._skipped :], re.IGNORECASE)
+        said = SAID.match(ahead[self._skipped :])
         if said is not None:
             self._skipped += said.end()
             self.delimiter = self.delimiter or said.group(1)
         if not self.delimiter:
-            self.delimiter = _delimiter(self)
+            self.delimiter = detected_delimiter(lambda mark: _rows(self.blocks(), mark))
             if self.delimiter != ",":
-                self.found.insert(0, f"separated by {DELIMITER_WORDS[self.delimiter]}")
+                self.found.insert(0, separated_by(self.delimiter))
         self.first = sum(1 for _ in lines(ahead[: self._skipped])) + 1
         self.head = _rows(self.blocks(), self.delimiter)
 
@@ -249,31 +247,3 @@ def _rows(content: Iterable[str], delimiter: str) -> list[list[str]]:
     except csv.Error:  # such as a cell of more than 128 kB: who looks at all lines says what is wrong
         pass
     return rows
-
-
-def _delimiter(text: Text) -> str:
-    """The one that divides most rows as it divides the header, commas where none does.
-
-    Of several that do so alike commas are the last: decimal commas may divide every row alike ("Size, cm;Weight, kg"
-    above "1,5;2,5"), while a mark that stands in the header of a table with commas hardly stands in each row too.
-    """
-    best, most = ",", 0.5
-    for delimiter in (*DELIMITERS[1:], ","):
-        share = _agreement(_rows(text.blocks(), delimiter))
-        if share > most:
-            best, most = delimiter, share
-    return best
-
-
-def _agreement(rows: Sequence[Sequence[str]]) -> float:
-    """Share of the rows with as many cells as the header, 0 where that has one; empty ones at the end count not."""
-    if not rows or len(rows[0]) < 2:
-        return 0.0
-    widths, below = (len(rows[0]), _filled(rows[0])), rows[1:]
-    fits = [len(cells) in widths or _filled(cells) in widths for cells in below]
-    return sum(fits) / len(fits) if fits else 0.75  # a header alone: any row would say more
-
-
-def _filled(cells: Sequence[str]) -> int:
-    """Number of cells up to the last that is not empty."""
-    return next((j for j in range(len(cells), 0, -1) if cells[j - 1].strip()), 0)

@@ -22,13 +22,13 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import listed
+from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through
 from minrisk.io.columns import ColumnParts
 from minrisk.io.content import Content
 from minrisk.io.dialect import Dialect, DialectError, Text, read_text
 from minrisk.io.lines import LineError, check_lines
-from minrisk.io.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
 from minrisk.io.values import TableError, as_floats, as_frame, distinct, shown, texts_in
 
 if TYPE_CHECKING:

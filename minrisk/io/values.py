@@ -18,8 +18,8 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import match_truth, written_truths
+from minrisk.data.marks import COMMA_NUMBER
 from minrisk.io.atomic import STREAM
-from minrisk.io.marks import COMMA_NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd
