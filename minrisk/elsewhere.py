@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from minrisk._callers import warn_caller
 from minrisk._typing import Labels
-from minrisk.costs.reading import check_sample_order
+from minrisk.costs.sample_rows import check_sample_order
 from minrisk.costs.tables import as_numbers, check_cells
 from minrisk.costs.units import check_weight_count, check_weights
 from minrisk.data.chunks import gathered_labels

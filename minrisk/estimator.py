@@ -21,7 +21,8 @@ from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.class_weights import stated_factors
 from minrisk.costs.labels import as_labels, listed
-from minrisk.costs.reading import check_row_count, check_sample_order, is_per_row_and_class
+from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.sample_rows import check_row_count, check_sample_order
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
 from minrisk.costs.units import AvoidableCosts, check_weight_count, check_weights, relative_weights
 from minrisk.data.categories import Categories

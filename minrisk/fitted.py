@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost, is_per_row
 from minrisk.costs.labels import as_labels, match_labels
-from minrisk.costs.reading import among, is_of_samples, is_per_row_and_class, row_matrices
+from minrisk.costs.reading import among, is_per_row_and_class, row_matrices
+from minrisk.costs.sample_rows import is_of_samples
 from minrisk.costs.tables import is_frame
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import one_fit

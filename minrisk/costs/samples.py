@@ -23,14 +23,13 @@ from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import (
     NAME_THE_COLUMNS,
     as_cost,
-    check_row_count,
-    check_sample_order,
     column_labels,
     is_per_row,
     is_per_row_and_class,
     own_rows,
     row_costs,
 )
+from minrisk.costs.sample_rows import check_row_count, check_sample_order
 from minrisk.costs.tables import as_numbers, is_frame, is_labelled
 from minrisk.costs.units import check_weight_count, check_weights
 from minrisk.data.label_cells import check_labels

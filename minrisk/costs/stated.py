@@ -25,7 +25,6 @@ from minrisk.costs.reading import (
     aligned,
     among,
     as_cost,
-    check_row_count,
     column_labels,
     column_order,
     is_per_row,
@@ -34,6 +33,7 @@ from minrisk.costs.reading import (
     positions_hint,
     row_costs,
 )
+from minrisk.costs.sample_rows import check_row_count
 from minrisk.costs.tables import is_labelled
 
 

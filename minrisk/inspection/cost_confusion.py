@@ -8,7 +8,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, match_labels
-from minrisk.costs.reading import check_sample_order
+from minrisk.costs.sample_rows import check_sample_order
 from minrisk.costs.samples import as_samples
 from minrisk.costs.stated import judging
 from minrisk.costs.units import scaled

@@ -13,7 +13,8 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import label_text, match_labels
-from minrisk.costs.reading import check_sample_order, is_per_row_and_class
+from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.sample_rows import check_sample_order
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.stated import judging
 from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
