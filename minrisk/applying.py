@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray, Labels
-from minrisk.costs.labels import as_labels, listed
+from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.costs.reading import as_cost, is_per_row_and_class, row_matrices
+from minrisk.costs.tables import column_names
 from minrisk.validation import label_array
 
 
@@ -23,6 +24,7 @@ def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
     ----------
     probabilities : array-like of shape (n, K)
         What `predict_proba` gives: a row for each sample and a column for each class, 0 or more.
+        Columns of a table that are named after the classes are taken by their names, others in the order of `classes`.
     classes : array-like of shape (K,)
         The classes of the columns: `classes_` of the classifier.
     cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix
@@ -75,7 +77,9 @@ def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
 
 def _checked(probabilities: Any, classes: tuple[Any, ...]) -> FloatArray:
     """Probabilities as float64."""
-    p = np.asarray(probabilities)
+    p, names = np.asarray(probabilities), column_names(probabilities)
+    if names is not None and len(names) == len(classes) and -1 not in (at := match_labels(classes, names)):
+        p = p[:, at]
     if p.dtype.kind not in "biuf" or p.ndim != 2 or p.shape[1] != len(classes):
         raise ValueError(
             f"probabilities must be numbers of shape (n, {len(classes)}), with a column for each of the classes "

@@ -520,7 +520,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         check_sample_order(cost, X=X)
         decisions = self.predict(X)
         judged_by, labels = judging(
-            self._judged_by() if cost is None else cost, self.classes_, len(decisions), self._names()
+            self._judged_by() if cost is None else cost, self.classes_, len(decisions), self._names(), self.decisions_
         )
         return 1.0 - float(expected_cost(y, decisions, judged_by, labels, sample_weight))
 

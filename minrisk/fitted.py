@@ -15,6 +15,7 @@ from minrisk.costs import CostMatrix, as_cost, is_per_row
 from minrisk.costs.labels import as_labels, match_labels
 from minrisk.costs.reading import among, is_per_row_and_class, row_matrices
 from minrisk.costs.sample_rows import is_of_samples
+from minrisk.costs.stated import named_columns
 from minrisk.costs.tables import is_frame
 from minrisk.estimator import BoostedClassifier
 from minrisk.inputs import one_fit
@@ -177,7 +178,7 @@ def decision_costs(model: BoostedClassifier, cost: Any, n: int) -> DecisionCosts
             f"of shape {(n, len(classes), len(model.decisions_))} with such a matrix for each row, or leave cost out "
             "to decide by what fit has learnt about costs."
         )
-    matrix = as_cost(cost, model.classes_)
+    matrix = named_columns(cost, as_cost(cost, model.classes_), as_labels(model.decisions_))
     values = np.asarray(matrix.values, dtype=np.float64)[None]
     return DecisionCosts(values, label_array(matrix.decisions, model.classes_), matrix)
 

@@ -78,5 +78,5 @@ def test_what_is_no_table_of_probabilities_is_refused(given, told):
 def test_costs_that_do_not_fit_are_refused(probabilities):
     with pytest.raises(ValueError, match="one row per class"):
         apply_costs(probabilities, NAMES, costs.uniform(2))
-    with pytest.raises(ValueError, match=r"expected shape \(50, 3, D\)"):
+    with pytest.raises(ValueError, match=r"expected shape \(50, 3, 3\)"):
         apply_costs(probabilities, NAMES, np.ones((7, 3, 3)))

@@ -372,7 +372,7 @@ def test_row_costs_aligns_the_columns_of_a_frame():
         ),
         (
             pd.DataFrame(np.ones((5, 3)), columns=["a", "b", "C "]),
-            "cost names ['C '] as a decision but has no column for the class ['c']",
+            "cost names 'C ' as a decision, which is the class 'c' but for capitals or blanks",
         ),
         (pd.DataFrame(np.ones((5, 1)), columns=["a"]), "two decisions (columns) or more, got ['a']"),
     ],
@@ -436,3 +436,14 @@ def test_decisions_written_as_rows_are_told():
         model = REBELClassifier(pd.DataFrame(transposed), n_estimators=2).fit(X, y)
         REBELClassifier(uniform(["benign", "malignant", "other"]), n_estimators=2).fit(X, y)  # a class that y lacks
     assert model.decisions_.tolist() == ["benign", "malignant", "biopsy"]
+
+
+@pytest.mark.parametrize("columns", [["Ill", "Well"], ["ill ", "well"], ["ILL", "wait"]])
+def test_columns_that_are_classes_but_for_capitals_and_blanks_are_refused(columns):
+    table = pd.DataFrame([[0, 20], [5, 0]], index=["ill", "well"], columns=columns)
+    for cost in (table, table.T.to_dict()):
+        with pytest.raises(ValueError, match="which is the class 'ill' but for capitals or blanks|'well' but for"):
+            as_cost(cost, ["ill", "well"])
+    with pytest.raises(ValueError, match="but for capitals or blanks"):
+        row_costs(pd.DataFrame([[0, 20]] * 4, columns=columns), 4, ["ill", "well"])
+    assert set(as_cost(CostMatrix(table, allow_diagonal=True), ["ill", "well"]).decisions) == set(columns)  # said so

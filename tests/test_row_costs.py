@@ -186,7 +186,7 @@ def test_costs_per_row_in_another_order_are_refused(data):
 def test_costs_per_row_in_the_order_asked_for_are_those_of_the_rows(data):
     X, y, given, shuffled = in_another_order(data)
     model = ALGORITHMS["rebel"]().fit(X, y, cost=given)
-    for same in (shuffled.loc[X.index], given.to_numpy(), given.reset_index(drop=True), given.set_axis(["twice"] * 60)):
+    for same in (shuffled.loc[X.index], given.to_numpy(), given.reset_index(drop=True)):
         again = ALGORITHMS["rebel"]().fit(X, y, cost=same)
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
         assert model.score(X, y, cost=same) == model.score(X, y, cost=given)
@@ -222,3 +222,51 @@ def test_a_table_of_classes_may_have_more_rows_than_columns(data):
     for table in (ten, ten[[0, 1, 2, 3]], ten.set_axis([*NAMES, *"efghij"])[[0, 1]]):
         labels = y if "ash" in table.index else codes
         assert metrics.expected_cost(labels, table.columns[np.zeros(60, int)], table) > 0
+
+
+def test_costs_of_other_rows_are_refused(data):
+    X, y, given, _ = in_another_order(data)
+    with pytest.raises(ValueError, match="got other row labels or another order, 'row 0' in row 0 where y_true has 'row 20'"):
+        metrics.expected_cost(y[20:], y[20:], given[:-20])
+    counted = pd.DataFrame(given.to_numpy()[20:], columns=NAMES)  # by position, as scikit-learn does
+    assert metrics.expected_cost(y[20:], y[20:], counted) == metrics.expected_cost(y[20:], y[20:], given[20:])
+
+
+def test_columns_without_names_in_another_order_than_the_classes_are_told(data):
+    X, y, code = data
+    order = [2, 0, 3, 1]
+    told = r"which cost nothing in the columns \[1, 3, 0, 2\], as if they stood in another order than the sorted classes"
+    with pytest.raises(ValueError, match=told):
+        ALGORITHMS["rebel"]().fit(X, y, cost=TABLE[code][:, order])
+    with pytest.raises(ValueError, match=told):
+        metrics.expected_cost(y, y, TABLE[code][:, order])
+
+
+def test_decisions_that_y_true_lacks_are_not_taken_for_classes():
+    with pytest.raises(ValueError, match="labels must be given"):
+        metrics.expected_cost(["ill", "ill"], ["inspect", "ill"], [[0, 20, 1], [5, 0, 1]])
+    named = pd.DataFrame([[0, 20, 1], [5, 0, 1]], ["ill", "well"], ["ill", "well", "inspect"])
+    assert metrics.expected_cost(["ill", "ill"], ["inspect", "ill"], named) == 0.5
+    rows = [[0, 20, 1], [5, 0, 1], [5, 0, 1], [5, 0, 1]]  # columns: ill, well, inspect
+    with pytest.raises(ValueError, match="another order than the sorted classes"):
+        metrics.expected_cost(["ill", "well", "well", "well"], ["inspect", "well", "well", "well"], rows)
+
+
+def test_columns_without_names_are_the_decisions_of_the_model():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), np.array(["ill", "well"])[(np.arange(80) % 2)]
+    X[:, 0] += 1.5 * (y == "ill")
+    named = pd.DataFrame([[0, 20, 1], [5, 0, 1]], ["ill", "well"], ["ill", "well", "inspect"])
+    model = MinRiskClassifier(named, n_estimators=4, pool=False, random_state=0).fit(X, y)
+    decided = model.predict(X)
+    assert "inspect" in set(decided)
+    table = named.to_numpy()
+    each = np.broadcast_to(table, (80, 2, 3)).copy()
+    rows = table[(y == "well").astype(int)]
+    for cost in (table, each):
+        np.testing.assert_array_equal(model.predict(X, cost=cost), decided)
+    for cost in (table, each, rows):
+        assert model.score(X, y, cost=cost) == model.score(X, y)
+        assert "inspect" in CostConfusionDisplay.from_estimator(model, X, y, cost=cost).decision_labels
+        assert "inspect" in report(model, X, y, cost=cost)
+    plt.close("all")

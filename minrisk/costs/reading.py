@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs.labels import Labels, as_labels, listed, match_labels, named_beside, refer_labels
+from minrisk.costs.labels import Labels, as_labels, label_text, listed, match_labels, named_beside, refer_labels
 from minrisk.costs.matrix import CostMatrix, of_checked
 from minrisk.costs.tables import (
     as_numbers,
@@ -290,7 +290,7 @@ def row_costs(
         decisions = as_labels(
             labels + refer_labels(table.shape[1] - len(labels), labels), "the decisions (classes, then refer)"
         )
-        if truth is not None and table.shape[1] > len(labels):
+        if truth is not None:
             _check_places(table, truth, labels)
     else:
         order, decisions = column_order(given, labels, labels, trusted=False)
@@ -308,22 +308,35 @@ def row_costs(
 
 
 def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
-    """Refuse columns without labels where correct decisions cost something, and nothing if a class were left out."""
+    """Refuse columns without labels where right decisions cost something, and would not in other places."""
     if not table[np.arange(len(table)), truth].any():
         return
     costly = np.zeros((len(classes), table.shape[1]), dtype=bool)
     np.logical_or.at(costly, truth, table != 0)
-    places, first = [], 0
-    for free in ~costly:  # the classes in order, each at the first column that costs its rows nothing
-        found = np.flatnonzero(free[first:])
+    if table.shape[1] > len(classes):
+        names, places, what = classes, _rising_places(~costly), "as if y lacked a class"
+    else:
+        seen = np.unique(truth)
+        names, free = tuple(classes[k] for k in seen), ~costly[seen]
+        places = free.argmax(axis=1).tolist() if (free.sum(axis=1) == 1).all() else []
+        what = f"as if they stood in another order than the sorted classes {listed(classes)}"
+    if places and len(set(places)) == len(places):
+        raise ValueError(
+            f"cost given per sample has {table.shape[1]} columns without labels for the classes {listed(names)}, which "
+            f"cost nothing in the columns {listed(places)}, {what}: {NAME_THE_COLUMNS}."
+        )
+
+
+def _rising_places(free: np.ndarray) -> list[int]:
+    """The classes in order, each at the first column from the last one's on that costs its rows nothing; or none."""
+    places, first = list[int](), 0
+    for columns in free:
+        found = np.flatnonzero(columns[first:])
         if not len(found):
-            return
+            return []
         places.append(first + int(found[0]))
         first = places[-1] + 1
-    raise ValueError(
-        f"cost given per sample has {table.shape[1]} columns without labels for the classes {listed(classes)}, which "
-        f"cost nothing in the columns {listed(places)}, as if y lacked a class: {NAME_THE_COLUMNS}."
-    )
+    return places
 
 
 def among(cost: Any, classes: Any, stated: Any) -> Labels:
@@ -398,6 +411,8 @@ def column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) ->
     """Return the columns to keep and their labels: ``classes`` first, then those no row is named after."""
     of_class = match_labels(classes, given)
     extra = [j for j, row in enumerate(match_labels(given, rows)) if row < 0]
+    if not trusted:
+        _check_spelling([given[j] for j in extra], rows)
     without = [label for label, column in zip(classes, of_class, strict=True) if column < 0]
     if extra and 0 < len(without) < len(classes) and not trusted:  # all without: decisions of another kind
         raise ValueError(
@@ -408,6 +423,22 @@ def column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) ->
     order = [column for column in of_class if column >= 0] + extra
     kept = tuple(label for label, column in zip(classes, of_class, strict=True) if column >= 0)
     return order, kept + tuple(given[j] for j in extra)
+
+
+def _check_spelling(others: list[Any], rows: Labels) -> None:
+    """Refuse decisions that differ from a class only by capitals or blanks."""
+    classes = {_spelt(label): label for label in rows}
+    for label in others:
+        if (meant := classes.get(_spelt(label))) is not None:
+            raise ValueError(
+                f"cost names {label!r} as a decision, which is the class {meant!r} but for capitals or blanks: write "
+                "both in the same way, or pass CostMatrix(values, classes=..., decisions=...) if they differ."
+            )
+
+
+def _spelt(label: Any) -> str:
+    """A label without capitals and blanks."""
+    return "".join(label_text(label).casefold().split())
 
 
 def positions_hint(cost: Any, matrix: CostMatrix) -> str:

@@ -14,10 +14,10 @@ SAMPLES_FROM = 0.2  # of the samples: with more numbers of rows that are no clas
 
 
 def check_sample_order(cost: Any, **beside: Any) -> None:
-    """Refuse costs per sample that have the row labels of another table, but in another order.
+    """Refuse costs per sample whose row labels say that they belong to other samples, or to the same in another order.
 
     Rows are taken by position, as scikit-learn takes all its arguments. Such a table is nearly always one of two that
-    has been shuffled without the other, and then every sample would be given the costs of another one.
+    has been shuffled or selected without the other, and then every sample would be given the costs of another one.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ def check_sample_order(cost: Any, **beside: Any) -> None:
     Raises
     ------
     ValueError
-        If the labels are unique and the same ones, and not in the same order.
+        If the labels are unique and the same ones, and not in the same order; or if they differ, and neither are those
+        that pandas gives by itself.
 
     Examples
     --------
@@ -37,7 +38,7 @@ def check_sample_order(cost: Any, **beside: Any) -> None:
     >>> from minrisk.costs.sample_rows import check_sample_order
     >>> check_sample_order(pd.DataFrame({"pay": [0, 9], "refuse": [4, 0]}, [7, 5]), y=pd.Series(["a", "b"], [5, 7]))
     Traceback (most recent call last):
-    ValueError: cost must have its rows in the order of y, got the same row labels in another order, 7 in row 0 where \
+    ValueError: cost must have its rows in the order of y, got other row labels or another order, 7 in row 0 where \
 y has 5: pass cost.loc[y.index], or cost.to_numpy() if the rows belong together by position.
     """
     own: Any = getattr(cost, "index", None)
@@ -47,14 +48,20 @@ y has 5: pass cost.loc[y.index], or cost.to_numpy() if the rows belong together 
         others: Any = getattr(table, "index", None)
         if not hasattr(others, "is_unique") or len(others) != len(own) or own.equals(others):
             continue
-        if own.is_unique and others.is_unique and own.isin(others).all():
+        same = own.is_unique and others.is_unique and own.isin(others).all()
+        if same or not (_is_counted(own) or _is_counted(others)):
             pairs = zip(own.tolist(), others.tolist(), strict=True)
             row, (label, other) = next((row, pair) for row, pair in enumerate(pairs) if pair[0] != pair[1])
             raise ValueError(
-                f"cost must have its rows in the order of {name}, got the same row labels in another order, "
+                f"cost must have its rows in the order of {name}, got other row labels or another order, "
                 f"{label!r} in row {row} where {name} has {other!r}: pass cost.loc[{name}.index], or "
                 "cost.to_numpy() if the rows belong together by position."
             )
+
+
+def _is_counted(index: Any) -> bool:
+    """Whether these are the labels that pandas gives to rows by itself: a range."""
+    return type(index).__name__ == "RangeIndex"
 
 
 def check_row_count(cost: Any, n_samples: int, classes: Labels) -> None:

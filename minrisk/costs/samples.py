@@ -30,7 +30,7 @@ from minrisk.costs.reading import (
     row_costs,
 )
 from minrisk.costs.sample_rows import check_row_count, check_sample_order
-from minrisk.costs.tables import as_numbers, is_frame, is_labelled
+from minrisk.costs.tables import NamedColumns, as_numbers, is_frame, is_labelled
 from minrisk.costs.units import check_weight_count, check_weights
 from minrisk.data.label_cells import check_labels
 
@@ -99,6 +99,8 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         if is_frame(cost):
             check_row_count(cost, n, occurring if given is None else given)
         values, classes, decisions = _class_costs(cost, given, occurring, truth)
+    if isinstance(cost, NamedColumns):
+        decisions = cost.decisions
     way = NAME_THE_COLUMNS if per_row else IN_LABELS if cost is None else IN_COST
     rows = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", way)
     columns = np.zeros(n, dtype=np.int64)
@@ -128,7 +130,8 @@ def _class_costs(
         more = max(n_columns - n_rows, 0)
         implied = refer_texts(more) + (refer_numbers(more, truth.labels) if are_numbers(truth.labels) else ())
         given = tuple(label for label in occurring if label not in implied)
-        if len(given) != n_rows:
+        unclear = n_columns > n_rows and any(at < 0 for at in match_labels(given, truth.labels))
+        if len(given) != n_rows or unclear:
             raise ValueError(
                 f"labels must be given for a cost without labels that has {n_rows} rows when the labels that "
                 f"occur are {listed(given)}: pass labels=[...] in the order of its rows, a labelled cost, or a row for "

@@ -34,7 +34,7 @@ from minrisk.costs.reading import (
     row_costs,
 )
 from minrisk.costs.sample_rows import check_row_count
-from minrisk.costs.tables import is_labelled
+from minrisk.costs.tables import NamedColumns, is_labelled
 
 
 def stated_cost(cost: Any, classes: Any) -> CostMatrix:
@@ -149,7 +149,9 @@ def row_costs_of_counted(
     return np.ascontiguousarray(table[:, known]), tuple(decisions[j] for j in known)
 
 
-def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None) -> tuple[Any, Any]:
+def judging(
+    cost: Any, classes: Any, n_samples: int, stated: Any = None, decisions: Any = ()
+) -> tuple[Any, Any]:
     """Return costs to judge decisions by, and the classes of those that do not name them; as metrics take both.
 
     Parameters
@@ -162,14 +164,29 @@ def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None) -> tupl
         The number of decisions.
     stated : object
         Costs that may name more classes, as in :func:`among`.
+    decisions : array-like of D labels
+        Names of the columns of costs that have none, if they are as many: the classes, then decisions that are none.
     """
     labels = as_labels(classes)
-    if is_per_row_and_class(cost):
-        return cost, among(cost, labels, stated)
-    if cost is None or not is_per_row(cost, n_samples, len(labels)):
+    names = tuple(as_labels(decisions)) if len(decisions) else ()
+    names = names if names[: len(labels)] == labels else ()
+    each = is_per_row_and_class(cost)
+    if cost is None or not (each or is_per_row(cost, n_samples, len(labels))):
         check_row_count(cost, n_samples, labels)
-        return None if cost is None else stated_cost(cost, labels), None
-    return cost, among(cost, labels, stated) if column_labels(cost, labels) is None else None
+        return None if cost is None else named_columns(cost, stated_cost(cost, labels), names), None
+    if not each and column_labels(cost, labels) is not None:
+        return cost, None
+    own = among(cost, labels, stated)
+    named = own == labels and np.shape(cost)[-1] == len(names)
+    return NamedColumns(cost, names) if named else cost, own
+
+
+def named_columns(given: Any, matrix: CostMatrix, names: Labels) -> CostMatrix:
+    """Return costs whose decisions have these names, if they were given without labels and are as many."""
+    labelled = is_labelled(given) or (isinstance(given, CostMatrix) and given.classes is not None)
+    if labelled or len(names) != matrix.shape[1] or names[: matrix.shape[0]] != matrix.classes:
+        return matrix
+    return CostMatrix(matrix.values, matrix.classes, names, allow_diagonal=True)
 
 
 def _warn_of_decisions_as_rows(others: Labels, decisions: Labels) -> None:

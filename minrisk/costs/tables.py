@@ -55,6 +55,17 @@ def column_names(cost: Any) -> Labels | None:
     return as_labels(named, _DECISIONS) if named else None
 
 
+class NamedColumns:
+    """An array of costs per row, (n, D) or (n, K, D), whose columns are read as those of any array and then named."""
+
+    def __init__(self, values: Any, decisions: Labels) -> None:
+        self.values, self.decisions = np.asarray(values), decisions
+        self.shape, self.ndim = self.values.shape, self.values.ndim
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.values, dtype)
+
+
 def is_labelled(cost: Any) -> bool:
     """Return whether ``cost`` is of a kind that carries the labels of its rows and columns."""
     return isinstance(cost, (str, os.PathLike, Mapping)) or is_frame(cost)

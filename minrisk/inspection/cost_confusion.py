@@ -171,8 +171,9 @@ class CostConfusionDisplay:
             cost = decider._judged_by()
         classes = getattr(estimator, "classes_", None)
         if labels is None and classes is not None:
-            stated = decider._names() if isinstance(decider, BoostedClassifier) else None
-            cost, labels = judging(cost, classes, len(decided), stated)
+            ours = isinstance(decider, BoostedClassifier)
+            stated, names = (decider._names(), decider.decisions_) if ours else (None, ())
+            cost, labels = judging(cost, classes, len(decided), stated, names)
             if labels is None and min(match_labels(np.unique(y).tolist(), classes.tolist())) >= 0:
                 labels = classes  # else all that costs name
         return cls.from_predictions(

@@ -102,7 +102,7 @@ class JudgedRows:
         self.decided = np.concatenate([model.predict(rows) for _, rows in _in_parts(X)])
         n = len(self.decided)
         given = model._judged_by() if cost is None else cost
-        judged_by, labels = judging(given, model.classes_, n, model._names())
+        judged_by, labels = judging(given, model.classes_, n, model._names(), model.decisions_)
         self._zero_one = judged_by is None
         self.samples: Samples = as_samples(y, self.decided, judged_by, labels, sample_weight)
         values, truth = self.samples.values, self.samples.truth
