@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,15 @@ def write_commands(app: Any) -> None:
         PAGE.write_text(text, encoding="utf-8")
 
 
+def keep_initials(app: Any, what: str, name: str, of: Any, options: Any, lines: list[str]) -> None:
+    """Keep references such as "[1] C. Elkan" from being read as point C of a list."""
+    for i, line in enumerate(lines):
+        lines[i] = re.sub(r"^(\s*\.\. \[\w+\] [A-Z]\.) ", "\\1\N{NO-BREAK SPACE}", line)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect all of it."""
+    app.connect("autodoc-process-docstring", keep_initials, priority=100)  # before numpydoc
     app.connect("builder-inited", write_commands, priority=100)
     from minrisk.probabilities import Probabilities
 
