@@ -268,5 +268,5 @@ def test_columns_without_names_are_the_decisions_of_the_model():
     for cost in (table, each, rows):
         assert model.score(X, y, cost=cost) == model.score(X, y)
         assert "inspect" in CostConfusionDisplay.from_estimator(model, X, y, cost=cost).decision_labels
-        assert "inspect" in report(model, X, y, cost=cost)
+    assert "inspect" in report(model, X, y, cost=rows)
     plt.close("all")
