@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minrisk import _optional
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.fitted import check_fitted, decides_by_any_costs
@@ -224,12 +224,7 @@ def trees_of(parts: ModelParts) -> LeafTrees:
 
 def library(name: str, extra: str) -> Any:
     """Import an optional library, or say how to get it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        message = f"This export needs {package}, which cannot be imported: pip install 'minrisk[{extra}]'."
-        raise ImportError(message) from error
+    return _optional.library(name, extra, "This export needs")
 
 
 def described(labels: Labels, to_text: Callable[[Any], Any] = str) -> list[Any]:

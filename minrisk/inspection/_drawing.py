@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._optional import library
 from minrisk._typing import FloatArray
 from minrisk.inputs import one_fit
 
@@ -22,12 +23,7 @@ _SECOND = 0.78  # font size of the second line of a cell relative to the first
 
 def pyplot() -> Any:
     """Return matplotlib.pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        message = "Pictures need matplotlib, which cannot be imported: pip install 'minrisk[plots]'."
-        raise ImportError(message) from error
-    return plt
+    return library("matplotlib.pyplot", "plots", "Pictures need")
 
 
 def innermost(estimator: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
+from minrisk._optional import library
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.data.frames import Frame
@@ -95,12 +96,7 @@ class ShapValues:
         ImportError
             If shap is not installed.
         """
-        try:
-            from shap import Explanation
-        except ImportError as error:
-            message = "A shap.Explanation needs shap, which cannot be imported: pip install 'minrisk[shap]'."
-            raise ImportError(message) from error
-        return Explanation(
+        return library("shap", "shap", "A shap.Explanation needs").Explanation(
             self.values, self.base_values, self.data, feature_names=self.feature_names, output_names=self.output_names
         )
 
