@@ -148,8 +148,10 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
 
 def _tell_referrals(stated: Sequence[CostMatrix | None]) -> None:
     """Say that decisions that are no class are errors here, where there may be some."""
-    costs = [cost for cost in stated if cost is not None]
-    names = {str(label) for cost in costs for label in cost.decisions or () if label not in (cost.classes or ())}
+    from minrisk.costs.labels import no_classes
+
+    pairs = [(cost.decisions or (), cost.classes or ()) for cost in stated if cost is not None]
+    names = {str(decisions[j]) for decisions, classes in pairs for j in no_classes(decisions, classes)}
     if names:
         note(f"the error also counts decisions that are no class, here {quoted(sorted(names))}")
 

@@ -82,7 +82,7 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
     "error" is the share of all rows that were decided for another class than the true one. Where the costs have
     decisions that are no classes, "referred" holds the share of each: right, wrong and referred rows are all rows.
     """
-    from minrisk.costs.labels import match_labels
+    from minrisk.costs.labels import match_labels, no_classes
     from minrisk.metrics import best_constant_cost, expected_cost, regret
 
     assert cost.classes is not None
@@ -97,7 +97,7 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
     risk, best = expected_cost(y, decided, cost, **weighed), best_constant_cost(y, cost, **weighed)
     total = float(totals.sum())
     right = np.array(match_labels(cost.classes, cost.decisions))[truth] == column
-    referrals = np.flatnonzero(np.array(match_labels(cost.decisions, cost.classes)) < 0).tolist()
+    referrals = no_classes(cost.decisions, cost.classes)
     settled = right | np.isin(column, referrals)
     order = sorted(np.argwhere(totals > 0).tolist(), key=lambda cell: (-totals[tuple(cell)], cell))
     return {

@@ -148,6 +148,17 @@ def match_truth(label: Any, given: Sequence[Any], truths: dict[str, int]) -> int
     return at if at >= 0 and any(isinstance(value, (bool, np.bool_)) for value in (label, given[at])) else -1
 
 
+def no_classes(decisions: Sequence[Any], classes: Sequence[Any]) -> list[int]:
+    """Return the positions of the decisions that are no class, such as to refer a case.
+
+    Examples
+    --------
+    >>> no_classes(["a", "b", "refer"], ["b", "a"])
+    [2]
+    """
+    return [j for j, at in enumerate(match_labels(decisions, classes)) if at < 0]
+
+
 def match_decisions(wanted: Iterable[Any], decisions: Sequence[Any], classes: Labels) -> list[int]:
     """Return the position in ``decisions`` of every label of ``wanted``, -1 where there is none.
 
@@ -161,8 +172,7 @@ def match_decisions(wanted: Iterable[Any], decisions: Sequence[Any], classes: La
     labels = list(wanted)
     found = match_labels(labels, decisions)
     if -1 in found:
-        others = [j for j, at in enumerate(match_labels(decisions, classes)) if at < 0]
-        ranks = {refer_rank(decisions[j], classes): j for j in others}
+        ranks = {refer_rank(decisions[j], classes): j for j in no_classes(decisions, classes)}
         ranks.pop(0, None)
         found = [
             ranks.get(refer_rank(label, classes), -1) if at < 0 else at for label, at in zip(labels, found, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
-from minrisk.costs.labels import label_text, match_labels
+from minrisk.costs.labels import label_text, match_labels, no_classes
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.sample_rows import check_sample_order
 from minrisk.costs.samples import Samples, as_samples
@@ -111,8 +111,7 @@ class JudgedRows:
         self.costs: FloatArray = values[np.arange(n) if self.samples.per_row else truth, self.samples.decided]
         self.least: FloatArray = least if self.samples.per_row else least[truth]
         self.is_right = self._places_of_classes()[truth] == self.samples.decided
-        no_class = np.array(match_labels(self.samples.decisions, self.samples.classes)) < 0
-        self.referrals: list[int] = np.flatnonzero(no_class).tolist()
+        self.referrals: list[int] = no_classes(self.samples.decisions, self.samples.classes)
         self.p_of_truth: FloatArray | None = None
         self.binned: BinnedProbabilities | None = None
         self.expected: FloatArray | None = None
