@@ -118,7 +118,7 @@ def test_every_benchmark_is_found():
 @pytest.mark.parametrize(
     "module",
     ["benchmarks.categories", "benchmarks.kddcup", "benchmarks.quality",
-     "benchmarks.replicate.stagewise_mnist", "benchmarks.row_costs"],
+     "benchmarks.rare", "benchmarks.replicate.stagewise_mnist", "benchmarks.row_costs"],
 )
 def test_quick_without_data_sets(module, quick, monkeypatch, tmp_path):
     monkeypatch.setattr(common, "DATA", tmp_path / "nowhere")
@@ -150,6 +150,7 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
     [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
      ("benchmarks.missing_values", "lightgbm"), ("benchmarks.model_size", "LightGBM"),
      ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.decide", "LightGBM"), ("benchmarks.exported", "ONNX"), ("benchmarks.small_data", "LightGBM"),
+     ("benchmarks.rare", "lightgbm"),
      ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
      ("benchmarks.replicate.stagewise_paths", "CVXPY")],
 )  # fmt: skip
@@ -329,3 +330,154 @@ def test_settings_of_the_grid_are_the_same_for_every_set_and_differ():
         for name, (_, low, high) in space.drawn.items():
             values = [one[name] for one in grid[len(space.beforehand):]]
             assert low <= min(values) < max(values) <= high
+
+
+# -- tables as users with unequal costs have them ----------------------------------------------------------------------
+def odd_properties():
+    from benchmarks import user_tables
+
+    yield from ((name, value) for name, (_, values) in user_tables.ODD.items() for value in values)
+    yield from (("signal", name) for name in user_tables.SIGNALS)
+    yield from (("balance", name) for name in user_tables.BALANCE_SHARES)
+
+
+def test_every_property_makes_a_table_of_its_own(monkeypatch):
+    from benchmarks import user_tables
+
+    monkeypatch.setattr(user_tables, "TESTS", 150)
+    dull = {"rows": 300, "columns": 4, "relevant": 3, "classes": 3, "world": 5, "prevalence": 0.1}
+    for name, value in odd_properties():
+        of = {**dull, name: value} | ({"tails": "counts", "form": "array"} if name == "sparse" else {})
+        table, again, other = (user_tables.made(of, seed) for seed in (0, 0, 1))
+        assert table.X.shape[0] == len(table.y) <= 300 and table.X_test.shape[0] == len(table.y_test) <= 150
+        assert set(table.y) == set(range(table.n_classes)) >= set(table.y_test)
+        assert len(table.cost) == table.n_classes and np.all(np.diag(table.cost) == 0), (name, value)
+        np.testing.assert_array_equal(table.y, again.y)
+        assert table.y.shape != other.y.shape or np.any(table.y != other.y)
+
+
+def test_drawn_tables_are_odd_in_few_ways():
+    from benchmarks import user_tables
+
+    drawn = [user_tables.drawn(np.random.default_rng(seed), (100, 200)) for seed in range(300)]
+    odd = [{name for name in user_tables.ODD if of[name] != user_tables.DULL[name]} for of in drawn]
+    also = {"form", "tails"}  # what is sparse has these as well
+    assert max(len(names - also if "sparse" in names else names) for names in odd) <= user_tables.MOST_ODD
+    assert set.union(*odd) == set(user_tables.ODD)
+    assert all(100 <= of["rows"] <= 200 and of["relevant"] <= of["columns"] for of in drawn)
+
+
+def test_signals_have_the_shares_that_are_asked_for():
+    from benchmarks import user_tables
+
+    rng = np.random.default_rng(0)
+    scores = 3 * rng.normal(size=(4000, 3))
+    p = user_tables.probabilities(scores, user_tables.rare(3, 0.02), np.arange(4000) < 3000)
+    np.testing.assert_allclose(p[:3000].mean(axis=0), [0.49, 0.49, 0.02], rtol=1e-3)
+    many = user_tables.labels(np.tile(p[:4], (50_000, 1)), rng).reshape(-1, 4)
+    np.testing.assert_allclose([np.mean(many == k, axis=0) for k in range(3)], p[:4].T, atol=0.01)
+
+
+def table_of(**more):
+    """A small table of two classes, of which a line tells one from the other."""
+    from benchmarks.user_tables import Table
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 3))
+    y = (X[:, 0] + 0.8 * rng.normal(size=900) > 0.8).astype(int)
+    return Table(X[:400], y[:400], X[400:], y[400:], np.array([[0.0, 1.0], [6.0, 0.0]]), **more)
+
+
+def test_classes_without_rows_to_train_on_are_left_out():
+    from benchmarks.user_tables import of_seen_classes
+
+    plain = table_of()
+    refer = np.array([[0.0, 1.0, 2.0, 0.5], [3.0, 0.0, 4.0, 0.6], [5.0, 6.0, 0.0, 0.7]])
+    full = np.repeat(refer[None], 500, axis=0) * np.arange(1, 501)[:, None, None]
+    table = of_seen_classes(plain._replace(y=2 * plain.y, y_test=np.arange(500) % 3, cost=refer, full_cost=full))
+    np.testing.assert_array_equal(table.cost, refer[[0, 2]][:, [0, 2, 3]])
+    np.testing.assert_array_equal(table.y, plain.y)
+    np.testing.assert_array_equal(table.y_test, [k // 2 for k in np.arange(500) % 3 if k != 1])
+    np.testing.assert_array_equal(table.full_cost[1], 3 * table.cost)  # of the third row: the second is of class 1
+    assert of_seen_classes(plain._replace(weight=(plain.y == 1).astype(float))) is None
+
+
+@pytest.mark.parametrize("kind", ["plain", "resampled", "known", "balanced"])
+def test_our_own_decisions_are_those_of_our_probabilities(kind):
+    from benchmarks import rare
+
+    plain = table_of()
+    rng = np.random.default_rng(0)
+    full = rng.uniform(1, 9, (900, 2, 1)) * (1 - np.eye(2))
+    table = {
+        "plain": plain, "resampled": plain._replace(shares=np.array([0.97, 0.03])), "balanced": plain._replace(balanced=True),
+        "known": plain._replace(row_cost=full[np.arange(400), plain.y], full_cost=full[400:], known=True),
+    }[kind]
+    answer = rare.minrisk(table)
+    found, by_probabilities = rare.judged(answer, table), rare.judged(answer._replace(decisions=None), table)
+    assert found["cost"] == by_probabilities["cost"] and 0.5 < found["auc"] < 1
+    p = answer.probabilities
+    if kind == "resampled":
+        p = p * table.shares / (np.bincount(table.y) / 400)
+    costs = full[400:] if kind == "known" else np.broadcast_to(table.cost, (500, 2, 2))
+    decided = [int(row @ cost[:, 1] < row @ cost[:, 0]) for row, cost in zip(p, costs, strict=True)]  # by hand
+    weight = np.where(table.y_test == 1, *(200 / np.bincount(table.y)[::-1])) if kind == "balanced" else np.ones(500)
+    paid = [cost[k, d] for k, d, cost in zip(table.y_test, decided, costs, strict=True)]
+    np.testing.assert_allclose(found["cost"], np.average(paid, weights=weight))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_peers_take_the_columns_that_users_have(monkeypatch):
+    import pandas as pd
+
+    from benchmarks import rare, user_tables
+
+    monkeypatch.setattr(user_tables, "TESTS", 100)
+    some = {"rows": 200, "columns": 3, "world": 1, "missing": "at random"}
+    for of in ({"categories": "several", "ids": "date"}, {"categories": "ordered", "dtype": "nullable"},
+               {"categories": "booleans", "ids": "text"}, {"sparse": True, "tails": "counts", "missing": "none"}):  # fmt: skip
+        table = user_tables.made({**some, **of}, 0)
+        for method in ("lightgbm small calibrated", "catboost", "histogram", "logistic"):
+            if method not in rare.PACKAGES or common.installed(rare.PACKAGES[method]):
+                line = rare.line_of(method, table)
+                assert "problem" not in line and line["cost"] <= 1, (of, method, line)
+    frame = pd.DataFrame({"word": ["b", "a", "b", None], "when": pd.to_datetime(["2024-01-01"] * 4)})
+    X, X_test, words = rare.prepared(table_of()._replace(X=frame, X_test=frame.replace("a", "new")), 1)
+    assert words == ["word"] and list(X["word"].cat.codes) == [0, -1, 0, -1] == list(X_test["word"].cat.codes)
+    assert list(X["word"].cat.categories) == ["b"] and X["when"].dtype == float
+
+
+def test_what_is_there_is_not_done_again(monkeypatch, tmp_path, capsys):
+    from benchmarks import rare
+
+    out = tmp_path / "some.csv"
+    asked = ["rare", "--daily", "--jobs", "1", "--families", "one_threshold", "--methods", "constant", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", asked)
+    monkeypatch.delenv(common.QUICK, raising=False)
+    rare.main()
+    once = lines(out)
+    rare.main()
+    assert lines(out) == once and len(once) == 4
+    out.write_text("".join(out.read_text().splitlines(keepends=True)[:3]) + "one_threshold,20")  # cut short
+    rare.main()
+    assert len(common.lines_of(out)) == 4 and "nothing to sum up" in capsys.readouterr().out
+
+
+def test_the_report_has_the_peer_that_is_best_of_a_family_and_of_each_table():
+    from benchmarks import rare_report
+
+    def line(table, method, cost, auc=0.6, rounds=""):
+        return {"family": "f", "table": table, "seed": "0", "method": method, "tests": "100", "unit": "0.1",
+                "cost": str(cost), "log_loss": str(10 * cost), "auc": str(auc), "seconds": "2", "rounds": str(rounds),
+                "believed": "0.1" if rounds else "", "warnings": "", "problem": ""}  # fmt: skip
+
+    lines = [line("a", "minrisk", 0.3, rounds=4), line("a", "minrisk 1", 0.4), line("a", "x", 0.1), line("a", "y", 0.2),
+             line("b", "minrisk", 0.5, 0.5, "0"), line("b", "minrisk 1", 0.2), line("b", "x", 0.7, 0.9), line("b", "y", 0.2)]
+    found = rare_report.of_family("f", rare_report.Figures(lines))
+    assert (found["best peer"], found["tables"], found["no rounds"]) == ("y", 2, 1)
+    np.testing.assert_allclose(found["cost / best"], (0.4 / 0.3 * 0.6 / 0.3) ** 0.5)
+    np.testing.assert_allclose(found["cost / best of each table"], (0.4 / 0.2 * 0.6 / 0.3) ** 0.5)
+    np.testing.assert_allclose(found["log-loss / best"], (3.01 / 2.01 * 5.01 / 2.01) ** 0.5)
+    np.testing.assert_allclose(found["spread"], (0.5 / 0.4 * 0.6 / 0.3) ** 0.5)
+    np.testing.assert_allclose([found["AUC gap"], found["AUC gap of each table"]], [0.05, 0.2], atol=1e-12)
+    np.testing.assert_allclose(rare_report.by_peer(rare_report.Figures(lines))["x"]["cost"], (0.4 / 0.2 * 0.6 / 0.8) ** 0.5)
