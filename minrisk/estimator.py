@@ -100,7 +100,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             They must be given unless X is `minrisk.Chunks`, which hold them.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, 0 or more, which multiply their costs. Only their ratios matter.
-            A weight of 2 beside weights of 1 is the same as the row twice, and one of 0 the same as no row.
+            One of 0 is the same as no row. Defaults that depend on the number of rows count effective rows,
+            (sum w)^2 / sum w^2.
             By default all rows weigh alike.
         cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
             Costs in place of the constructor's `cost`. Here they may also differ by row.

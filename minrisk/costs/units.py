@@ -17,6 +17,7 @@ from minrisk.data.frames import NUMBERS, is_missing, of_cells
 SMALLEST_SHARE = 2.0**-900  # of the largest number, below which numbers count as 0: products of two must not vanish
 LEAST_COUNT, MOST_COUNTS = 10, 1 << 16  # of units in the smallest number, and in the largest one, at most
 WHOLE_WITHIN = 1e-9  # relative, within which a number is whole
+WEIGHT_BITS = 36  # of a weight over the largest one: later bits differ by the unit that weights were given in
 LARGEST_FLOAT = float(np.finfo(np.float64).max)  # that means of costs and losses are shown as where they are beyond it
 LARGEST_COST = 2.0**64  # in units of those that are not whole
 FIRST = 100  # numbers that mostly tell at once that not all are whole
@@ -124,9 +125,11 @@ def check_weight_count(weights: Any, n_rows: int) -> None:
 
 
 def relative_weights(weight: FloatArray, largest: Numbers = as_is, added: Numbers = as_is) -> FloatArray:
-    """Weights in rows: as many as each stands for where all are whole multiples of the least, else 1 in the mean.
+    """Weights in effective rows: 1 for each row where all are equal, and a continuous function of the weights.
 
-    The mean is over positive weights.
+    They are weight * sum(weight) / sum(weight^2). Their total is thus Kish's effective number of rows,
+    sum(weight)^2 / sum(weight^2), which a row whose weight goes to 0 leaves as if it were not there. A common factor
+    changes nothing, and a power of two not a bit.
 
     Parameters
     ----------
@@ -134,20 +137,22 @@ def relative_weights(weight: FloatArray, largest: Numbers = as_is, added: Number
     largest, added : callable, optional
         Of an array, its elementwise maximum and the sum of whole numbers over all places where there are weights;
         default: all are here.
+
+    Examples
+    --------
+    >>> relative_weights(np.array([2.0, 2.0, 0.0])).tolist()
+    [1.0, 1.0, 0.0]
+    >>> relative_weights(np.array([3.0, 1.0])).round(3).tolist()
+    [1.2, 0.4]
     """
-    top = largest(np.array([weight.max(initial=0.0)]))
-    weight, _ = scaled(weight, top=float(top[0]))
-    positive = weight[weight > 0.0]
-    least, most = bounds(positive, largest)
-    unit = whole_unit(positive, least, most, largest)
-    if unit is not None:
-        weight, least, most = np.rint(weight / unit), float(np.rint(least / unit)), float(np.rint(most / unit))
-        if least == 1.0:
-            return np.asarray(weight)
-        positive = weight[weight > 0.0]
-    n_positive = int(added(np.array([len(positive)]))[0])
-    sums = added(whole_parts(positive, most, n_positive))
-    return np.asarray(weight / (sum_of_parts(sums, most, n_positive) / n_positive))
+    top = float(largest(np.array([weight.max(initial=0.0)]))[0])
+    found, exponent = scaled(weight, top=top)
+    part, size = np.frexp(found / np.ldexp(top, -exponent))  # of 1, where all are equal
+    weight = np.ldexp(np.rint(np.ldexp(part, WEIGHT_BITS)), size - WEIGHT_BITS)  # the same in any unit
+    n = int(added(np.array([np.count_nonzero(weight)]))[0])
+    sums = added(np.array([whole_parts(weight, 1.0, n), whole_parts(weight * weight, 1.0, n)]))
+    total, squares = (sum_of_parts(of_all, 1.0, n) for of_all in sums)
+    return np.asarray(weight * (total / squares))
 
 
 def bounds(positive: FloatArray, largest: Numbers = as_is) -> tuple[float, float]:

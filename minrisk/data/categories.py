@@ -4,7 +4,7 @@ Columns of text and of types for categories are categories, and those that the c
 becomes its codes 0..V-1, in place, and more columns after all others: for few values one for each, which is 1 in its
 rows; for many values the shares that the classes have among its rows. In training the shares of a row are those of
 other rows, so that they say there what they will say of new rows (as in scikit-learn's TargetEncoder). Neither the
-order of rows, columns or classes matters for that, nor whether a row stands there twice or once with a weight of 2.
+order of rows, columns or classes matters for that, nor whether a row stands there twice or once with twice the mass.
 Categories that are ordered are their codes only.
 
 Codes of ordered categories follow the order of the dtype, values without rows included; truth values are 0 and 1. Codes
@@ -413,8 +413,7 @@ class _Copies(NamedTuple):
     number: IntArray  # (m,) which group each of these is in
     first: IntArray  # (G,) a row of each
     mass: FloatArray  # (G,)
-    copies: FloatArray  # (G,)
-    placed: FloatArray  # (G, CATEGORY_FOLDS) of them in each fold
+    shares: FloatArray  # (G, CATEGORY_FOLDS) of it in each fold
 
     @classmethod
     def of(
@@ -423,35 +422,42 @@ class _Copies(NamedTuple):
     ) -> Self:  # fmt: skip
         """Of rows of codes and numbers (n, d).
 
-        Copies of a row go to one fold after another: new rows may repeat it as well. Where weights count rows, a row
-        stands for so many copies. Rows that belong together by `group` (n,) go to one fold.
+        Copies of a row go to one fold after another: new rows may repeat it as well. So does the mass of a row, of
+        which a fold takes 1 at a time. Rows that belong together by `group` (n,) go to one fold.
         """
         rows = np.flatnonzero(weight > 0)
         label, weight = label[rows], weight[rows]
-        copies = weight if np.all(weight == np.rint(weight)) else np.ones(len(rows))
         key = _keys_by_name(lambda j: X[rows, j], X.shape[1], names)
-        content = np.zeros(label.max() + 1, dtype=np.uint64)  # of each class: its number says nothing
-        np.add.at(content, label, key * copies.astype(np.uint64))
+        content = _content(label, key, weight)  # of each class: its number says nothing
         place = np.argsort(np.argsort(content, kind="stable"))[label]
         together = np.empty(0, dtype=np.int64) if group is None else np.unique(group[rows], return_inverse=True)[1]
         n_together = int(together.max(initial=-1)) + 1
         if 1 < n_together < len(rows):
-            keys = np.zeros(n_together, dtype=np.uint64)
-            np.add.at(keys, together, numbered_keys(key + content[label], 0) * copies.astype(np.uint64))
-            shares = np.full(min(CATEGORY_FOLDS, n_together), 1.0)
-            fold = placed_groups(together, place, shares, numbered_keys(keys, 0), copies=copies)[together]
-            placed, each = np.zeros((len(rows), CATEGORY_FOLDS)), np.arange(len(rows))
-            placed[each, fold] = copies
-            return cls(rows, each, rows, weight, copies, placed)
+            keys = _content(together, numbered_keys(key + content[label], 0), weight)
+            even = np.full(min(CATEGORY_FOLDS, n_together), 1.0)
+            fold = placed_groups(together, place, even, numbered_keys(keys, 0), mass=weight)[together]
+            return cls(rows, np.arange(len(rows)), rows, weight, np.eye(CATEGORY_FOLDS)[fold])
         order = np.lexsort((weight, key, place))
         start = np.flatnonzero(first_of_equals(place[order], key[order]))
-        copies = np.add.reduceat(copies[order], start)
-        last = np.cumsum(copies)
-        ends = (last - copies, last)
-        before, after = (np.ceil((end[:, None] - np.arange(CATEGORY_FOLDS)) / CATEGORY_FOLDS) for end in ends)
-        number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
         mass = np.add.reduceat(weight[order], start)
-        return cls(rows[order], number, rows[order[start]], mass, copies, after - before)
+        number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
+        return cls(rows[order], number, rows[order[start]], mass, _in_turn(mass))
+
+
+def _in_turn(mass: FloatArray) -> FloatArray:
+    """Shares of each mass in the folds, (G, CATEGORY_FOLDS), where one fold after another takes a mass of 1."""
+    last = np.cumsum(mass)
+    turn = np.arange(CATEGORY_FOLDS)
+
+    def taken(before: FloatArray) -> FloatArray:
+        rounds = np.floor(before / CATEGORY_FOLDS)[:, None]
+        return np.asarray(rounds + np.clip(before[:, None] - CATEGORY_FOLDS * rounds - turn, 0.0, 1.0))
+
+    first = np.append(0.0, last[:-1])
+    shares = taken(last) - taken(first)
+    lost = shares.sum(axis=1) <= 0.0  # beside all mass before it
+    shares[lost, np.floor(first[lost]).astype(np.int64) % CATEGORY_FOLDS] = 1.0
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _arranged(
@@ -484,16 +490,15 @@ def _arranged(
         return _alike(mass[j])[free[j].rows(cells)] if j in free else cells
 
     key = _keys_by_name(nameless, X.shape[1], names)
-    of_class = np.zeros(int(label.max()) + 1, dtype=np.uint64)  # its number says nothing
-    np.add.at(of_class, label[there], _mixed_in(key[there], weight[there]))
-    key = _mixed_in(numbered_keys(key + of_class[label], 0)[there], weight[there])
+    of_class = _content(label[there], key[there], weight[there])  # its number says nothing
+    key = numbered_keys(key[there] + of_class[label[there]], 0)
     found = []
     for column in columns:
         j = column.position
         if j in free:
-            rows, content = column.rows(X[:, j]), np.zeros(len(column.values) + 1, dtype=np.uint64)
-            np.add.at(content, rows[there], key)
-            order = np.lexsort((content[:-1], _alike(mass[j][:-1])))
+            rows, n_values = column.rows(X[:, j]), len(column.values)
+            content = _content(rows[there], key, weight[there], n_values)[:n_values]
+            order = np.lexsort((content, _alike(mass[j][:n_values])))
             X[:, j] = np.append(np.argsort(order), np.nan)[rows]
             column = replace(column, values=tuple(column.values[v] for v in order))
         found.append(column)
@@ -510,22 +515,34 @@ def _are_truths(values: tuple[Any, ...]) -> bool:
     return all(isinstance(value, (bool, np.bool_)) for value in values)
 
 
-def _mixed_in(key: Keys, weight: FloatArray) -> Keys:
-    """Keys of rows, each as often as its weight says where weights count rows."""
-    return key * weight.astype(np.uint64) if np.all(weight == np.rint(weight)) else key
+def _content(part: IntArray, key: Keys, weight: FloatArray, n_parts: int = 0) -> Keys:
+    """A random number for each part of the rows (at least `n_parts`) that depends on its distinct rows and their mass.
+
+    Whether a row stands there twice or has twice the weight is the same.
+    """
+    order = np.lexsort((key, part))
+    start = np.flatnonzero(first_of_equals(part[order], key[order]))
+    mass = np.add.reduceat(weight[order], start) if len(start) else weight[:0]
+    found = np.zeros(max(n_parts, int(part.max(initial=-1)) + 1), dtype=np.uint64)
+    np.add.at(found, part[order[start]], numbered_keys(key[order[start]] + _alike(mass).view(np.uint64), 0))
+    return found
 
 
-def _alike(numbers: FloatArray) -> FloatArray:
-    """Numbers in which the last digits, which depend on the order of sums, are the same."""
-    return np.asarray(np.rint(numbers / max(float(np.abs(numbers).max(initial=0.0)), 1e-300) * 1e9))
+def _alike(masses: FloatArray) -> FloatArray:
+    """The sizes of masses, of which those are the same that differ by less than a ten thousandth, or nearly so.
+
+    So neither the order of a sum nor a millionth more of a weight decides. Logarithms of ratios are never at the edge.
+    """
+    share = masses / max(float(masses.max(initial=0.0)), 1e-300)
+    return np.asarray(np.rint(1e4 * np.log(np.maximum(share, 1e-300))) + 0.0)
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Copies) -> tuple[FloatArray, FloatArray]:
     """Shares of the classes in each row of a table, (n_rows, m), and for each training row without its fold, (n, m)."""
     K, value = int(label.max()) + 1, rows[groups.first]
     counts = np.zeros((CATEGORY_FOLDS, n_rows, K))
-    for part, placed in zip(counts, groups.placed.T, strict=True):
-        np.add.at(part, (value, label[groups.first]), groups.mass * placed / groups.copies)
+    for part, placed in zip(counts, groups.shares.T, strict=True):
+        np.add.at(part, (value, label[groups.first]), groups.mass * placed)
     total = counts.sum(axis=0)
     table = _smoothed(total)
     if K <= MOST_SHARES:
@@ -535,8 +552,8 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Copies) -> tu
         axes = np.linalg.svd(apart, full_matrices=False)[2][:MOST_SHARES].T
     table = table @ axes
     of_groups = np.zeros((len(value), axes.shape[1]))
-    for part, placed in zip(counts, groups.placed.T, strict=True):
-        of_groups += (placed / groups.copies)[:, None] * (_smoothed(total - part) @ axes)[value]
+    for part, placed in zip(counts, groups.shares.T, strict=True):
+        of_groups += placed[:, None] * (_smoothed(total - part) @ axes)[value]
     own = table[rows]
     own[groups.rows] = of_groups[groups.number]
     return table, own

@@ -11,6 +11,7 @@ from minrisk._typing import Codes, FloatArray, IntArray, Keys
 from minrisk.data.label_cells import check_labels
 
 PLACED_GROUPS = 20_000  # each is put where it is missing most, in half a second; smaller ones go anywhere
+NEARLY = 1e-4  # sizes of groups that differ by a smaller share are equal, and their keys decide
 
 
 def group_codes(groups: Any) -> IntArray | None:
@@ -47,7 +48,7 @@ def check_group_rows(group: IntArray | None, n_rows: int) -> None:
 
 def placed_groups(
     group: IntArray, codes: Codes, shares: FloatArray, keys: Keys, largest_first: bool = True,
-    most: int = PLACED_GROUPS, copies: FloatArray | None = None,
+    most: int = PLACED_GROUPS, mass: FloatArray | None = None,
 ) -> IntArray:  # fmt: skip
     """The part that each group is put into, (G,).
 
@@ -71,8 +72,8 @@ def placed_groups(
         is its share in the rows of the class of which it has the largest one.
     most : int
         Groups that are placed; the part of each further one is drawn by its key.
-    copies : ndarray of shape (n,), optional
-        How many rows each row stands for.
+    mass : ndarray of shape (n,), optional
+        What each row counts as. Sizes and sums that nearly tie are equal, so that a millionth of it decides nothing.
 
     Examples
     --------
@@ -83,11 +84,11 @@ def placed_groups(
     n_classes, n_groups = int(codes.max()) + 1, len(keys)
     pairs, place = np.unique(group * n_classes + codes, return_inverse=True)
     owner, label = np.divmod(pairs, n_classes)
-    own = np.bincount(place, copies) / np.bincount(codes, copies)[label]
-    of_rows = np.bincount(group, copies, n_groups) / (len(group) if copies is None else np.sum(copies))
+    own = np.bincount(place, mass) / np.bincount(codes, mass)[label]
+    of_rows = np.bincount(group, mass, n_groups) / (len(group) if mass is None else np.sum(mass))
     size = of_rows.copy()
     np.maximum.at(size, owner, own)
-    order = np.lexsort((keys, -size)) if largest_first else np.argsort(keys, kind="stable")
+    order = np.lexsort((keys, -np.rint(np.log(size) / NEARLY))) if largest_first else np.argsort(keys, kind="stable")
     begin = np.searchsorted(owner, np.arange(n_groups + 1))
     inner = np.cumsum(shares)[:-1] / np.sum(shares)
     lower = keys & np.uint64((1 << 32) - 1)  # the upper half has put them in order
@@ -97,7 +98,8 @@ def placed_groups(
         some = slice(begin[g], begin[g + 1])
         k, n_k, n = label[some], own[some], of_rows[g]
         grows = np.sum((2.0 * held[:, k] + n_k) * n_k, axis=1) + (2.0 * rows + n) * n
-        best = int(np.argmin(grows / shares))
+        grows /= shares
+        best = int(np.argmax(grows <= grows.min() * (1.0 + NEARLY)))
         held[best, k] += n_k
         rows[best] += n
         part[g] = best

@@ -63,9 +63,8 @@ class AdaBoostECCClassifier(BaselineClassifier):
     max_depth : int, default=1
         Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
         1 makes stumps.
-    smoothing : float, optional
+    smoothing : float, default=1e-3
         Weight of phantom rows of either colour in every leaf, as a share of the weight of all rows.
-        By default one divided by the number of rows.
     binning : {"quantile", "uniform"}, default="quantile"
         Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
@@ -163,7 +162,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **BaselineClassifier._rules,
-        "smoothing": Number(float, 0, optional=True),
+        "smoothing": Number(float, 0),
     }
 
     def __init__(
@@ -173,7 +172,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
         n_estimators: int = 200,
         learning_rate: float = 1.0,
         max_depth: int = 1,
-        smoothing: float | None = None,
+        smoothing: float = 1e-3,
         binning: str = "quantile",
         max_bins: int | None = None,
         subsample: float = 1.0,
@@ -209,6 +208,6 @@ class AdaBoostECCClassifier(BaselineClassifier):
         return Recipe(
             loss=GuessAverseLoss("gel"),
             family=ColouredTrees(self.max_depth, thresholds),
-            solver=ColourStep(1.0 / max(1, costs.n_rows) if self.smoothing is None else self.smoothing),
+            solver=ColourStep(self.smoothing),
             **self._shared(thresholds),
         )

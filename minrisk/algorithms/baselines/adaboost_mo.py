@@ -105,9 +105,9 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     max_depth : int, default=1
         Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
         1 makes stumps.
-    smoothing : float, optional
+    smoothing : float, default=1e-3
         Weight of two phantom rows in every leaf for each bit, as a share of what can still be lost in that bit.
-        By default one divided by the number of rows. It has no effect if `response` is "own".
+        It has no effect if `response` is "own".
     binning : {"quantile", "uniform"}, default="quantile"
         Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
@@ -241,7 +241,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
         n_estimators: int = 200,
         learning_rate: float = 1.0,
         max_depth: int = 1,
-        smoothing: float | None = None,
+        smoothing: float = 1e-3,
         binning: str = "quantile",
         max_bins: int | None = None,
         subsample: float = 1.0,
@@ -301,11 +301,12 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
 
     def _own_learners(self, thresholds: tuple[FloatArray, ...]) -> Separators:
         """A stump or a tree for each bit."""
-        from minrisk.learners.separators import GiniTrees, Separators
+        from minrisk.learners.directed import RegressionTrees
+        from minrisk.learners.separators import Separators
 
         if self.max_depth == 1:
             return Separators(thresholds)
-        return Separators(thresholds, GiniTrees(self.max_depth, thresholds, lambda n_rows: n_rows))
+        return Separators(thresholds, RegressionTrees(self.max_depth, thresholds))
 
     def _words(self) -> np.ndarray:
         """The words; those of the model where rounds go on, whatever a draw would be today."""

@@ -66,9 +66,8 @@ class AdaBoostSIPClassifier(BaselineClassifier):
         Depth of the trees; 1 makes stumps.
         A tree is deepened layer by layer for the partition of its stump, and then gets the partition that fits the
         whole tree.
-    smoothing : float, optional
+    smoothing : float, default=1e-3
         Weight of phantom rows on either side of a learner, as a share of the weight of all rows.
-        By default one divided by the number of rows.
     binning : {"quantile", "uniform"}, default="quantile"
         Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
@@ -168,7 +167,7 @@ class AdaBoostSIPClassifier(BaselineClassifier):
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **BaselineClassifier._rules,
-        "smoothing": Number(float, 0, optional=True),
+        "smoothing": Number(float, 0),
     }
 
     def __init__(
@@ -178,7 +177,7 @@ class AdaBoostSIPClassifier(BaselineClassifier):
         n_estimators: int = 200,
         learning_rate: float = 1.0,
         max_depth: int = 1,
-        smoothing: float | None = None,
+        smoothing: float = 1e-3,
         binning: str = "quantile",
         max_bins: int | None = None,
         subsample: float = 1.0,
@@ -210,6 +209,6 @@ class AdaBoostSIPClassifier(BaselineClassifier):
         return Recipe(
             loss=GuessAverseLoss("gel"),
             family=SharedPatterns(self.max_depth, thresholds),
-            solver=PartitionStep(1.0 / max(1, costs.n_rows) if self.smoothing is None else self.smoothing),
+            solver=PartitionStep(self.smoothing),
             **self._shared(thresholds),
         )
