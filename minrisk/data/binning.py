@@ -26,6 +26,7 @@ COLUMN_BYTES = 8 << 20  # columns are copied out of X in groups of about this si
 SAMPLE_BYTES = 256 << 20  # of rows that are read block after block, those that quantiles are computed from at a time
 HALF_RANGE = np.finfo(np.float64).max / 2  # half a range beyond which its width is no float64
 EXACT_BITS = 53  # of sums of whole numbers that are exact in any order
+NEARLY_MIDWAY = 1e-3  # of a gap: divisions that close to its middle take its end, also where weights move a millionth
 UNIFORM_THRESHOLDS = 200  # REBEL's footnote 1
 
 
@@ -152,8 +153,6 @@ def _of_columns(
 
 def _whole(weight: FloatArray) -> FloatArray:
     """Weights as whole numbers of a power of two: their sums are exact, so that no order of the rows decides a tie."""
-    if np.all(weight == np.rint(weight)) and weight.sum() < 2.0**EXACT_BITS:
-        return weight
     bits = EXACT_BITS - 1 - len(weight).bit_length()
     return np.asarray(np.rint(np.ldexp(weight, bits - int(np.frexp(weight.max())[1]))))
 
@@ -213,7 +212,7 @@ def _evenly(below: np.ndarray, total: float, room: int) -> IntArray:
     targets = np.arange(1, room + 1) * (total / (room + 1))
     after = np.minimum(np.searchsorted(below, targets), len(below) - 1)
     before = np.maximum(after - 1, 0)
-    nearer = targets - below[before] < below[after] - targets
+    nearer = 2.0 * (targets - below[before]) < (1.0 - NEARLY_MIDWAY) * (below[after] - below[before])
     return np.unique(np.where(nearer, before, after))
 
 

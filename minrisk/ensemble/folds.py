@@ -8,16 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._typing import Binned, Codes, IntArray, Keys, Labels
+from minrisk._callers import warn_caller
+from minrisk._typing import Binned, Codes, FloatArray, IntArray, Keys, Labels
+from minrisk.costs import is_per_row
+from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.units import scaled
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.coded_rows import CodedRows
+from minrisk.data.column_report import DataWarning
+from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys, summed_keys
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.data.stored import SparseBins
 from minrisk.ensemble import defaults
 
+MANY_ROWS = 20_000  # whose folds are drawn by their numbers: those of fewer spread the classes evenly
 SUMMED_FROM = 2000  # features from which keys of rows are sums, in which those that are 0 count together
 ONE_GROUP = (
     "groups must divide the rows into two groups or more, because the fit leaves out whole groups, got one group: "
@@ -28,6 +35,78 @@ DIVIDED_GROUPS = (
     "StratifiedGroupKFold(), or a number of folds."
 )
 NO_PAIRS = "cv must give pairs (train, test) of row numbers: {}."
+NEAR_COPIES = (
+    "X holds near copies: about {near} of {n} rows have a near twin, and twins are left out together; say with groups= "
+    "which rows belong together."
+)
+NEAR_GROUPS = (
+    "X holds near copies: about {near} of {n} rows have a near twin in another group, which says beforehand what rows "
+    "that are left out are; groups= must give rows that belong together the same group."
+)
+
+
+def without_copies(
+    X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, cost: Any,
+    group: IntArray | None, cv: Any,
+) -> tuple[FloatArray | None, IntArray | None]:  # fmt: skip
+    """Weights (N,) of rows of which copies are one, or None where there are none; and which rows belong together.
+
+    Copies are equal in their first d cells, in label, group and costs of their own; the first one has the weight of
+    all. Rows of equal cells and other labels belong together, and so do near copies, unless groups are stated: then
+    these rule. A splitter gets the rows as they are.
+    """
+    rows = np.flatnonzero(weight > 0.0)
+    own = _own_costs(cost, y)
+    if own is None or not (cv is None or isinstance(cv, Integral)) or len(rows) < 2:
+        return None, group
+    codes = y.codes if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)[1]
+    few = told_by(np.arange(len(rows)), len(rows))
+    told = X if isinstance(X, np.ndarray) and len(few) == len(X) else X[rows[few]]
+    copied, found, several = are_copies(told, codes[rows[few]], d), None, cv != 1
+    del told
+    if not (copied or _searched(X, d, len(rows), several)):
+        return None, group
+    odds = odd_numbers(np.random.default_rng(1), d + len(own) + 2)
+    key = content_keys(X, rows, d, odds)
+    if copied:
+        others = [codes[rows], *(column[rows] for column in own), *([] if group is None else [group[rows]])]
+        with np.errstate(over="ignore"):
+            of_all = key + summed_keys(others, odds[d:])
+        total = merged(of_all, scaled(weight)[0][rows])
+        if not np.all(total > 0.0):
+            found = np.zeros(len(weight))
+            found[rows] = total
+            rows, key = rows[total > 0.0], key[total > 0.0]
+    _, first, together = np.unique(key, return_index=True, return_inverse=True)
+    if _searched(X, d, len(first), several):
+        distinct = rows[first]
+        stated = None if group is None else group[distinct]
+        near = near_copies(X[distinct, :d], key[first], stated)
+        if near is not None:
+            message = NEAR_COPIES if group is None else NEAR_GROUPS
+            warn_caller(message.format(near=round(near.share * len(rows)), n=len(rows)), DataWarning)
+            if near.group is not None:
+                together, copied = near.group[together], True
+    if group is None and copied and several and len(np.unique(together)) < len(rows):
+        group = np.zeros(len(weight), dtype=np.int64)
+        group[rows] = together
+    return found, group
+
+
+def _searched(X: Any, d: int, n_rows: int, several: bool) -> bool:
+    """Whether so many rows are searched for near copies: some are left out, and all are in memory and not too many."""
+    return several and isinstance(X, np.ndarray) and n_rows * d <= DENSE_VALUES
+
+
+def _own_costs(cost: Any, y: Labels | CodedLabels) -> list[np.ndarray] | None:
+    """Columns of what each row's mistakes cost, (N,) each, none where rows share a table; None: no numbers."""
+    n_labels = len(y.labels if isinstance(y, CodedLabels) else np.unique(y))
+    if not (is_per_row_and_class(cost) or is_per_row(cost, len(y), n_labels)):
+        return []
+    try:
+        return list(np.asarray(cost, dtype=np.float64).reshape(len(y), -1).T)
+    except (TypeError, ValueError):  # which are told where costs are read
+        return None
 
 
 def folds_of(
@@ -51,7 +130,7 @@ def folds_of(
         return keys
 
     if cv is None or isinstance(cv, Integral):
-        n_folds, many = defaults.FOLDS if cv is None else int(cv), len(rows) >= defaults.MANY_ROWS
+        n_folds, many = defaults.FOLDS if cv is None else int(cv), len(rows) >= MANY_ROWS
         together = None if group is None or n_folds == 1 else np.unique(group[rows], return_inverse=True)[1]
         if together is not None and together.max() + 1 < len(rows):
             keys = None if many else (binned, apart)

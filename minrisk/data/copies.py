@@ -1,0 +1,305 @@
+"""Rows that others repeat: copies of rows, which are weights, and near copies, which belong together.
+
+A few values meet by chance, and tomorrow's rows repeat them as today's do. Copies agree in everything. Two laws tell
+one from the other, and neither asks what the columns mean.
+
+- *Columns.* Of the pairs of rows that are equal by chance there are fewer with every column that is looked at. So there
+  are many pairs that differ in one block of columns alone. Copies have no such pairs.
+- *Times.* If rows are drawn, from whatever distribution, and f_k values are there k times, k! f_k are the moments of a
+  mixture: the square of k! f_k is at most (k - 1)! f_{k-1} (k + 1)! f_{k+1}. In a table that is there twice, values
+  are there twice, but none once or three times.
+
+Near copies are told by distances. Of the k nearest rows of m dimensions the nearest one is at a share x of the
+distance of the farthest one with probability 1 - (1 - x^m)^(k-1) or less, wherever the density is about constant.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minrisk._typing import FloatArray, IntArray, Keys
+from minrisk.data.row_blocks import blocks_of
+from minrisk.data.row_keys import mixed, numbered_keys, odd_numbers
+from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
+
+TOLD_BY = 20_000  # rows that tell copies from coincidences, of more
+COLUMN_BLOCKS, TURNS = 8, 2  # of columns, and ways to make blocks of them
+TWIN_ROWS = 2000  # that tell whether columns are the same but for the names of their values
+BEYOND_CHANCE = 4.0  # standard deviations, by which a number of values must be above the law of times
+NEIGHBOURS = 10, 50  # k: the first finds a few near copies of a row, the second as many as oversampling makes
+FIRST_ASKED, ASKED = 100, 500  # rows whose neighbours are sought; the others only where some of the first have copies
+CHANCE = 1e-3  # of a row that has no copy and yet one as near
+NEAR_SHARE = 0.1  # of rows as near as that, from which there are near copies (vowel: 0.08, all others: 0.02 or less)
+FEWEST_COLUMNS = 4  # of many values: in fewer dimensions near rows say nothing
+MOST_EQUAL = 0.05  # share of the pairs of rows that are equal in a column of many values
+NEAR_DIMENSIONS = 8  # in which near rows are sought
+LARGEST_GROUP, SHORTER = 1 / 16, 0.8  # of the rows, at most; else with a radius so much shorter
+SMALLEST = 1e-9  # of distances and of logarithms of their ratios
+
+
+def content_keys(X: Any, rows: IntArray, d: int, odds: Keys) -> Keys:
+    """A random number for each of these rows that depends on its first d cells alone, (n,)."""
+    keys = np.zeros(len(rows), dtype=np.uint64)
+    for places, block, inside in blocks_of(X, rows):
+        own: Any = slice(None) if inside is None else inside
+        if isinstance(block, SparseRows):
+            keys[places] = block[own].keys(odds)
+            continue
+        total = np.zeros(len(block) if inside is None else len(inside), dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            for j in range(d):
+                total += mixed(block[own, j], odds[j])
+        keys[places] = total
+    return keys
+
+
+def told_by(numbers: IntArray, n_rows: int) -> IntArray:
+    """Which of the rows of these numbers tell copies from coincidences; of many a sample, drawn by the number alone."""
+    if n_rows <= TOLD_BY:
+        return np.arange(len(numbers))
+    share = np.uint64(int(TOLD_BY / n_rows * 2.0**64))
+    return np.flatnonzero(numbered_keys(numbers, 0) < share)
+
+
+def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
+    """Whether rows that are equal in their first d cells are copies and no coincidences; False where none are equal.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, few, label = rng.normal(size=(500, 3)), rng.integers(0, 2, (500, 3)), rng.integers(0, 2, 500)
+    >>> are_copies(X, label, 3), are_copies(few, label, 3), are_copies(np.tile(X, (2, 1)), np.tile(label, 2), 3)
+    (False, False, True)
+    """
+    n, rng = len(label), np.random.default_rng(0)
+    odds, block = odd_numbers(rng, d + 1), np.array([rng.permutation(d) % COLUMN_BLOCKS for _ in range(TURNS)])
+    sums = _block_sums(X, block, odds)
+    with np.errstate(over="ignore"):
+        key = sums[0].sum(axis=0, dtype=np.uint64)
+        of_label = key + mixed(label, odds[d])
+    n_equal, n_pairs = _pairs(key), 0.5 * n * (n - 1)
+    if n_equal == 0.0 or n_equal * np.sqrt(n) > n_pairs:  # so few rows would be left that values must be few
+        return False
+    if _against_the_law(np.unique(of_label, return_counts=True)[1]):
+        return True
+    if not isinstance(X, SparseRows):
+        first = np.argsort(key, kind="stable")[:TWIN_ROWS]
+        apart = _without_twins(X[first, :d], key[first])
+        if len(apart) < d:
+            block = np.array([rng.permutation(len(apart)) % COLUMN_BLOCKS for _ in range(TURNS)])
+            sums = _block_sums(X[:, apart], block, odds)
+    found = [_near_pairs(own, n_equal, n_pairs) for own in sums]
+    return bool(np.median([near for near, _ in found]) < 0.5 * n_equal and min(by for _, by in found) >= 2.0)
+
+
+def _near_pairs(sums: Keys, n_equal: float, n_pairs: float) -> tuple[float, float]:
+    """Pairs that differ in one block; and the equal ones over those that there were if halves met by chance."""
+    used = sums[np.ptp(sums, axis=1) > 0]
+    if len(used) < 2:  # of one block nothing can be told
+        return n_pairs, 1.0
+    with np.errstate(over="ignore"):
+        key = used.sum(axis=0, dtype=np.uint64)
+        near = sum(_pairs(key - own) - n_equal for own in used)
+        halves = [used[a::2].sum(axis=0, dtype=np.uint64) for a in (0, 1)]
+    return near, n_equal * n_pairs / (_pairs(halves[0]) * _pairs(halves[1]))
+
+
+def _block_sums(X: np.ndarray | SparseRows, block: IntArray, odds: Keys) -> Keys:
+    """Keys of the cells of each block of columns, (turns, blocks, n), up to a constant; `block` is (turns, d)."""
+    n, (turns, d) = len(X), block.shape
+    sums = np.zeros((turns, COLUMN_BLOCKS, n), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        if isinstance(X, SparseRows):
+            columns, row = X.matrix.indices, np.repeat(np.arange(n), np.diff(X.matrix.indptr))
+            zero = np.zeros(1, dtype=X.dtype)
+            cell = mixed(X.matrix.data, odds[columns]) - mixed(zero, odds[columns])
+            for own, of_turn in zip(sums, block, strict=True):
+                np.add.at(own, (of_turn[columns], row), cell)
+            return sums
+        for j in range(d):
+            cell = mixed(X[:, j], odds[j])
+            for own, of_turn in zip(sums, block, strict=True):
+                own[of_turn[j]] += cell
+    return sums
+
+
+def _pairs(key: Keys) -> float:
+    """How many pairs of rows have the same key."""
+    times = np.diff(np.flatnonzero(np.concatenate([[True], np.diff(np.sort(key)) != 0, [True]])))
+    return float(0.5 * (times * (times - 1.0)).sum())
+
+
+def _against_the_law(times: IntArray) -> bool:
+    """Whether more values are there k times than can be, by those that are there once less and once more."""
+    f = np.bincount(times, minlength=3).astype(np.float64)
+    f = np.append(f, 0.0)
+    k = np.arange(2, len(f) - 1)
+    low, high = f[k - 1], f[k + 1]
+    most = np.sqrt((k + 1) / k * low * high)
+    deviation = np.sqrt(f[k] + 1.0 + (k + 1) / k * (low + high + 2.0) / 4.0)
+    return bool(np.any(f[k] - most > BEYOND_CHANCE * deviation))
+
+
+def _without_twins(X: np.ndarray, key: Keys) -> IntArray:
+    """Columns that vary, but of those that divide the rows alike, into few values, the first one only."""
+    kept, seen = list[int](), set[bytes]()
+    n_equal = _pairs(key)
+    for j, column in enumerate(X.T):
+        _, first, place, times = np.unique(column, return_index=True, return_inverse=True, return_counts=True)
+        of_few = 0.5 * np.sum(times * (times - 1.0)) > 4.0 * n_equal  # not by the copies themselves
+        division = first[place].tobytes()
+        if len(times) > 1 and not (of_few and division in seen):
+            kept.append(j)
+            seen.add(division)
+    return np.array(kept, dtype=np.int64)
+
+
+def merged(key: Keys, weight: FloatArray) -> FloatArray:
+    """Weights (n,) where the first of the rows with the same key has what all of them have, and the others 0.
+
+    A sum is rounded once, so that neither the order of rows matters nor whether a weight is a copy.
+    """
+    order = np.argsort(key, kind="stable")
+    begin = np.flatnonzero(np.concatenate([[True], key[order][1:] != key[order][:-1]]))
+    times = np.diff(begin, append=len(key))
+    own, found = weight[order], np.zeros(len(key))
+    low, high = np.minimum.reduceat(own, begin), np.maximum.reduceat(own, begin)
+    total = low * times
+    for value in np.flatnonzero(low < high):
+        total[value] = math.fsum(own[begin[value] : begin[value] + times[value]])
+    found[order[begin]] = total
+    return found
+
+
+class NearCopies(NamedTuple):
+    """Rows of which others are near copies."""
+
+    share: float  # of the rows, that have some
+    group: IntArray | None  # (n,) of each row, numbered from 0; None: of stated groups
+
+
+def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> NearCopies | None:
+    """Near copies among distinct rows (n, d), or None.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN counts as the median.
+    key : ndarray of shape (n,)
+        Random numbers, by which rows are chosen that tell for all.
+    group : ndarray of int, (n,), optional
+        Then near copies in other groups are sought, and no groups made.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> about, key = rng.normal(size=(100, 6)), rng.integers(0, 2**63, 500).astype(np.uint64)
+    >>> near_copies(rng.normal(size=(500, 6)), key) is None
+    True
+    >>> found = near_copies(np.repeat(about, 5, axis=0) + 0.03 * rng.normal(size=(500, 6)), key)
+    >>> found.share, len(np.unique(found.group))
+    (1.0, 100)
+    """
+    asked = np.argsort(key, kind="stable")[:ASKED]
+    Z = _ranks(X, asked)
+    scales = [k for k in NEIGHBOURS if 4 * k <= len(Z)]
+    if Z.shape[1] < FEWEST_COLUMNS or not scales:
+        return None
+    distances = _distances(Z, asked[:FIRST_ASKED], 2 * scales[-1], group)
+    if not any(_near(distances, k)[1].mean() > 0.25 * NEAR_SHARE for k in scales):
+        return None
+    distances = np.concatenate([distances, _distances(Z, asked[FIRST_ASKED:], 2 * scales[-1], group)])
+    for k in scales:
+        D, near = _near(distances, k)
+        share = float(np.mean(near))
+        if share < NEAR_SHARE:
+            continue
+        if group is not None:
+            return NearCopies(share, None)
+        inner = np.maximum(D[near, :k], SMALLEST)
+        gap = np.argmax(inner[:, 1:] / inner[:, :-1], axis=1)  # between a row's copies and the rows beyond them
+        edges = inner[np.arange(len(inner)), gap] * inner[np.arange(len(inner)), gap + 1]
+        own = _chained(Z, float(np.exp(0.5 * np.mean(np.log(edges)))))
+        return NearCopies(float(np.mean(np.bincount(own)[own] > 1)), own)
+    return None
+
+
+def _near(distances: FloatArray, k: int) -> tuple[FloatArray, np.ndarray]:
+    """Distances of rows that have k neighbours and more, and whether the nearest is nearer than by chance."""
+    D = distances[np.isfinite(distances[:, 2 * k - 1]) & (distances[:, k - 1] > 0.0), : 2 * k]
+    if len(D) == 0:
+        return distances, np.zeros(len(distances), dtype=np.bool_)
+    spread = float(np.mean(np.log(D[:, -1] / D[:, k - 1])))
+    dimension = float(np.sum(1.0 / np.arange(k, 2 * k))) / max(spread, SMALLEST)  # its maximum likelihood
+    least = (1.0 - (1.0 - CHANCE) ** (1.0 / (k - 1))) ** (1.0 / dimension)
+    return D, D[:, 0] < least * D[:, k - 1]
+
+
+def _ranks(X: np.ndarray, some: IntArray) -> FloatArray:
+    """Columns of many values as shares of the rows below, (n, columns): no unit counts, and no tail.
+
+    Columns of which some rows have very few values are not looked at further.
+    """
+    found, n = [], len(X)
+    for column in X.T:
+        of_some = np.unique(column[some], return_counts=True)[1] / len(some)
+        if np.sum(of_some**2) > 3.0 * MOST_EQUAL:
+            continue
+        values = column.astype(np.float64)
+        missing = np.isnan(values)
+        if missing.any() and not missing.all():
+            values[missing] = np.median(values[~missing])
+        _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+        if np.sum((times / n) ** 2) < MOST_EQUAL:
+            found.append(((np.cumsum(times) - 0.5 * times) / n)[place])
+    return np.ascontiguousarray(np.transpose(found)) if found else np.empty((len(X), 0))
+
+
+def _distances(Z: FloatArray, asked: IntArray, k: int, group: IntArray | None) -> FloatArray:
+    """Distances of some rows to their k nearest ones, ascending, or to those in other groups, (m, k)."""
+    single = Z.astype(np.float32)
+    squares, height = np.einsum("ij,ij->i", single, single), max(1, DENSE_VALUES // len(Z))
+    found = [np.empty((0, k), dtype=np.float32)]
+    for first in range(0, len(asked), height):
+        own = asked[first : first + height]
+        D = squares - 2.0 * (single[own] @ single.T)
+        D[np.arange(len(own)), own] = np.inf
+        if group is not None:
+            D[group[own][:, None] == group] = np.inf
+        D = np.sort(np.partition(D, k - 1, axis=1)[:, :k], axis=1) + squares[own][:, None]
+        found.append(np.sqrt(np.maximum(D, 0.0)))
+    return np.concatenate(found).astype(np.float64)
+
+
+def _chained(Z: FloatArray, radius: float) -> IntArray:
+    """Group of each row: a chain of rows, each within this distance of the next one, or a shorter one.
+
+    It is shorter where chains would run on through rows that are merely close, until no rows were left for other folds.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    (n, d), k = Z.shape, min(2 * NEIGHBOURS[0], len(Z) - 1)
+    if d > NEAR_DIMENSIONS:  # in which rows are as near as they were, or nearer
+        turned = np.linalg.qr(np.random.default_rng(0).normal(size=(d, NEAR_DIMENSIONS)))[0]
+        low, bound = Z @ turned, 1.5 * radius * np.sqrt(NEAR_DIMENSIONS / d)
+    else:
+        low, bound = Z, radius
+    other = cKDTree(low).query(low, k=k + 1, distance_upper_bound=min(bound, radius) * (1.0 + 1e-9))[1]
+    row, at = np.nonzero(other < n)
+    pairs = row, other[row, at]
+    apart, height = np.empty(len(row)), max(1, DENSE_VALUES // d)
+    for first in range(0, len(row), height):
+        part = slice(first, first + height)
+        apart[part] = np.sqrt(np.sum((Z[pairs[0][part]] - Z[pairs[1][part]]) ** 2, axis=1))
+    while True:
+        inside = apart <= radius
+        linked = coo_matrix((np.ones(np.count_nonzero(inside)), (pairs[0][inside], pairs[1][inside])), shape=(n, n))
+        own: IntArray = connected_components(linked, directed=False)[1].astype(np.int64)
+        if np.bincount(own).max() <= max(2 * NEIGHBOURS[0], LARGEST_GROUP * n):
+            return own
+        radius *= SHORTER
