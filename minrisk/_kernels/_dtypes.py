@@ -23,4 +23,6 @@ COUNT_BITS = 26  # of a count of rows packed below a sum of masses: at most 2**2
 ROUNDER = 1.5 * 2.0**52  # adding it to a float64 rounds that to a whole number, which is left in the sum's low bits
 ROUNDER_BITS = int(np.float64(ROUNDER).view(np.int64))  # taken off the sum's bits, they leave the whole number
 PRODUCT_BITS = 50  # |product| <= 2**50 where products of two are rounded so: below 2**51 the low bits hold them
+TIE = 1e-5  # merits that differ by a smaller share are equal, and the first one wins: neither rounding nor a millionth
+# more of a weight may choose between learners that would be equal without it
 FAR = 1e200  # what a line answers at most, and a feature is from its mean: sums of such stay finite

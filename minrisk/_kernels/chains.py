@@ -6,6 +6,7 @@ e = weight * share * exp(-rate * score - shift), at most weight * share; edge = 
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel
 
@@ -99,5 +100,5 @@ def scan_chains(histogram, features, n_bins, total, edge, bin_):
             for q in range(n_chains):
                 left[q] += histogram[c, b, q]
                 size = abs(total[q] - 2 * left[q])
-                if size > edge[c, q]:
+                if size > edge[c, q] * (1.0 + TIE):
                     edge[c, q], bin_[c, q] = size, b

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels import node as node_kernels
-from minrisk._kernels._dtypes import COUNT_BITS, FIXED, MAX_BINS
+from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, MAX_BINS
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, gather, is_listed
 
@@ -30,8 +30,10 @@ grow_kernel = kernel(uses=(node_kernels,))
 SKETCH, EXACT, NEWTON, ABSOLUTE, GINI, CODEWORD, COUNT_APART = 0, 1, 2, 3, 4, 5, 6  # what splits are chosen by: above
 
 PENDING, EVALUATED, CLOSED = 0, 1, 2  # a leaf: its split is not known yet, is known, or is none that helps
-GROWTH_TIE = 1e-7  # gains closer than this are equal: fixed-point masses tell no more apart, and the first one wins
+GROWTH_TIE = 1e-6  # merits closer than this are equal, and the first one wins: smaller than `TIE`, as that of the whole
+# node is among them, of which a split must gain so much
 SEQUENTIAL_FEATURES = 2000  # up to which a draw passes over all features
+CUT_SALT = np.uint64(0xD1342543DE82EF95)  # so that thresholds and features of a node are drawn by other numbers
 FEW_DRAWN = 16  # times the features drawn, at least, from which on those are drawn one after another: it is faster
 COUNT = (1 << COUNT_BITS) - 1  # the bits of a sketch's last column that hold a number of rows
 
@@ -76,6 +78,20 @@ def count_of(total, gain):
     """Rows behind a total."""
     last = total[total.shape[0] - 1]
     return last & COUNT if gain == SKETCH else last
+
+
+@kernel
+def mass_of(total, gain):
+    """Mass behind a total of a sketch."""
+    last = total.shape[0] - 1
+    return total[last] >> COUNT_BITS if gain == SKETCH else total[last - 1]
+
+
+@kernel
+def is_large(total, gain, min_leaf, min_mass):
+    """Whether a node has rows for two leaves and, where one is asked for, the mass of a sketch to be split."""
+    rows = count_of(total, gain) >= 2 * min_leaf
+    return rows and (min_mass <= 0.0 or mass_of(total, gain) >= min_mass)
 
 
 @kernel
@@ -161,6 +177,70 @@ def draw_features(features, n_drawn, seed, node, out):
 
 
 @kernel
+def cut_draws(seed, node, random):
+    """What the thresholds of a node are drawn from, one for each feature; 0: none is drawn, all are looked at."""
+    if not random:
+        return np.int64(0)
+    return np.int64(mix(mix(np.uint64(seed) ^ CUT_SALT) ^ mix(np.uint64(node))) >> np.uint64(1)) | np.int64(1)
+
+
+@kernel
+def cut_between(low, high, draws, feature):
+    """The bin that a feature's drawn threshold is behind: of those from `low` to below `high`, each as likely.
+
+    Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006.
+    """
+    drawn = mix(np.uint64(draws) ^ mix(np.uint64(feature))) >> np.uint64(32)
+    return low + np.int64(drawn * np.uint64(high - low) >> np.uint64(32))
+
+
+@kernel
+def drawn_cut(histogram, words, gain, draws, feature):
+    """`cut_between` of the lowest and the highest bin with rows of the node; -1: no threshold is drawn."""
+    if draws == 0:
+        return np.int64(-1)
+    low, high = np.int64(-1), np.int64(-1)
+    for w in range(4):
+        word = words[w]
+        while word != np.uint64(0):
+            lowest = word & (~word + np.uint64(1))
+            word ^= lowest
+            b = w * 64 + _POSITION[np.int64((lowest * _DE_BRUIJN) >> np.uint64(58))]
+            if count_of(histogram[b], gain) != 0:
+                low, high = b if low < 0 else low, b
+    return cut_between(low, high, draws, feature)
+
+
+@kernel
+def fill_sides(column, order, start, end, gathered, total, draws, feature, histogram, words):
+    """Sums of the node's rows on either side of a feature's drawn threshold, in the bins next to it; words mark these.
+
+    To the split that is found it makes no difference that the bins further away are empty. It takes less time.
+    """
+    bins, low, high = np.empty(end - start, dtype=BIN), BIN(255), BIN(0)
+    for i in range(end - start):
+        b = column[order[start + i]]
+        bins[i] = b
+        low, high = min(low, b), max(high, b)
+    for w in range(4):
+        words[w] = np.uint64(0)
+    if low >= high:
+        return
+    cut, last, first = BIN(cut_between(np.int64(low), np.int64(high), draws, feature)), low, high
+    for i in range(end - start):  # without branches on the data, as below
+        b = bins[i]
+        last, first = max(last, b if b <= cut else low), min(first, high if b <= cut else b)
+    below, above = np.int64(last), np.int64(first)
+    for c in range(gathered.shape[1]):
+        sum_ = np.int64(0)
+        for i in range(end - start):
+            sum_ += gathered[i, c] & -np.int64(bins[i] <= cut)
+        histogram[below, c], histogram[above, c] = sum_, total[c] - sum_
+    words[below >> 6] |= np.uint64(1) << np.uint64(below & 63)
+    words[above >> 6] |= np.uint64(1) << np.uint64(above & 63)
+
+
+@kernel
 def draw_directions(mass, ridge, q, seed):
     """Random signs (q, D), not all alike in any row, over sqrt(q mass_k); then 1 / mass_k and the ridge in that unit.
 
@@ -192,7 +272,7 @@ def draw_directions(mass, ridge, q, seed):
 
 
 @kernel
-def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, least, clear):
+def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, least, clear, cut):
     """`best_threshold` for a sketch of one or two, spelt out."""
     m = total.shape[0] - 1
     f0, f1, fm = factor[0], factor[1] if m == 2 else 0.0, factor[m]
@@ -211,7 +291,7 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
             if here & COUNT == 0:
                 continue
             below = left_mass & COUNT
-            if previous >= 0 and below >= min_leaf and count - below >= min_leaf:
+            if previous >= 0 and (cut < 0 or previous <= cut < b) and below >= min_leaf and count - below >= min_leaf:
                 g0, g1, mass = left0 * f0, left1 * f1, (left_mass >> COUNT_BITS) * fm
                 other0, other1 = whole0 - g0, whole1 - g1
                 mass_l, mass_r = mass + ridge, whole_mass - mass + ridge
@@ -234,14 +314,17 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
 
 
 @kernel
-def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least, clear, left, right):
+def best_threshold(
+    histogram, words, total, factor, ridge, gain, min_leaf, least, clear, left, right, draws, feature
+):
     """Largest merit of the two sides above `least`, the first of equals, what it beat, and its bin.
 
     The bin, midway between occupied ones, is -1 where none is above. `clear` zeroes what it has read of the histogram.
+    With `draws` other than 0 the threshold that these draw for the feature is the only one.
     """
-    n_columns = total.shape[0]
+    n_columns, cut = total.shape[0], drawn_cut(histogram, words, gain, draws, feature)
     if gain == SKETCH and n_columns <= 3:  # the usual cases
-        return best_sketch_threshold(histogram, words, total, factor, ridge[0], min_leaf, least, clear)
+        return best_sketch_threshold(histogram, words, total, factor, ridge[0], min_leaf, least, clear, cut)
     count = count_of(total, gain)
     for c in range(n_columns):
         left[c] = 0
@@ -256,7 +339,7 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
             if count_of(histogram[b], gain) == 0:
                 continue
             below = count_of(left, gain)
-            if previous >= 0 and below >= min_leaf and count - below >= min_leaf:
+            if previous >= 0 and (cut < 0 or previous <= cut < b) and below >= min_leaf and count - below >= min_leaf:
                 for c in range(n_columns):
                     right[c] = total[c] - left[c]
                 value = merit(left, factor, ridge, gain) + merit(right, factor, ridge, gain)
@@ -274,7 +357,7 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
 @part
 def evaluate_rows(
     X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
-    gathered, histogram, least,
+    gathered, histogram, least, draws,
 ):  # fmt: skip
     """Best split of a node straight from its rows, if above `least`: merit, what it beat, feature, bin.
 
@@ -286,14 +369,18 @@ def evaluate_rows(
     best, beaten, where, which = least, least, -1, -1
     for f in range(features.shape[0]):
         j = features[f]
-        if is_listed(lists, j, end - start):
+        if draws != 0:
+            fill_sides(X_binned[j], order, start, end, gathered, total, draws, j, histogram, words)
+        elif is_listed(lists, j, end - start):
             fill_listed(X_binned[j], j, lists, member, leaf, columns, total, histogram, words)
         elif end - start < n_bins[j]:
             fill_marked(X_binned[j], order, start, end, gathered, histogram, words)
         else:
             everything(n_bins[j], words)
             fill(X_binned[j], order, start, end, gathered, histogram)
-        value, low, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right)
+        value, low, b = best_threshold(
+            histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right, 0, j
+        )
         if b >= 0:
             best, beaten, where, which = value, low, b, j
     return best, beaten, which, where
@@ -302,18 +389,18 @@ def evaluate_rows(
 @grow_kernel
 def evaluate_some(
     X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
-    gathered, least,
+    gathered, least, draws,
 ):  # fmt: skip
     """`evaluate_rows` by itself, for threads that share the features of a node: see `following`."""
     histogram = np.zeros((MAX_BINS, columns.shape[1]), dtype=np.int64)
     return evaluate_rows(
         X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member,
-        leaf, gathered, histogram, least,
+        leaf, gathered, histogram, least, draws,
     )  # fmt: skip
 
 
 @grow_kernel
-def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain, min_leaf):
+def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain, min_leaf, draws):
     """Best split of a node from its histograms: merit of both sides, feature, bin (-1: none)."""
     n_columns = total.shape[0]
     words = np.empty(4, dtype=np.uint64)
@@ -322,7 +409,7 @@ def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain
     for f in range(features.shape[0]):
         everything(n_bins[features[f]], words)
         value, _, b = best_threshold(
-            histograms[f], words, total, factor, ridge, gain, min_leaf, best, False, left, right
+            histograms[f], words, total, factor, ridge, gain, min_leaf, best, False, left, right, draws, features[f]
         )
         if b >= 0:
             best, where, which = value, b, features[f]
@@ -346,7 +433,7 @@ def partition(column, b, order, start, end, spare):
 
 
 @part
-def plant(tree, columns, order, gain, min_split, max_depth):
+def plant(tree, columns, order, gain, min_leaf, min_mass, max_depth):
     """All rows of `order` in one leaf, the root."""
     n = order.shape[0]
     tree.start[0], tree.end[0], tree.depth[0], tree.node[0] = 0, n, 0, 0
@@ -357,7 +444,7 @@ def plant(tree, columns, order, gain, min_split, max_depth):
     for i in range(n):
         for c in range(columns.shape[1]):
             tree.total[0, c] += columns[order[i], c]
-    grows = count_of(tree.total[0], gain) >= min_split and max_depth > 0 and tree.start.shape[0] > 1
+    grows = is_large(tree.total[0], gain, min_leaf, min_mass) and max_depth > 0 and tree.start.shape[0] > 1
     tree.status[0] = PENDING if grows else CLOSED
 
 
@@ -398,15 +485,15 @@ def branch(tree, split, middle, columns, order):
 
 @grow_kernel
 def grow(
-    tree, X_binned, n_bins, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, min_split, max_depth,
-    large, lists, member, order, spare,
+    tree, X_binned, n_bins, columns, features, n_drawn, random, seed, factor, ridge, gain, min_leaf, min_mass,
+    max_depth, large, lists, member, order, spare,
 ):  # fmt: skip
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
     Where `tree.sizes[0]` is 0 it begins, with all rows of `order` in one leaf. In the second case the return value is
     the leaf that was split (0 before the first split) and its new sibling is the last leaf; both are PENDING unless
-    CLOSED, and the caller fills drop, best_feature, best_bin and status. Leaves of fewer than `min_split` rows are
-    CLOSED.
+    CLOSED, and the caller fills drop, best_feature, best_bin and status. Leaves that are not
+    large enough, by `is_large`, are CLOSED.
     """
     start, end, depth, total, drop, node, sizes = (
         tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
@@ -417,7 +504,7 @@ def grow(
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
     gathered = np.empty((min(large, order.shape[0]), n_columns), dtype=np.int64)
     if sizes[0] == 0:
-        plant(tree, columns, order, gain, min_split, max_depth)
+        plant(tree, columns, order, gain, min_leaf, min_mass, max_depth)
     if sizes[0] == 1 and status[0] == PENDING and end[0] > large:
         return 0
     split = 0
@@ -430,6 +517,7 @@ def grow(
                 value, _, j, b = evaluate_rows(
                     X_binned, drawn[:n_drawn], n_bins, columns, order, start[leaf], end[leaf], total[leaf], factor,
                     ridge, gain, min_leaf, lists, member, leaf, gathered, histogram, whole,
+                    cut_draws(seed, node[leaf], random),
                 )
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - whole, j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
@@ -444,9 +532,9 @@ def grow(
                 member[order[i]] = new
         any_large = False
         for leaf in (split, new):
-            rows = end[leaf] - start[leaf]
-            grows = rows >= min_split and depth[leaf] < max_depth and sizes[0] < max_leaves
+            enough = is_large(total[leaf], gain, min_leaf, min_mass)
+            grows = enough and depth[leaf] < max_depth and sizes[0] < max_leaves
             status[leaf] = PENDING if grows else CLOSED
-            any_large = any_large or (grows and rows > large)
+            any_large = any_large or (grows and end[leaf] - start[leaf] > large)
         if any_large:
             return split

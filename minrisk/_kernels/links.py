@@ -1,4 +1,4 @@
-"""Log-loss of probabilities by a link, row by row: to fit a temperature without arrays of probabilities."""
+"""Log-losses of probabilities by a link, row by row, and how they change with the scores."""
 
 import math
 
@@ -17,38 +17,80 @@ def log_of(x, top, sigmoid):
     return -math.log1p(math.exp(-x)) if x > -30.0 else x
 
 
-@kernel
-def log_loss(kind, scale, scores, label, weight, floor, caution, factor, rest_factor):
-    """Sum of -weight * (l(label) + caution * mean of l over the other classes), l = max(log p, floor).
+@part
+def log_probabilities(kind, x, log_p):
+    """log_p[k] = log p_k, with p_k in proportion to sigmoid(x_k), or to exp(x_k)."""
+    top, total = x[0], 0.0
+    for k in range(1, len(x)):
+        top = max(top, x[k])
+    sigmoid = kind == SIGMOID and top > -30.0  # if not, all sigmoids are exponentials, to float64
+    for k in range(len(x)):
+        log_p[k] = log_of(x[k], top, sigmoid)
+        total += math.exp(log_p[k])
+    total = math.log(total)
+    for k in range(len(x)):
+        log_p[k] -= total
 
-    In fixed point, times `factor`; what rounding has taken from the terms is summed beside it, times `rest_factor`.
-    p_k is in proportion to sigmoid(scale h_k), or to exp(scale h_k).
+
+@kernel
+def along(kind, base, fold, scores, weight, label, caution, out):
+    """Loss of each row at scores base[fold] + weight * scores, its slope and curvature by `weight`, into `out` (n, 3).
+
+    The loss is -log p(label) - caution * mean of log p over the other classes. For sigmoids the curvature leaves out
+    what makes it negative.
     """
-    K = scores.shape[1]
-    total, rest = np.int64(0), np.int64(0)
-    for i in range(scores.shape[0]):
-        if weight[i] == 0.0:
-            continue
-        top = scores[i, 0]
-        for k in range(1, K):
-            top = max(top, scores[i, k])
-        sigmoid = kind == SIGMOID and scale * top > -30.0  # if not, all sigmoids are exponentials, to float64
-        sum_ = 0.0
+    n, K = scores.shape
+    x, log_p = np.empty(K), np.empty(K)
+    for i in range(n):
+        y, own = label[i], base[fold[i]]
         for k in range(K):
-            sum_ += 1.0 / (1.0 + math.exp(-scale * scores[i, k])) if sigmoid else math.exp(scale * (scores[i, k] - top))
-        log_sum = math.log(sum_)
-        loss = max(log_of(scale * scores[i, label[i]], scale * top, sigmoid) - log_sum, floor)
-        if caution > 0.0:
-            others = 0.0
-            for k in range(K):
-                if k != label[i]:
-                    others += max(log_of(scale * scores[i, k], scale * top, sigmoid) - log_sum, floor)
-            loss += caution * others / max(1, K - 1)
-        term = -weight[i] * loss * factor
-        whole = np.rint(term)
-        total += np.int64(whole)
-        rest += np.int64(np.rint((term - whole) * rest_factor))
-    return total, rest
+            x[k] = own[k] + weight * scores[i, k]
+        log_probabilities(kind, x, log_p)
+        loss, slope, mean, square, all_ = 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(K):
+            p = math.exp(log_p[k])
+            target = 1.0 if k == y else caution / max(1, K - 1)
+            move = scores[i, k] / (1.0 + math.exp(x[k])) if kind == SIGMOID else np.float64(scores[i, k])
+            loss -= target * log_p[k]
+            slope -= target * move
+            all_ += target
+            mean += p * move
+            square += p * move * move
+        out[i, 0] = loss
+        out[i, 1] = slope + all_ * mean
+        out[i, 2] = all_ * max(0.0, square - mean * mean)
+
+
+@kernel
+def mixed_residuals(kind, base, fold, scores, shift, label, caution, losses, residuals):
+    """Loss of each row at base[fold] + shift + scores, as in `along`, and its derivatives by the scores (n, K)."""
+    n, K = scores.shape
+    x, log_p = np.empty(K), np.empty(K)
+    for i in range(n):
+        y, own = label[i], base[fold[i]]
+        for k in range(K):
+            x[k] = own[k] + shift[k] + scores[i, k]
+        log_probabilities(kind, x, log_p)
+        loss, all_ = 0.0, 0.0
+        for k in range(K):
+            target = 1.0 if k == y else caution / max(1, K - 1)
+            loss -= target * log_p[k]
+            all_ += target
+        losses[i] = loss
+        for k in range(K):
+            target = 1.0 if k == y else caution / max(1, K - 1)
+            residual = all_ * math.exp(log_p[k]) - target
+            residuals[i, k] = residual / (1.0 + math.exp(x[k])) if kind == SIGMOID else residual
+
+
+@kernel
+def row_dots(a, b, out):
+    """out[i] = sum_k a[i, k] b[i, k], of each row by itself."""
+    for i in range(len(a)):
+        total = 0.0
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[i, k]
+        out[i] = total
 
 
 @kernel

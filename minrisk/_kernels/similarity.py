@@ -17,8 +17,6 @@ from minrisk._kernels.split import EXPONENTIAL_GAIN
 SUMMED_ROWS = 256  # rows whose sums are held at a time: these stay within the fastest cache
 NOTHING = 1e-280  # squared distances below, in units of the data's extent, are 0: their squares could not be held
 SUPREMUM = (4.0 / 3.0) ** 0.25 / (16.0 / 3.0)  # of f_ij times |d|^2, at 1.07 |d| from the midpoint
-SIMILARITY_TIE = 1e-9  # drops that differ by a smaller share are equal: rounding must neither choose between learners
-# that are equal mathematically, nor tell rows of the same class and weight apart
 REMOTE = 1e150  # from two points, in units of their distance: its square is still finite
 
 

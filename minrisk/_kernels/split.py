@@ -1,10 +1,11 @@
-"""The best threshold of each feature from its histogram. Ties go to the lowest bin (a relative 1e-12 counts as a tie).
+"""The best threshold of each feature from its histogram. Near ties (`TIE`) go to the lowest bin.
 
 A split after bin b sends bins 0..b to f = -1 and the rest to f = +1, so E = total - 2 * (sum over bins 0..b).
 """
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk._kernels._jit import kernel, part
 
 EXPONENTIAL_GAIN = 0  # drop = T - sqrt(T^2 - E^2), exact for the separable exponential
@@ -13,7 +14,6 @@ SIDES_GAIN = 2  # exponential with a vector for either side: the sum over sides 
 LARGEST_EDGE_GAIN = 3  # drop = max_k |E_k|: the most violated constraint of a dual
 ABSOLUTE_EDGE_GAIN = 4  # drop = sum_k |E_k|: the slope along the best vector of -1 and +1
 
-STUMP_TIE = 1e-12  # drops that differ by a smaller share are equal and the first one is taken: only they are rounded
 
 
 @kernel
@@ -40,7 +40,7 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                     drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
                 else:
                     drop += 0.5 * mass[k] * r2
-            if drop > best * (1.0 + STUMP_TIE):
+            if drop > best * (1.0 + TIE):
                 best = drop
                 where = b
         best_drop[c] = best
@@ -61,7 +61,7 @@ def scan_absolute(histogram, features, n_bins, total, scale, best_drop, best_bin
             for k in range(n_outputs):
                 edge[k] -= 2 * histogram[c, b, k]
                 drop += abs(edge[k]) * scale[k]
-            if drop > best * (1.0 + STUMP_TIE):
+            if drop > best * (1.0 + TIE):
                 best, where = drop, b
         best_drop[c] = best
         best_bin[c] = where
@@ -96,7 +96,7 @@ def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, b
             best = max(best, top[k] * scale[k])
         best_drop[c] = best
         best_bin[c] = -1
-        if best == 0.0 or best < ahead * (1.0 - STUMP_TIE):
+        if best == 0.0 or best < ahead * (1.0 - TIE):
             continue
         ahead = max(ahead, best)
         for k in range(n_outputs):
@@ -106,7 +106,7 @@ def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, b
             for k in range(n_outputs):
                 edge[k] -= 2 * histogram[c, b, k]
                 drop = max(drop, abs(edge[k]) * scale[k])
-            if drop >= best * (1.0 - STUMP_TIE) and not (len(barred) and barred[features[c], b]):
+            if drop >= best * (1.0 - TIE) and not (len(barred) and barred[features[c], b]):
                 best_bin[c] = b
                 break
 
@@ -173,7 +173,7 @@ def scan_sides(histogram, features, n_bins, total, scale, best_drop, best_bin):
                 m = n_outputs + k
                 drop += side_drop(left[k] * scale[k], left[m] * scale[m])
                 drop += side_drop((total[k] - left[k]) * scale[k], (total[m] - left[m]) * scale[m])
-            if drop > best * (1.0 + STUMP_TIE):
+            if drop > best * (1.0 + TIE):
                 best = drop
                 where = b
         best_drop[c] = best

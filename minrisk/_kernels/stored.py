@@ -18,8 +18,9 @@ from minrisk._kernels.grow import (
     PENDING,
     best_threshold,
     branch,
-    count_of,
+    cut_draws,
     draw_features,
+    is_large,
     merit,
     next_split,
     plant,
@@ -184,7 +185,7 @@ def stored_node_histograms(stored, features, columns, total, member, leaf, out):
 
 @kernel
 def evaluate_entries(
-    stored, features, columns, total, factor, ridge, gain, min_leaf, member, leaf, histogram, left, right, words
+    stored, features, columns, total, factor, ridge, gain, min_leaf, member, leaf, histogram, left, right, words, draws
 ):
     """Best split of a node from the entries of its rows: merit, feature, bin. `histogram` is zero, and left so."""
     n_columns = columns.shape[1]
@@ -212,7 +213,9 @@ def evaluate_entries(
             continue
         for c in range(n_columns):
             most[c] += total[c]
-        value, _, b = best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right)
+        value, _, b = best_threshold(
+            histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right, draws, j
+        )
         for c in range(n_columns):  # without rows in it, it was passed over
             most[c] = 0
         if b >= 0:
@@ -222,8 +225,9 @@ def evaluate_entries(
 
 @kernel
 def evaluate_packed(
-    stored, packed, features, columns, order, start, end, total, factor, ridge, gain, min_leaf, tick, left, right, words
-):
+    stored, packed, features, columns, order, start, end, total, factor, ridge, gain, min_leaf, tick, draws, left,
+    right, words,
+):  # fmt: skip
     """Best split of a node over all of a round's features: merit, feature, bin. `packed.sums` stay zero."""
     n_columns, sums, stamp, first = columns.shape[1], packed.sums, packed.stamp, packed.first
     for i in range(start, end):
@@ -258,7 +262,7 @@ def evaluate_packed(
         for s in range(stop - base):
             words[s >> 6] |= np.uint64(1) << np.uint64(s & 63)
         value, _, threshold = best_threshold(
-            sums[base:stop], words, total, factor, ridge, gain, min_leaf, best, True, left, right
+            sums[base:stop], words, total, factor, ridge, gain, min_leaf, best, True, left, right, draws, features[f]
         )
         for k in range(n_columns):  # without rows in it, it was passed over
             sums[most, k] = 0
@@ -295,8 +299,8 @@ def divide_entries(stored, j, b, order, start, end, spare, side):
 
 @stored_kernel
 def grow_stored(
-    tree, stored, packed, columns, features, n_drawn, seed, factor, ridge, gain, min_leaf, min_split, max_depth, member,
-    order, spare, side,
+    tree, stored, packed, columns, features, n_drawn, random, seed, factor, ridge, gain, min_leaf, min_mass, max_depth,
+    member, order, spare, side,
 ):  # fmt: skip
     """`minrisk._kernels.grow.grow` on stored entries, to the end; the same choices from the same sums.
 
@@ -312,21 +316,22 @@ def grow_stored(
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
     left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
     words = np.empty(4, dtype=np.uint64)
-    plant(tree, columns, order, gain, min_split, max_depth)
+    plant(tree, columns, order, gain, min_leaf, min_mass, max_depth)
     split = 0
     while True:
         for leaf in (split, sizes[0] - 1):
             if status[leaf] == PENDING:
+                draws = cut_draws(seed, node[leaf], random)
                 if n_drawn == features.shape[0]:
                     value, j, b = evaluate_packed(
                         stored, packed, features, columns, order, start[leaf], end[leaf], total[leaf], factor, ridge,
-                        gain, min_leaf, node[leaf], left, right, words,
+                        gain, min_leaf, node[leaf], draws, left, right, words,
                     )  # fmt: skip
                 else:
                     draw_features(features, n_drawn, seed, node[leaf], drawn)
                     value, j, b = evaluate_entries(
                         stored, drawn[:n_drawn], columns, total[leaf], factor, ridge, gain, min_leaf, member, leaf,
-                        histogram, left, right, words,
+                        histogram, left, right, words, draws,
                     )  # fmt: skip
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
@@ -339,7 +344,7 @@ def grow_stored(
         for i in range(start[new], end[new]):
             member[order[i]] = new
         for leaf in (split, new):
-            enough = count_of(total[leaf], gain) >= min_split
+            enough = is_large(total[leaf], gain, min_leaf, min_mass)
             grows = enough and depth[leaf] < max_depth and sizes[0] < max_leaves
             status[leaf] = PENDING if grows else CLOSED
 

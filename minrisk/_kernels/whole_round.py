@@ -56,6 +56,7 @@ class Rule(NamedTuple):
     smoothing: float
     features: np.ndarray
     n_drawn: int
+    random: bool
     q: int  # combinations in a sketch
     trials: int
     max_leaves: int
@@ -102,8 +103,8 @@ def grow_one(given, state, rule, space, ridge, seed):
             leaf[i] = -1 if parts[0, 1] <= i < parts[1, 0] else 0
     tree.sizes[0] = 0
     grow_tree(
-        tree, given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, seed, factor, shared, BY_SKETCH,
-        rule.min_leaf, 2 * rule.min_leaf, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
+        tree, given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, rule.random, seed, factor, shared,
+        BY_SKETCH, rule.min_leaf, 0.0, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
     )  # fmt: skip
 
 

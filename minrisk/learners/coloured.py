@@ -50,7 +50,7 @@ class ColouredTrees(RegressionTrees):
         """Draw colours, grow the tree and solve for its leaves; other colours where nothing can be split."""
         rows, problem = round_.rows, round_.problem
         assert are_directed(rows)  # as required
-        rule = self.rule(rows.n_trained, len(round_.features))
+        rule = self.rule(len(round_.features))
         for trial in range(TRIALS):
             seed = round_.seed + trial
             direction = 0.5 * random_half(rows.n_outputs, seed)

@@ -95,23 +95,27 @@ class RegressionTrees:
         1 for stumps.
     thresholds : sequence of ndarray
         Of the binner.
+    min_share : float
+        Nodes are split that have this share of the weight of all rows, at least.
     """
 
     max_depth: int
     thresholds: Sequence[FloatArray]
+    min_share: float = 0.0
 
     @cached_property
     def trees(self) -> VectorTrees:
         """What makes immutable trees of grown ones."""
         return VectorTrees(2**self.max_depth, self.thresholds, self.max_depth)
 
-    def rule(self, n_rows: int, n_features: int) -> GrowthRule:
-        """How far a tree grows on so many rows and features."""
-        return GrowthRule(2**self.max_depth, self.max_depth, 1, n_features)
+
+    def rule(self, n_features: int) -> GrowthRule:
+        """How far a tree grows on so many features."""
+        return GrowthRule(2**self.max_depth, self.max_depth, 1, n_features, min_share=self.min_share)
 
     def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
         """See `Regression.find`."""
-        rule = self.rule(rows.n_trained, len(round_.features))
+        rule = self.rule(len(round_.features))
         grown, values = rows.grow_regression(rule, round_.features, seed)
         tree = self.trees.finished(grown, 1.0)
         leaf = tree.left == np.arange(len(tree.left))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minrisk._kernels.split import STUMP_TIE
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.most_violated import MostViolatedTrees
 from minrisk.rows.base import PLANE_ROWS, have_planes
 from minrisk.steps.cutting_planes import CuttingPlaneStep, total_weight
 
+SAME_EDGE = 1e-12  # edges that differ by a smaller share are of learners that answer alike
 MOST_SEARCHES = 3  # of a round: where a learner that is there is the best, the shares are not those of the least value
 
 
@@ -36,7 +36,7 @@ class DualTrees(MostViolatedTrees):
             found = self.search(round_)
             if found is None or bundle.satisfied(self.tolerance, found.edge / weight):
                 break
-            is_new = found.edge / weight > bundle.largest_edge * (1.0 + STUMP_TIE)
+            is_new = found.edge / weight > bundle.largest_edge * (1.0 + SAME_EDGE)
             if done or is_new or search == MOST_SEARCHES:
                 return self.fitted(found.tree, solver.solve(problem._replace(bundle=bundle)), problem)
         return None

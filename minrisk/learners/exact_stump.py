@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minrisk._kernels.split import STUMP_TIE
+from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import Rows, Split
 from minrisk.rows.row_losses import SeriesRowLoss
@@ -52,7 +52,7 @@ def exact_stump(rows: Rows, loss: SeriesRowLoss, mass: FloatArray, features: Int
         step[at], fallen, high[at] = _looked(step[at], high[at], before[output], told)
         low[at] = np.maximum(low[at], fallen)
     fall = low.sum(axis=1)
-    best = int(np.flatnonzero(fall >= fall.max() * (1.0 - max(STUMP_TIE, BOUNDS_SETTLED)))[0])
+    best = int(np.flatnonzero(fall >= fall.max() * (1.0 - max(TIE, BOUNDS_SETTLED)))[0])
     return Split(int(feature[best]), int(bin_[best]), float(fall[best]))
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
 from minrisk.learners.base import NO_ANSWER, FittedLearners, Round
-from minrisk.learners.directed import Regression, RegressionTrees
+from minrisk.learners.directed import Regression
 from minrisk.learners.greedy_tree import stump
 from minrisk.losses.base import SIGNS
 from minrisk.model.trees import Tree
-from minrisk.rows.base import CHAIN_ROWS, ChainRows, GrowthRule, are_chains
+from minrisk.rows.base import CHAIN_ROWS, ChainRows, are_chains
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ class Separators:
         Of the binner.
     regression : Regression, optional
         What is fitted to the right sides of a chain; its sign answers. Default: stumps, of all chains in one search.
-    draw : callable, optional
-        How many of so many rows a learner is fitted to, drawn by their weights with replacement. Default: all rows.
+        Of classes -1 and +1 with weights w, the fall of the squared error, sums of (sum w b)^2 / sum w, is that of the
+        Gini index.
+    n_drawn : int, optional
+        How many rows a learner is fitted to, drawn by their weights with replacement. Default: all rows.
     """
 
     thresholds: Sequence[FloatArray]
     regression: Regression | None = None
-    draw: Callable[[int], int] | None = None
+    n_drawn: int | None = None
 
     requires = frozenset({CHAIN_ROWS})
     traits = frozenset({SIGNS})
@@ -67,41 +70,13 @@ class Separators:
         learners = []
         for chain in range(rows.n_outputs):
             seed = round_.seed + chain
-            if self.draw is None:
+            if self.n_drawn is None:
                 rows.aim_at(chain)
             else:
-                rows.draw(chain, self.draw(rows.n_trained), seed)
+                rows.draw(chain, self.n_drawn, seed)
             learner = self.regression.find(rows, round_, seed)
             if isinstance(learner, Tree):
                 leaf = learner.left == np.arange(len(learner.left))
-                learner = learner._replace(value=np.where(leaf, np.where(learner.value < 0.0, -1.0, 1.0), 0.0))
+                learner = learner._replace(value=np.where(leaf, np.where(learner.value < -TIE, -1.0, 1.0), 0.0))
             learners.append(NO_ANSWER if learner is None else learner)
         return learners
-
-
-@dataclass(frozen=True)
-class GiniTrees(RegressionTrees):
-    """Trees that are split while nodes have enough rows, by the Gini index.
-
-    Of classes -1 and +1 with weights w, the index's fall is that of the squared error: sums of (sum w b)^2 / sum w.
-
-    Parameters
-    ----------
-    max_depth : int
-    thresholds : sequence of ndarray
-        Of the binner.
-    n_fitted : callable
-        How many rows a tree is fitted to, by the number of all rows.
-    split_above : int, optional
-        A node is split if it has more than this part of them, 1 / `split_above`. None: any is.
-    """
-
-    n_fitted: Callable[[int], int]
-    split_above: int | None = None
-
-    def rule(self, n_rows: int, n_features: int) -> GrowthRule:
-        """How far a tree grows: no further than rows can be told apart."""
-        n = self.n_fitted(n_rows)
-        depth = min(n, self.max_depth)
-        least = 0 if self.split_above is None else n // self.split_above + 1
-        return GrowthRule(min(n, 2**depth), depth, 1, n_features, min_split=least)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels.similarity import SIMILARITY_TIE
+from minrisk._kernels._dtypes import TIE
+from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS
 from minrisk.model.similarities import Similarity
@@ -57,8 +58,7 @@ class Similarities:
         rows.start_search(problem.mass, problem.loss.gain)
         rows.answer((), 1.0, self.real)
         best = _Best((), 1.0, rows.drop())  # step 0: f = 1
-        vectors = np.linalg.eigh(rows.moments())[1]
-        rows.binarise(vectors[:, -1])  # step 1
+        rows.binarise(_leading(rows.moments()))  # step 1
         i = rows.most_isolated()  # step 2
         tau = rows.nearest_other(i) / 2.0
         if np.isfinite(tau):
@@ -77,6 +77,17 @@ class Similarities:
         return FittedLearners((found,), step)  # type: ignore[arg-type]  # it does all that is asked of a tree here
 
 
+def _leading(moments: FloatArray) -> FloatArray:
+    """The eigenvector of the largest eigenvalue; where several are as large, what lies nearest to a class among them.
+
+    So rounding does not choose the vector where classes are alike, as balanced ones.
+    """
+    values, vectors = np.linalg.eigh(moments)
+    among = vectors[:, values >= values[-1] * (1.0 - TIE)]
+    sizes = np.square(among).sum(axis=1)
+    return np.asarray(among @ among[np.argmax(sizes >= sizes.max() * (1.0 - TIE))])
+
+
 def _better(best: _Best, other: _Best) -> _Best:
     """The one that lowers the loss more; the earlier one where they are equal to rounding."""
-    return other if other.drop > best.drop * (1.0 + SIMILARITY_TIE) else best
+    return other if other.drop > best.drop * (1.0 + TIE) else best

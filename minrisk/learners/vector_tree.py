@@ -49,6 +49,8 @@ class VectorTrees:
     phantoms : bool
         Whether splits are judged with the phantom rows of the smoothing, of which each part has its own: it then takes
         more than nothing for a split to be worth it.
+    random : bool
+        Whether a node looks at one threshold of each feature, drawn between its rows' lowest and highest bins.
     constants : bool
         Whether a tree that nothing splits is a learner, too: one vector for all rows.
 
@@ -72,6 +74,7 @@ class VectorTrees:
     gain: int | None = None
     phantoms: bool = True
     constants: bool = False
+    random: bool = False
 
     @cached_property
     def flat_thresholds(self) -> tuple[FloatArray, IntArray]:
@@ -98,7 +101,8 @@ class VectorTrees:
         """How far a tree grows on so many features and rows."""
         searched = self.n_searched(n_rows)
         return GrowthRule(
-            self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, self.n_drawn(n_features), searched
+            self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, self.n_drawn(n_features), searched,
+            random=self.random,
         ).within(n_rows)
 
     def fit(self, round_: Round) -> FittedLearners | None:

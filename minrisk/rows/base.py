@@ -76,17 +76,13 @@ class GrowthRule(NamedTuple):
     min_leaf: int  # rows
     n_drawn: int  # features looked at in each node, drawn anew for every node
     n_rows: int | None = None  # at least, on which a sketch's splits are searched; None: all
-    min_split: int = 0  # rows, and twice `min_leaf` at least, that a node has which is split
+    min_share: float = 0.0  # of a sketch's mass, that a node has which is split; beside twice `min_leaf` rows
+    random: bool = False  # of each feature one threshold is looked at, which is drawn
 
     def within(self, n_rows: int) -> GrowthRule:
         """The same for so many rows: memory follows these, not a number that stands for no limit."""
         most = max(1, n_rows)
         return self._replace(max_leaves=min(self.max_leaves, most), min_leaf=min(self.min_leaf, most))
-
-    @property
-    def splits_from(self) -> int:
-        """Rows that a node has which is split, at least."""
-        return max(self.min_split, 2 * self.min_leaf)
 
 
 class Target(NamedTuple):

@@ -19,6 +19,11 @@ SAME_RISK = 1e-9  # risks and means of costs that differ by a smaller share are 
 LINES_AT_ONCE = 4096  # of a cost table, so that memory does not follow the rows where costs differ by row
 
 
+def log_frequencies(rows: FloatArray) -> FloatArray:
+    """Logarithms of the shares of classes of so many rows (K,), with half a row added to each."""
+    return np.asarray(np.log((rows + 0.5) / (rows + 0.5).sum()))
+
+
 class CostFacts(NamedTuple):
     """What is known of the costs of all rows wherever these are: means of avoidable costs by weight, and no row's own.
 
@@ -27,7 +32,7 @@ class CostFacts(NamedTuple):
 
     n_decisions: int  # D
     unit: float  # of avoidable costs, in stated ones
-    weight: float  # of all rows
+    weight: float  # of all rows: their effective number
     means: FloatArray  # (D,) of each decision, taken for all rows
     class_weight: FloatArray  # (L,) of the rows of each class
     class_means: FloatArray  # (L, D) likewise, for the rows of each class; 0 for a class without rows
@@ -37,7 +42,7 @@ class CostFacts(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Rows that the weights stand for, see `minrisk.costs.units.relative_weights`."""
+        """Effective rows, rounded; see `minrisk.costs.units.relative_weights`."""
         return round(self.weight)
 
     def stated(self, mean: Any) -> Any:
@@ -47,6 +52,16 @@ class CostFacts(NamedTuple):
     def avoidable(self, mean: Any) -> Any:
         """And back."""
         return (mean - self.least) / self.unit
+
+    @property
+    def told_rows(self) -> float:
+        """Rows whose classes tell as much, if all classes had as many: n (1 - sum_k pi_k^2) K / (K - 1)."""
+        share, K = self.class_weight / self.class_weight.sum(), np.count_nonzero(self.class_weight)
+        return float(self.weight * (1.0 - share @ share) * K / max(1, K - 1))
+
+    def log_frequencies(self) -> FloatArray:
+        """Logarithms of the shares of the decisions that are classes, (D,)."""
+        return log_frequencies(np.pad(self.class_weight, (0, max(0, self.n_decisions - len(self.class_weight)))))
 
     def constant_scores(self) -> FloatArray:
         """Scores (D,) that decide for the cheapest decision for all rows."""
@@ -79,7 +94,7 @@ class RowCosts(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Rows that the weights stand for, of those here; see `minrisk.costs.units.relative_weights`."""
+        """Effective rows of those here, rounded; see `minrisk.costs.units.relative_weights`."""
         return round(float(self.weight.sum()))
 
     def at(self, rows: IntArray | slice) -> RowCosts:

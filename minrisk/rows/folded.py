@@ -43,34 +43,58 @@ class HeldOut(Protocol):
     def weight(self) -> float:
         """Of the rows that judge probabilities."""
 
-    @property
-    def n_weighted(self) -> int:
-        """How many these are."""
+    def along(self, link: Link, weight: float, caution: float, whole: bool = False) -> FloatArray:
+        """Weighted sums (3,): the loss of x = base + weight * slope * scores, its slope and curvature by the weight.
 
-    @property
-    def spread(self) -> float:
-        """The largest difference of two scores of a row that judges probabilities."""
+        All are NaN where scores are beyond single precision.
+        The base is what the fold's member knows without a learner, or 0 if the scores are the `whole`. The loss is
+        -log p(true class) - caution * mean of log p over the other classes.
+        """
 
-    def log_loss(self, link: Link, temperature: float, floor: float, caution: float) -> float:
-        """Sum of -weight * (l(true class) + caution * mean of l over the other classes), l = max(log p, floor)."""
+    def gain_over(self, other: Self, link: Link, weight: float, of_other: float) -> FloatArray:
+        """Weighted sums (2,) of what these scores gain over others, row by row, in log-loss, and of its squares."""
+
+    def mixture(
+        self, others: Sequence[Self], link: Link, weights: FloatArray, shift: FloatArray, caution: float
+    ) -> FloatArray:
+        """Weighted sums of the loss of x = base + shift + sum_m weights_m * slope * scores_m, and of its derivatives.
+
+        These scores are the first ones, the `others` those behind them.
+
+        Returns
+        -------
+        ndarray of shape (1 + 2 M + K,)
+            The loss as in `along`, its derivatives by the M weights, the sums of the squares of these, row by row, and
+            its derivatives by the shift.
+        """
+
+    def mixed(
+        self, others: Sequence[Self], link: Link, shares: FloatArray, temperature: float, shift: FloatArray
+    ) -> Self:
+        """Scores temperature / slope * (base + shift) + sum_m shares_m * scores_m, these being the first ones."""
 
     def risk(self, link: Link | None, temperature: float, matrix: FloatArray | None) -> float:
         """Mean avoidable cost, as stated, of the decisions: by `matrix` where scores give probabilities."""
 
-    def squared_error(self, top: float) -> float:
-        """Weighted sum of ((1 - scores) / 2 - costs / top)^2, over rows and decisions."""
+    def closer_than(self, other: Self, top: float) -> FloatArray:
+        """Weighted sums (2,) of what these scores take off the squared error of each row, and of its squares.
+
+        The error is that of (1 - scores) / 2 for costs / top, summed over decisions.
+        """
+
+    def paid_less(
+        self, link: Link, temperature: float, matrix: FloatArray, costs: Sequence[Self | None]
+    ) -> FloatArray:
+        """Weighted sums (2,) of what decisions by other costs cost a row less than by `matrix`, and of its squares.
+
+        The others are scores of the same rows for each class; None: its row of `matrix`.
+        """
 
     def stated(self, mean: float) -> float:
         """Mean avoidable costs of these rows as a mean of stated costs."""
 
     def of_folds(self, n_folds: int) -> Self:
         """Those of the first folds."""
-
-    def divided(self, by: float) -> Self:
-        """The same rows, whose scores are a fraction of these."""
-
-    def mixed(self, other: Self, share: float, room: Self | None = None) -> Self:
-        """Scores s + share * (other - s) of the same rows; `room` is overwritten, if given."""
 
     def plus(self, other: Self, times: float, room: Self | None = None) -> Self:
         """Scores s + times * other of the same rows, in single precision; `room` is overwritten, if given."""
@@ -110,8 +134,11 @@ class FoldedRows(Protocol):
     def without(self, fold: int | None, columns: Columns, workers: Workers) -> Rows:
         """Rows of these columns from those outside a fold, which is left out; None: all of them."""
 
-    def held_out(self, parts: Sequence[LeftOut]) -> HeldOut:
-        """What the members of the first folds say of the rows of theirs."""
+    def held_out(self, parts: Sequence[LeftOut], starts: Sequence[FloatArray] | None = None) -> HeldOut:
+        """What the members of the first folds say of the rows of theirs, less what each has started from (D,)."""
+
+    def known(self, link: Link) -> FloatArray:
+        """What is known of a row without a learner, as the link takes it, (K,): the class frequencies."""
 
     def constant(self, scores: Sequence[FloatArray]) -> HeldOut:
         """The same scores (D,) for all rows of a fold, for each of the first folds."""
@@ -131,6 +158,10 @@ class FoldedRows(Protocol):
 
 class ClassRows(FoldedRows, Protocol):
     """Rows of one class, with costs that differ by row. Folds without one of them are not counted."""
+
+    @property
+    def own_folds(self) -> list[int]:
+        """Numbers, among all rows', of the folds that are counted."""
 
     @property
     def largest_cost(self) -> float:

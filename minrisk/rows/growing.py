@@ -11,9 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
-from minrisk._kernels.grow import GROWTH_TIE, count_of, draw_features, merit
+from minrisk._kernels.grow import GROWTH_TIE, count_of, cut_draws, draw_features, is_large, mass_of, merit
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
+
+
+def least_mass(rule: GrowthRule, target: Target, total: IntArray) -> float:
+    """Mass that a node has which is split, by the sums of the columns over all rows."""
+    return rule.min_share * float(mass_of(total, target.gain))
 
 
 @dataclass
@@ -43,6 +48,7 @@ class BestFirstTree:
 
     def __init__(self, target: Target, rule: GrowthRule, unit: FloatArray, total: IntArray) -> None:
         self._target, self._rule, self._unit = target, rule, unit
+        self._least = least_mass(rule, target, total)
         self.leaves = [Leaf(0, 0, total)]
         self._feature, self._bin, self._left, self._gain = [0], [LEAF_BIN], [0], [0.0]
 
@@ -53,7 +59,7 @@ class BestFirstTree:
     def grows(self, leaf: int) -> bool:
         """Whether the rule lets a leaf be split."""
         rule = self._rule
-        enough = self.count(leaf) >= rule.splits_from
+        enough = is_large(self.leaves[leaf].total, self._target.gain, rule.min_leaf, self._least)
         return enough and self.leaves[leaf].depth < rule.max_depth and len(self.leaves) < rule.max_leaves
 
     def drawn(self, leaf: int, features: IntArray, seed: int) -> IntArray:
@@ -61,6 +67,10 @@ class BestFirstTree:
         drawn = np.empty(len(features), dtype=np.int64)
         draw_features(features, self._rule.n_drawn, seed, self.leaves[leaf].node, drawn)
         return drawn[: self._rule.n_drawn]
+
+    def draws(self, leaf: int, seed: int) -> int:
+        """What its thresholds are drawn from."""
+        return int(cut_draws(seed, self.leaves[leaf].node, self._rule.random))
 
     def judge(self, leaf: int, best: float, feature: int, bin_: int) -> None:
         """Take down the best split of a leaf, of which `best` is the merit of both sides."""

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FIXED, MAX_BINS
+from minrisk._kernels._dtypes import FIXED, MAX_BINS, TIE
 from minrisk._kernels.split import (
     ABSOLUTE_EDGE_GAIN,
     LARGEST_EDGE_GAIN,
     SIDES_GAIN,
-    STUMP_TIE,
     scan_absolute,
     scan_edges,
     scan_largest,
@@ -23,7 +22,7 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.rows.base import LeafSplits, Split
 from minrisk.rows.fixed_point import divide
 
-BOUNDS_SLACK = 1e-9  # bounds are of sums of rounded numbers: what is ahead by a smaller share is not
+BOUNDS_SLACK = 2.0 * TIE  # what is ahead by a smaller share is not: bounds rule out nothing that may tie
 
 
 class StumpScan(NamedTuple):
@@ -58,7 +57,7 @@ def best_split(features: IntArray, drop: FloatArray, where: IntArray) -> Split |
     top = drop.max()
     if not top > 0:
         return None
-    ties = np.flatnonzero(drop >= top * (1 - STUMP_TIE))
+    ties = np.flatnonzero(drop >= top * (1 - TIE))
     best = ties[np.argmin(features[ties])]
     return Split(int(features[best]), int(where[best]), float(drop[best]))
 

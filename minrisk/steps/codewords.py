@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, JOINT, LEAVES
+from minrisk.model.step_tables import on_grid
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 
 RELABELLINGS = 20  # of the leaves, at most; each lowers the loss, and two or three are usual
-SAME_VALUE = 1e-12  # share by which another answer must lower a leaf's loss: less is rounding
 RATE_PASSES = 100  # looks at the slope, at most: halving alone needs half of them
 RATE_TOLERANCE = 1e-14  # of the rate, relative: where its search ends
 
@@ -39,7 +40,9 @@ class CodewordStep:
         """Minimise over answers and rate, from one pass over the rows."""
         S, V = problem.rows.leaf_sums()[0], self.codewords
         size = float(np.abs(V).max(initial=0.0))
-        answers = np.argmax(S @ V.T, axis=1)
+        falls = S @ V.T
+        nearly = falls.max(axis=1, keepdims=True) - TIE * size * S.sum(axis=1, keepdims=True)
+        answers = np.argmax(falls >= nearly, axis=1)
         if size == 0.0:
             return Step(np.zeros_like(S), problem.value)
         phantom = float(problem.ridge.sum()) / V.size
@@ -47,13 +50,14 @@ class CodewordStep:
         for _ in range(RELABELLINGS):
             losses = S @ np.exp(-rate * V).T
             own = losses[np.arange(len(S)), answers]
-            better = losses.min(axis=1) < own * (1.0 - SAME_VALUE)
+            least = losses.min(axis=1)
+            better = least < own * (1.0 - TIE)
             if not better.any():
                 break
-            answers = np.where(better, losses.argmin(axis=1), answers)
+            answers = np.where(better, np.argmax(losses <= least[:, None] * (1.0 + TIE), axis=1), answers)
             rate = least_of_exponentials(by_answer(S, answers, len(V)) + phantom, V, LARGEST_STEP / size)
         value = (by_answer(S, answers, len(V)) * np.exp(-rate * V)).sum()
-        return Step(rate * V[answers], float(value))
+        return Step(on_grid(rate * V)[answers], float(value))  # votes that tie have equal sums
 
 
 def by_answer(S: FloatArray, answers: IntArray, K: int) -> FloatArray:

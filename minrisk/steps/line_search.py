@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
 from minrisk.losses.base import DIRECTED, JOINT, LEAVES
 from minrisk.rows.base import DIRECTED_ROWS, are_directed
@@ -67,7 +68,8 @@ class CodewordSearch:
         rows = problem.rows
         assert are_directed(rows)  # as required
         falls = np.sum(rows.leaf_sums()[0][:, None, :] * self.codewords, axis=2)
-        vectors = self.codewords[falls.argmax(axis=1)]
+        nearly = falls.max(axis=1, keepdims=True) - TIE * np.abs(falls).max(axis=1, keepdims=True)
+        vectors = self.codewords[np.argmax(falls >= nearly, axis=1)]
         rows.steer_leaves(vectors, problem.value)
         alpha, value = search(problem, problem.loss)  # type: ignore[arg-type]  # as the rows ask for
         return Step(alpha * vectors, value)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
 
-from minrisk._kernels.split import LARGEST_EDGE_GAIN, STUMP_TIE
+from minrisk._kernels._dtypes import TIE
+from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS
 from minrisk.model.step_tables import on_grid
@@ -182,7 +183,7 @@ class CorrectiveStep:
 
 def most_violated(edges: FloatArray) -> int:
     """The output of the largest edge; those that differ by less than a tie are equal, and the first one is selected."""
-    return int(np.flatnonzero(edges >= edges.max() * (1.0 - STUMP_TIE))[0])
+    return int(np.flatnonzero(edges >= edges.max() * (1.0 - TIE))[0])
 
 
 def _loss_along(problem: StepProblem) -> Function:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk.losses.base import EXPONENTIAL, LEAVES
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.closed_form import minimiser, value_after
@@ -25,7 +26,7 @@ class VoteStep:
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the rate, from one pass over the rows."""
-        edges = problem.rows.leaf_sums()[0]
+        edges, masses = problem.rows.leaf_sums()
         edge, mass = np.array([np.abs(edges).sum()]), np.array([problem.mass.sum()])
         alpha = minimiser(edge, mass + 2.0 * problem.ridge.sum())
-        return Step(np.where(edges > 0.0, alpha, -alpha), value_after(edge, mass, alpha))
+        return Step(np.where(edges > TIE * masses, alpha, -alpha), value_after(edge, mass, alpha))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._kernels import chains as kernels
-from minrisk._kernels._dtypes import MAX_BINS, SCORE
+from minrisk._kernels._dtypes import MAX_BINS, SCORE, TIE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import SKETCH
 from minrisk._kernels.scores import add_response
@@ -94,7 +94,7 @@ class LocalChainRows(LocalDirectedRows):
 
         add = partial(add_edges, self)
         order, (edge, where) = self.scanned(features, (MAX_BINS, n_chains), n_chains, add, scan)
-        ties = edge == edge.max(axis=0)
+        ties = edge >= edge.max(axis=0) * (1.0 - TIE)
         best = np.argmin(np.where(ties, order[:, None], self.n_features), axis=0)
         chain = np.arange(n_chains)
         return ChainStumps(np.where(edge[best, chain] >= 0, order[best], -1), where[best, chain])

@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._cached import cached_property
-from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE
+from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE, TIE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.linear import CURVATURE, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
 from minrisk._kernels.scores import add_leaf_vectors, add_response
-from minrisk._kernels.split import STUMP_TIE
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
@@ -142,7 +141,7 @@ class LocalDirectedRows(LocalRows):
         varies = spread > CONSTANT_VARIANCE * total[:, 1]
         slope = np.divide(common, spread, out=np.zeros_like(common), where=varies)
         explained = slope * common
-        best = int(np.flatnonzero(explained >= explained.max() * (1.0 - STUMP_TIE))[0])
+        best = int(np.flatnonzero(explained >= explained.max() * (1.0 - TIE))[0])
         j = int(features[best])
         value = U / W - slope[best] * mean[best]
         with np.errstate(over="ignore"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._kernels import links
+from minrisk._kernels._dtypes import FIXED
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
@@ -18,12 +19,17 @@ from minrisk.model.decisions import LINK_KERNELS, least_cost
 from minrisk.model.links import Link
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
-from minrisk.rows.costs import CostFacts, RowCosts
+from minrisk.rows.costs import CostFacts, RowCosts, log_frequencies
 from minrisk.rows.exchange import Exchange, Place, everything
-from minrisk.rows.fixed_point import exact_sum, fixed_factor, of_two_parts, sum_bits
+from minrisk.rows.fixed_point import exact_sum, fixed_factor, in_two_parts, of_two_parts, sum_bits
 from minrisk.rows.folded import FewRows, Sample
 
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
+
+
+def _known(link: Link, log_p: FloatArray) -> FloatArray:
+    """What the link makes these probabilities of, (K,)."""
+    return log_p - np.log(-np.expm1(log_p)) if LINK_KERNELS[link][0] == links.SIGMOID else log_p
 
 
 class LocalHeldOut:
@@ -48,31 +54,66 @@ class LocalHeldOut:
         return float(self._rows.sum_of(self._rows.judging[: self._n_here]))
 
     @cached_property
-    def n_weighted(self) -> int:
-        """Their number; see `HeldOut.n_weighted`."""
-        here = np.count_nonzero(self._rows.judging[: self._n_here])
-        return int(self._rows.exchange.added(np.array([here]))[0])
+    def _are_finite(self) -> bool:
+        """Whether single precision holds all scores: a learning rate far above 1 may make others."""
+        here = float(not np.all(np.isfinite(self._scores)))
+        return not self._rows.exchange.largest(np.array([here]))[0]
 
-    @cached_property
-    def spread(self) -> float:
-        """The largest difference of two scores; see `HeldOut.spread`."""
-        judging = self._rows.judging[: self._n_here] > 0
-        own = np.where(judging, np.ptp(self._scores, axis=1), 0.0).max(initial=0.0)
-        return float(self._rows.exchange.largest(np.array([own], dtype=np.float64))[0])
+    def along(self, link: Link, weight: float, caution: float, whole: bool = False) -> FloatArray:
+        """Loss, slope and curvature; see `HeldOut.along`."""
+        if not self._are_finite:
+            return np.full(3, np.nan)
+        return self._rows.sum_of_judged(self._along(link, weight, caution, whole))
 
-    def log_loss(self, link: Link, temperature: float, floor: float, caution: float) -> float:
-        """Sum of the log-losses; see `HeldOut.log_loss`."""
+    def gain_over(self, other: Self, link: Link, weight: float, of_other: float) -> FloatArray:
+        """What is gained over other scores of these rows; see `HeldOut.gain_over`."""
+        if not (self._are_finite and other._are_finite):
+            return np.zeros(2)
+        gain = other._along(link, of_other, 0.0)[:, 0] - self._along(link, weight, 0.0)[:, 0]
+        return self._rows.sum_of_judged(np.column_stack([gain, self._rows.judging[: self._n_here] * gain**2]))
+
+    def _along(self, link: Link, weight: float, caution: float, whole: bool = False) -> FloatArray:
         rows, (kind, slope) = self._rows, LINK_KERNELS[link]
-        scale = slope / temperature
-        if not np.isfinite(self.spread):
-            return np.nan  # scores beyond single precision
-        most = min(-floor, scale * self.spread + np.log(self.n_outputs))  # which -log p cannot be above
-        factor = fixed_factor(np.array(most * (1.0 + caution) * rows.top_weight), rows.sum_bits)
-        label, judging = read_only(rows.stated.label[: self._n_here]), read_only(rows.judging[: self._n_here])
-        own = links.log_loss(
-            kind, scale, read_only(self._scores), label, judging, floor, caution, float(factor), 2.0**rows.sum_bits
-        )  # in two parts, since losses may be far below their bound
-        return float(of_two_parts(rows.exchange.added(np.array(own)), factor, rows.sum_bits))
+        out, n = np.empty((self._n_here, 3)), self._n_here
+        base, fold, label = rows.base(link), read_only(rows.folds[:n]), read_only(rows.stated.label[:n])
+        base = read_only(np.zeros_like(base)) if whole else base
+        links.along(kind, base, fold, read_only(self._scores), slope * weight, label, caution, out)
+        return out * [1.0, slope, slope * slope]
+
+    def mixture(
+        self, others: Sequence[Self], link: Link, weights: FloatArray, shift: FloatArray, caution: float
+    ) -> FloatArray:
+        """Loss and its derivatives; see `HeldOut.mixture`."""
+        rows, (kind, slope), parts = self._rows, LINK_KERNELS[link], [self, *others]
+        n, M = self._n_here, len(parts)
+        base, numbers = rows.base(link), np.empty((n, 1 + 2 * M + len(shift)))
+        for first in range(0, n, RISK_ROWS):
+            part = slice(first, min(n, first + RISK_ROWS))
+            own = [np.ascontiguousarray(held._scores[part], dtype=np.float64) for held in parts]
+            total = np.zeros_like(own[0])
+            for weight, scores in zip(weights.tolist(), own, strict=True):
+                total += slope * weight * scores
+            loss, residual = np.empty(len(total)), np.empty_like(total)
+            fold, label = read_only(rows.folds[part]), read_only(rows.stated.label[part])
+            links.mixed_residuals(kind, base, fold, total, read_only(shift), label, caution, loss, residual)
+            numbers[part, 0], numbers[part, 1 + 2 * M :] = loss, residual
+            for m, scores in enumerate(own):
+                links.row_dots(residual, scores, loss)
+                numbers[part, 1 + m] = slope * loss
+        numbers[:, 1 + M : 1 + 2 * M] = rows.judging[:n, None] * numbers[:, 1 : 1 + M] ** 2
+        return rows.sum_of_judged(numbers)
+
+    def mixed(
+        self, others: Sequence[Self], link: Link, shares: FloatArray, temperature: float, shift: FloatArray
+    ) -> Self:
+        """Scores of a mixture; see `HeldOut.mixed`."""
+        rows, n = self._rows, self._n_here
+        scores = empty((n, len(shift)), np.float32)
+        known = (temperature / LINK_KERNELS[link][1] * (rows.base(link) + shift)).astype(np.float32)
+        scores[:] = known[rows.folds[:n]]
+        for held, share in zip((self, *others), shares.tolist(), strict=True):
+            scores += np.float32(share) * held._scores
+        return type(self)(rows, scores, self.n_folds)
 
     def risk(self, link: Link | None, temperature: float, matrix: FloatArray | None) -> float:
         """Mean avoidable cost of the decisions; see `HeldOut.risk`."""
@@ -83,11 +124,32 @@ class LocalHeldOut:
         paid = self._rows.sum_of(costs.weight[:n] * costs.table[costs.row[:n], chosen])
         return float(paid) / (float(self._rows.sum_of(costs.weight[:n])) or 1.0)
 
-    def squared_error(self, top: float) -> float:
-        """See `HeldOut.squared_error`."""
+    def closer_than(self, other: Self, top: float) -> FloatArray:
+        """See `HeldOut.closer_than`."""
         costs, n = self._rows.stated, self._n_here
-        errors = (0.5 * (1.0 - self._scores) - costs.table[costs.row[:n]] / top) ** 2
-        return float(self._rows.sum_of(costs.weight[:n] * errors.sum(axis=1)))
+        wanted = costs.table[costs.row[:n]] / top
+        errors = [((0.5 * (1.0 - held._scores) - wanted) ** 2).sum(axis=1) for held in (other, self)]
+        gain = costs.weight[:n] * (errors[0] - errors[1])
+        return self._rows.sum_of(np.column_stack([gain, gain**2]))
+
+    def paid_less(
+        self, link: Link, temperature: float, matrix: FloatArray, costs: Sequence[Self | None]
+    ) -> FloatArray:
+        """See `HeldOut.paid_less`."""
+        stated, n, less = self._rows.stated, self._n_here, np.empty(self._n_here)
+        height = max(1, RISK_ROWS // matrix.size)
+        for first in range(0, n, height):
+            part = slice(first, min(n, first + height))
+            scores, table = self._scores[part].astype(float), np.tile(matrix, (part.stop - first, 1, 1))
+            for j, of_class in enumerate(costs):
+                if of_class is not None:
+                    np.maximum(of_class._scores[part], 0.0, out=table[:, j])
+            paid = [
+                stated.table[stated.row[part], least_cost(link, scores, temperature, by)] for by in (matrix, table)
+            ]
+            less[part] = paid[0] - paid[1]
+        less *= stated.weight[:n]
+        return self._rows.sum_of(np.column_stack([less, less**2]))
 
     def stated(self, mean: float) -> float:
         """As a mean of stated costs; see `HeldOut.stated`."""
@@ -100,18 +162,6 @@ class LocalHeldOut:
     def of_folds(self, n_folds: int) -> Self:
         """Those of the first folds; see `HeldOut.of_folds`."""
         return type(self)(self._rows, self._scores[: self._rows.sizes(n_folds)[1]], n_folds)
-
-    def divided(self, by: float) -> Self:
-        """A fraction of the scores; see `HeldOut.divided`."""
-        return type(self)(self._rows, self._scores / by, self.n_folds)
-
-    def mixed(self, other: Self, share: float, room: Self | None = None) -> Self:
-        """A mean of two scores; see `HeldOut.mixed`."""
-        scores = np.empty_like(self._scores) if room is None else room._scores
-        np.subtract(other._scores, self._scores, out=scores)
-        scores *= share
-        scores += self._scores
-        return type(self)(self._rows, scores, self.n_folds)
 
     def plus(self, other: Self, times: float, room: Self | None = None) -> Self:
         """A sum of two scores; see `HeldOut.plus`."""
@@ -172,8 +222,19 @@ class LocalFoldedRows:
         counts = np.zeros((self.n_folds, int(n_labels) + 1), dtype=np.int64)
         np.add.at(counts, (folds, stated.label), stated.weight > 0)
         counts = self.exchange.added(counts)
+        self._bases = dict[Link, FloatArray]()
         known = counts.sum(axis=0) - counts > 0
         self.judging = stated.weight if known.all() else np.where(known[folds, stated.label], stated.weight, 0.0)
+
+    @cached_property
+    def _class_weight(self) -> FloatArray:
+        """Weight of the rows of each class in each fold, (n_folds, K)."""
+        K = self.trained.n_decisions
+        factor = fixed_factor(np.array([self.top_weight]), self.sum_bits)
+        sums = np.zeros((2, self.n_folds, K), dtype=FIXED)
+        for part, of_rows in zip(sums, in_two_parts(self.stated.weight, factor, self.sum_bits), strict=True):
+            np.add.at(part, (self.folds, self.stated.label), of_rows)
+        return of_two_parts(self.exchange.added(sums), factor, self.sum_bits)
 
     @cached_property
     def cost_facts(self) -> CostFacts:
@@ -217,13 +278,31 @@ class LocalFoldedRows:
         weight[self._bounds[fold] : self._bounds[fold + 1]] = 0.0
         return weight
 
-    def held_out(self, parts: Sequence[LeftOut]) -> LocalHeldOut:
+    def held_out(self, parts: Sequence[LeftOut], starts: Sequence[FloatArray] | None = None) -> LocalHeldOut:
         """See `FoldedRows.held_out`."""
         shape = self.sizes(len(parts))[1], self.trained.table.shape[1]
         scores = empty(shape, np.float32)
         for (first, last), part in zip(itertools.pairwise(self._bounds.tolist()), parts, strict=False):
             scores[first:last] = part
+        if starts is not None:
+            scores -= np.array(starts).astype(np.float32)[self.folds[: len(scores)]]  # 0 before the first round
         return LocalHeldOut(self, scores, len(parts))
+
+    def base(self, link: Link) -> FloatArray:
+        """What each fold's member knows without a learner, as the link takes it, (n_folds, K)."""
+        if link not in self._bases:
+            of_all = self._class_weight.sum(axis=0)
+            of_folds = [_known(link, log_frequencies(of_all - own)) for own in self._class_weight]
+            self._bases[link] = read_only(np.array(of_folds))
+        return self._bases[link]
+
+    def known(self, link: Link) -> FloatArray:
+        """See `FoldedRows.known`."""
+        return _known(link, log_frequencies(self._class_weight.sum(axis=0)))
+
+    def sum_of_judged(self, values: FloatArray) -> FloatArray:
+        """Sum of numbers of the first rows (m, S), by the weight of those that judge probabilities."""
+        return self.sum_of(self.judging[: len(values), None] * values)
 
     def constant(self, scores: Sequence[FloatArray]) -> LocalHeldOut:
         """See `FoldedRows.constant`."""
@@ -270,11 +349,15 @@ class LocalFoldedRows:
         place = self.place.among(rows, len(self.folds))
         row = np.arange(len(rows), dtype=np.int32)
         own = RowCosts(costs.table[costs.row[rows]], row, costs.weight[rows], costs.label[rows], per_row=True)
-        return LocalClassRows(own, number[self.folds[rows]], self._make, place=place), columns.some(n_features, rows)
+        made = LocalClassRows(own, number[self.folds[rows]], self._make, place=place)
+        made.own_folds = np.flatnonzero(counts).tolist()
+        return made, columns.some(n_features, rows)
 
 
 class LocalClassRows(LocalFoldedRows):
     """See `minrisk.rows.folded.ClassRows`."""
+
+    own_folds: list[int]
 
     @cached_property
     def largest_cost(self) -> float:

@@ -20,6 +20,7 @@ from minrisk._kernels.grow import (
     PENDING,
     SKETCH,
     GrowthState,
+    cut_draws,
     draw_features,
     evaluate_histograms,
     evaluate_some,
@@ -42,7 +43,7 @@ from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.rows.fixed_point import divide
-from minrisk.rows.growing import BestFirstTree, Leaf
+from minrisk.rows.growing import BestFirstTree, Leaf, least_mass
 from minrisk.rows.local.columns import WALK_SUMS, LocalColumns
 from minrisk.rows.local.drawn_rows import draw, drawn_together, most_drawn, sent
 from minrisk.rows.local.sparse_index import no_lists
@@ -298,11 +299,11 @@ class Growth:
         self._kept.clear()
         if rows.sparse is not None:
             return self._grow_stored(tree, target, rule, features, seed, factor, order)
-        large = self._large(rule, features, len(order))
+        large, least = self._large(rule, features, len(order)), self._least_mass(rule, target, order)
         while True:
             split = grow(
-                tree, self._bins, rows.n_bins, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
-                target.gain, rule.min_leaf, rule.splits_from, rule.max_depth, large, self._lists, rows.leaf, order,
+                tree, self._bins, rows.n_bins, self._columns, features, rule.n_drawn, rule.random, seed, factor,
+                target.ridge, target.gain, rule.min_leaf, least, rule.max_depth, large, self._lists, rows.leaf, order,
                 self._spare,
             )  # fmt: skip
             if split < 0:
@@ -311,7 +312,11 @@ class Growth:
             waiting = [leaf for leaf in leaves if tree.status[leaf] == PENDING]
             if rule.n_drawn == len(features):
                 histograms = self._histograms(leaves, waiting, rule, features, seed)
-                found = [self._best(*histograms[leaf], tree.total[leaf], factor, target, rule) for leaf in waiting]
+                draws = [int(cut_draws(seed, tree.node[leaf], rule.random)) for leaf in waiting]
+                found = [
+                    self._best(*histograms[leaf], tree.total[leaf], factor, target, rule, own)
+                    for leaf, own in zip(waiting, draws, strict=True)
+                ]
             else:
                 found = self._searched(waiting, target, rule, features, seed, factor, order)
             for leaf, (best, which, where) in zip(waiting, found, strict=True):
@@ -321,6 +326,10 @@ class Growth:
         self._kept.clear()
         return self._as_grown(tree)
 
+    def _least_mass(self, rule: GrowthRule, target: Target, order: Int32Array) -> float:
+        """That a node of these rows has which is split."""
+        return least_mass(rule, target, self._columns[order].sum(axis=0)) if rule.min_share else 0.0
+
     def _grow_stored(
         self, tree: GrowthState, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray,
         order: Int32Array,
@@ -328,10 +337,10 @@ class Growth:
         """On the stored entries of sparse features."""
         if len(self._side) < len(self._member):
             self._side = np.zeros(len(self._member), dtype=np.uint8)
-        entries = self._row_entries(rule, features)
+        entries, least = self._row_entries(rule, features), self._least_mass(rule, target, order)
         grow_stored(
-            tree, self._stored, entries, self._columns, features, rule.n_drawn, seed, factor, target.ridge,
-            target.gain, rule.min_leaf, rule.splits_from, rule.max_depth, self._member, order, self._spare, self._side,
+            tree, self._stored, entries, self._columns, features, rule.n_drawn, rule.random, seed, factor, target.ridge,
+            target.gain, rule.min_leaf, least, rule.max_depth, self._member, order, self._spare, self._side,
         )  # fmt: skip
         return self._as_grown(tree)
 
@@ -399,6 +408,7 @@ class Growth:
             found: tuple[float, float, int, int] = evaluate_some(
                 self._bins, drawn[first:last], rows.n_bins, columns, order, start, end, tree.total[leaf], factor,
                 target.ridge, target.gain, rule.min_leaf, self._lists, rows.leaf, leaf, gathered, least,
+                int(cut_draws(seed, tree.node[leaf], rule.random)),
             )  # fmt: skip
             return found
 
@@ -422,7 +432,10 @@ class Growth:
                 drawn = read_only(tree.drawn(leaf, features, seed))
                 histograms = rows.exchange.added(self._by_rows(drawn, leaf, start[leaf], end[leaf], here[leaf]))
                 width = None if tree.count(leaf) > large else len(drawn)
-                tree.judge(leaf, *self._best(drawn, histograms, tree.leaves[leaf].total, factor, target, rule, width))
+                best = self._best(
+                    drawn, histograms, tree.leaves[leaf].total, factor, target, rule, tree.draws(leaf, seed), width
+                )
+                tree.judge(leaf, *best)
             split = tree.next_split()
             if split < 0:
                 break
@@ -503,14 +516,14 @@ class Growth:
 
     def _best(
         self, features: IntArray, histograms: np.ndarray, total: IntArray, factor: FloatArray, target: Target,
-        rule: GrowthRule, width: int | None = None,
+        rule: GrowthRule, draws: int = 0, width: int | None = None,
     ) -> tuple[float, int, int]:
         """Best split over the features: merit, feature, bin; ties to the lowest feature. `width` features at a time."""
         found: list[tuple[float, int, int]] = self._over_features(
             len(features), histograms.size,
             lambda a, b: evaluate_histograms(
                 histograms[a:b], features[a:b], self.rows.n_bins, total, factor, target.ridge, target.gain,
-                rule.min_leaf,
+                rule.min_leaf, draws,
             ), width,
         )  # fmt: skip
         best = found[0]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels._dtypes import FIXED, TIE
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.pair_nodes import node_sums, pair_columns, product_sums
 from minrisk._memory import empty, read_only
@@ -44,7 +44,7 @@ class PairGrowth(Growth):
             for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
                 total, here = tree.leaves[leaf].total, self._columns[order[start[leaf] : end[leaf]]].sum(axis=0)
                 histograms = rows.exchange.added(self._by_rows(features, leaf, start[leaf], end[leaf], here))
-                tree.judge(leaf, *self._best(features, histograms, total, self.units, target, rule))
+                tree.judge(leaf, *self._best(features, histograms, total, self.units, target, rule, 0))
             split = tree.next_split()
             if split < 0:
                 break
@@ -78,14 +78,17 @@ class PairGrowth(Growth):
             node_sums(rows.edge, rows.mass, edge_factor, mass_factor, order, start, end)
         )
         edge, mass = divide(sums[0], edge_factor), divide(sums[1], mass_factor)
-        r = int(np.argmax(edge))
+        little = TIE * float(mass.sum())  # in balanced classes all edges are 0 but for rounding
+        r = int(np.flatnonzero(edge >= edge.max() - little)[0])
         factor = fixed_factor(np.array([rows.top_weight * scale]), rows.sum_bits)
         own = product_sums(rows.edge, costs.label, costs.weight, scale, r, float(factor[0]), order, start, end)
         products = divide(rows.exchange.added(own), factor[0])
         room = mass[r] + mass + 2.0 * products + ridge
-        falls = np.divide((edge[r] - edge) ** 2, room, out=np.zeros_like(room), where=room > 0.0)
+        apart = np.abs(edge[r] - edge)
+        apart[apart <= little] = 0.0
+        falls = np.divide(apart**2, room, out=np.zeros_like(room), where=room > 0.0)
         falls[r] = -1.0
-        s = int(np.argmax(falls))
+        s = int(np.flatnonzero(falls >= falls.max() * (1.0 - TIE))[0])
         here = pair_columns(
             rows.edge, rows.mass, costs.label, costs.weight, scale, r, s, factors, order, start, end, self._columns
         )

@@ -57,7 +57,7 @@ from minrisk.rows.row_losses import (
 
 SPARSE_TREES = 32  # of which the bins of split features are made at once: a byte a row for each
 SHARED_PASSES = 4  # times what threads share at least, from which on a round's passes over classes are worth sharing
-MARGIN_SHIFT = 40  # a leaf's change must gain more than 2**-40 of all that could be gained: below is rounding
+MARGIN_SHIFT = 17  # a leaf's change must gain more than 2**-17, about `TIE`, of all that could be gained
 
 
 class LocalRows(LocalColumns):

@@ -11,7 +11,7 @@ import numpy as np
 from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
-from minrisk._kernels._dtypes import PRODUCT_BITS
+from minrisk._kernels._dtypes import PRODUCT_BITS, TIE
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.distances import Units
@@ -215,7 +215,7 @@ class LocalSimilarRows(LocalRows):
             self._isolation_drops(summed, 0, n_locations, per_location)
             drops = per_location[location]
         drops[~self._pool] = -1.0
-        best = np.flatnonzero(drops >= drops.max() * (1.0 - kernels.SIMILARITY_TIE))
+        best = np.flatnonzero(drops >= drops.max() * (1.0 - TIE))
         return int(best[np.argmin(self._place[best])])
 
     def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:

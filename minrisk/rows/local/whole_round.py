@@ -42,9 +42,9 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
     )  # fmt: skip
     state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass.copy())
     how = Rule(
-        rule.smoothing, read_only(rule.features), growth.n_drawn, rule.sketch, rule.trials, growth.max_leaves,
-        growth.max_depth, growth.min_leaf, rule.thresholds, rule.first_threshold, rule.newton_smoothing, rule.largest,
-        rule.stalled, rule.learning_rate,
+        rule.smoothing, read_only(rule.features), growth.n_drawn, growth.random, rule.sketch, rule.trials,
+        growth.max_leaves, growth.max_depth, growth.min_leaf, rule.thresholds, rule.first_threshold,
+        rule.newton_smoothing, rule.largest, rule.stalled, rule.learning_rate,
     )  # fmt: skip
     space = Space(
         np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
