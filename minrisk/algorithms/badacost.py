@@ -67,10 +67,9 @@ class BAdaCostClassifier(RecipeClassifier):
         Factor on every beta_t. The paper's experiments use less.
     max_depth : int, default=3
         Depth of the trees, which have up to 2^max_depth leaves.
-    smoothing : float, optional
+    smoothing : float, default=1e-3
         Weight of phantom rows, as a share of the loss, spread evenly over the pairs of a class and an answer.
         It keeps beta finite if a tree decides every row rightly.
-        By default one divided by the number of rows.
     binning : {"quantile", "uniform"}, default="quantile"
         Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
@@ -179,7 +178,7 @@ class BAdaCostClassifier(RecipeClassifier):
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RecipeClassifier._rules,
         "max_depth": Depth(),
-        "smoothing": Number(float, 0, optional=True),
+        "smoothing": Number(float, 0),
     }
 
     def __init__(
@@ -189,7 +188,7 @@ class BAdaCostClassifier(RecipeClassifier):
         n_estimators: int = 200,
         learning_rate: float = 1.0,
         max_depth: int = 3,
-        smoothing: float | None = None,
+        smoothing: float = 1e-3,
         binning: str = "quantile",
         max_bins: int | None = None,
         subsample: float = 1.0,
@@ -236,7 +235,7 @@ class BAdaCostClassifier(RecipeClassifier):
             loss=OwnScoreLoss(centred=False),
             family=VectorTrees(2**self.max_depth, thresholds, self.max_depth, sketch=None, gain=GINI),
             solver=CodewordStep(codewords(costs)),
-            smoothing=1.0 / max(1, costs.n_rows) if self.smoothing is None else self.smoothing,
+            smoothing=self.smoothing,
             **self._shared(thresholds),
         )
 

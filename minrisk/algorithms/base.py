@@ -161,7 +161,7 @@ class RecipeClassifier(BoostedClassifier):
             label = of_rows.label.astype(np.int64)
             training, apart = split_rows(label, self.validation_fraction, self._seed, group)
             others = [(apart, in_loss.at(apart))]
-        weight = None if sample_weight is None else of_rows.weight
+        weight = None if np.all(of_rows.weight == 1.0) else of_rows.weight
         if sets and weight is not None:
             weight = np.concatenate([weight, np.zeros(len(X) - len(weight))])
         binner = self._fit_binner(X, training, weight, workers)

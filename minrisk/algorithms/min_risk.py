@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs.tables import avoidable
@@ -28,6 +29,7 @@ from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rul
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
     from minrisk.elsewhere import Elsewhere
+    from minrisk.ensemble.blending import Pool
     from minrisk.ensemble.kind import Settings
     from minrisk.ensemble.training import Plan, TrainedPool
 
@@ -63,13 +65,14 @@ class MinRiskClassifier(BoostedClassifier):
         "auto" is "softmax", and with a `time_budget` the better of "softmax" and "exponential".
     n_estimators : int, optional
         Largest number of rounds.
-        By default 200, and 1000 on 20 000 rows or more.
+        By default 200, and up to 800 on many rows, where there are fewer members.
     learning_rate : float, optional
         Factor on every leaf vector.
-        By default 0.5, and 0.3 on 20 000 rows or more.
+        By default 0.5, and less on more than 15 000 rows, where there are fewer members.
     max_leaf_nodes : int, optional
         Largest number of leaves of a tree.
-        By default one leaf for each 40 rows that a member is trained on, but at least 24 and at most 64.
+        By default one leaf for each 40 rows that a member is trained on, but at least 24 and, unless rows are many, at
+        most 64.
     max_depth : int, optional
         Largest number of splits between the root and a leaf.
         By default there is no limit.
@@ -77,7 +80,7 @@ class MinRiskClassifier(BoostedClassifier):
         Smallest number of rows in a leaf.
     smoothing : float, optional
         How strongly leaf vectors are shrunk: the weight of phantom rows in every leaf, as a share of all rows' loss.
-        By default 0.001, and on 20 000 rows or more the share of 5 rows.
+        By default 0.001 / (1 + n / 10 000) for n rows, which is about the share of ten rows where n is large.
     sketch : int or None, default=2
         Splits are chosen by this many random combinations of the classes, so that the time of a round hardly grows with
         the number of classes.
@@ -99,12 +102,13 @@ class MinRiskClassifier(BoostedClassifier):
         Number of bins of each feature, from 2 to 256.
         By default one bin for each 64 rows, but at least 16; and 201 if `binning` is "uniform".
     cv : int, cross-validation splitter or iterable, optional
-        Folds, and so the number of members.
-        By default 4 random folds; on 20 000 rows or more one member that leaves an eighth of the rows out.
+        Folds, and so the number of members of a kind.
+        By default 4 random folds. There are 4 members on up to 15 000 rows, 3 on up to 20 000, 2 on up to 30 000 and
+        one on more, which leaves one of the folds out.
         1 trains one member on all rows for all rounds, without calibration.
     pool : bool, default=True
         Whether members of other kinds compete with the plain ones for a share in the average.
-        False takes about a third of the time.
+        False takes a fraction of the time.
     time_budget : float, optional
         Seconds that the fit may take. Time that is left after the last round goes to further members, so the model
         depends on the machine.
@@ -143,15 +147,16 @@ class MinRiskClassifier(BoostedClassifier):
         The surrogate of the model.
     selection_ : list of dict
         The kinds of members that were trained: "surrogate", "variant", "share" in the model (0 if it was dropped),
-        "n_rounds", "temperature", "risk" (mean cost of its left-out rows), "pooled_risk" (that of all kinds with a
-        share, for its surrogate) and "seconds".
+        "n_rounds", "temperature" (that of the kind alone), "risk" (mean cost of its left-out rows), "pooled_risk" (that
+        of all kinds with a share, for its surrogate) and "seconds".
     n_iter_ : int
         Number of rounds kept, T below. A kind of members that needs fewer adds nothing in later ones.
     train_loss_ : ndarray of shape (T + 1,)
         Mean training loss of the members before round 1 and after every round.
     validation_loss_ : ndarray of shape (m, 2)
-        The rounds at which left-out rows were looked at, and the log-loss of the plain members there (the mean cost,
-        for surrogates that are trained on costs).
+        The rounds at which left-out rows were looked at, and the log-loss of the plain members there, at the
+        temperature that is best for it (the mean cost, for surrogates that are trained on costs).
+        Round 0 has that of the class frequencies.
     evals_result_ : dict
         ``{"valid_0": {"cost": [...], "log_loss": [...]}}``: mean cost and log-loss of the rows of `eval_set` after each
         round; there is no log-loss without probabilities.
@@ -174,43 +179,65 @@ class MinRiskClassifier(BoostedClassifier):
 
     Notes
     -----
-    *Members and the pool.* Members grow one tree a round, with a vector of scores in every leaf.
-    After left-out rows have chosen the number of rounds, members go on for a fifth as many on all rows (from 200 rows
-    on).
-    With `pool`, members of other kinds are trained as well, and each kind gets the share in the average that left-out
-    rows give it, or none.
-    "linear" members also split linear combinations of the features (up to 2000 features).
-    "small" members have trees of 8 leaves and "tiny" ones trees of 4.
-    "smooth" members have Gaussian kernels around 128 rows in place of trees (up to 4096 rows, surrogate "softmax").
-    "linear" and "smooth" members depend on the scales of the features; the others do not.
+    *Members and the pool.* Members begin at the class frequencies and grow one tree a round, with a vector of scores
+    in every leaf.
+    More rounds are kept if left-out rows show, beyond chance, that they are better.
+    Then members go on for up to a fifth as many rounds on all rows: fewer on few rows, and on more than 15 000.
+    With `pool`, members of other kinds are trained as well. One convex fit to left-out rows gives all kinds their
+    weights, which also make the temperature, and each class a small shift. A kind of weight 0 is dropped.
+
+    - "plain" members have the trees that the parameters describe.
+    - "gentle" members have trees of 4 leaves and short steps, for weak signals.
+    - "random" members have trees of drawn thresholds, which err elsewhere.
+    - "linear" members also split linear combinations of the features (up to 2000 features).
+    - "small" members have trees of 8 leaves on finer bins and "tiny" ones trees of 4.
+    - "smooth" members have Gaussian kernels around 128 rows in place of trees (up to 4096 rows, surrogate "softmax").
+    - "logistic" members are softmax regressions with a ridge penalty, on ranks and values of the bins (up to 32 768
+      rows and 2000 features, surrogate "softmax"). Each ends as one tree for every feature.
+
+    "linear", "smooth" and "logistic" members depend on the scales of the features; the others do not.
 
     *Costs for each row.* If `fit` is given what each decision costs for each row, a regression learns how the costs of
-    a class depend on the features, and C in the formula above is what it predicts.
+    a class depend on the features, and C in the formula above is what it predicts. Where left-out rows do not show that
+    such decisions cost less, C has the mean costs of each class. If the costs of new rows are known when these are
+    decided, give them to `predict`.
+
+    *No signal.* If left-out rows give no kind of members a weight, all rows get the class frequencies, and a warning
+    says so. With ``cv=1`` nobody can tell.
 
     *Few rows.* If there are too few rows to leave any out (one of each class), the probabilities stay near the class
     frequencies.
 
-    *Exceptions of the defaults.*
+    *Details of the defaults.* They are formulas of the number of rows n (effective rows, if they have weights), of the
+    features and of the classes: continuous, but for the number of members and what goes with it.
 
-    - `n_estimators`: on 20 000 rows or more, at most half a billion divided by the number of rows, but at least 200.
-      With a `time_budget` it is 10 000.
+    - `n_estimators`: 800 divided by the number of members, but at most 500 million divided by n, or 200 if that is
+      more. Kinds of boosters beside the plain one make fewer on more than 20 000 rows, in proportion. If you state it,
+      it holds for all. With a `time_budget` it is 10 000.
+    - `learning_rate`: an eighth for each member. On more than 60 000 rows it grows by the square root of n, up to 0.3.
     - `max_leaf_nodes` on few rows: one leaf for each 20 rows up to 24, but at least 8 (16 if there are more features
       than rows).
     - `max_leaf_nodes` with many classes: up to 8 leaves for each class, while the vectors of a tree hold at most 8192
       numbers.
-    - `max_leaf_nodes` on 20 000 rows or more: one leaf for each 100 rows up to 1023, while the vectors of a tree hold
-      at most 32 768 numbers.
-    - Wide data, such as texts (more than 2000 features and more than 1000 rows): at most 20 leaves, or one for each
-      class up to 64; and `smoothing` is at most 0.00001.
+    - `max_leaf_nodes` on more than 6400 rows: up to 64 (n / 6400)^(3/4), but at most 1023, while the vectors of a tree
+      hold at most 32 768 numbers.
+    - `max_leaf_nodes` with rare classes: n then counts the rows that would tell as much if all classes had as many.
+    - Wide data, such as texts: the more features beyond 2000 and rows beyond 1000 there are, the nearer are
+      `max_leaf_nodes` to at most 20 (or one for each class up to 64) and `smoothing` to at most 0.00001.
     - `sketch`: a number above twice the number of classes means None. None also searches splits on all rows.
     - `search_rows`: up to 16 times as many rows are drawn if so many have large gradients. `min_samples_leaf` counts
       the rows that are searched.
     - `max_bins`: one bin for each 16 rows if there are few features, up to 512 bins in all. Small and tiny trees have
-      one bin for each 4 rows, on 1000 rows or more.
-    - `cv` on 20 000 rows or more: up to three more members, if few rounds are needed.
+      256 bins.
+    - Members: more than said above, up to 4, if few rounds are needed.
 
     *Groups.* If `fit` is given `groups`, folds keep the rows of a group together, and a splitter as `cv` gets the
     groups too.
+
+    *Copies.* Rows that are equal in all features, in the label, in the group and in costs of their own count as one row
+    with the sum of their weights, unless they are coincidences of few values.
+    Near copies are left out together, and a `DataWarning` says how many rows have one: state `groups` then.
+    With a splitter as `cv` rows are taken as they are.
 
     *A budget of time.* The first 5 rounds are always made.
     Time that is left trains the other kinds of members, then the surrogate "exponential" (if `surrogate` is "auto"),
@@ -325,14 +352,19 @@ class MinRiskClassifier(BoostedClassifier):
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
         """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
+        from minrisk.ensemble.folds import without_copies
         from minrisk.ensemble.training import train
 
+        weight = self._checked_weights(sample_weight, X)
+        merged, self._group = without_copies(X, self.n_features_in_, y, weight, cost, self._group, self.cv)
+        sample_weight = sample_weight if merged is None else merged
         rows, costs = self._counted(X, y, sample_weight, cost, False)
         codes_of(self, watch.eval_sets)  # which fails before the training and not after it
         plan, settings = self._plan(costs.n_rows, X.shape[1])
         matrix = None if self.cost_ is None else costs.table
         found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, watch)
         self._keep(found)
+        self._warn_of_a_constant(found.pool)
         record_stages(self, watch.eval_sets)
 
     def _plan(self, n_rows: int, n_features: int) -> tuple[Plan, Settings]:
@@ -342,10 +374,10 @@ class MinRiskClassifier(BoostedClassifier):
 
         settings = Settings.of(vars(self), n_rows, n_features)
         surrogates = POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
-        left_open = frozenset(name for name in Settings._fields if getattr(self, name) is None)
+        left_open = frozenset(name for name in (*Settings._fields, "n_estimators") if getattr(self, name) is None)
         plan = Plan(
             surrogates, self.n_estimators, self.cv, self.pool, self.binning, self.max_bins, self.time_budget, left_open,
-            self._seed, self._group,
+            self._seed, self._group, self._categories.source,
         )  # fmt: skip
         return plan, settings
 
@@ -362,9 +394,11 @@ class MinRiskClassifier(BoostedClassifier):
         plan, settings = self._plan(costs.n_rows, rows.n_features)
         budget = Budget(plan.time_budget, time.perf_counter(), watch.stop)
         table, folded = table_elsewhere(driver, counted, plan, costs.n_rows, rows.n_features)
-        self._keep(train_on(
+        found = train_on(
             table, folded, costs.n_rows, len(self.classes_), matrix, plan, settings, Workers(), watch, budget
-        ))
+        )
+        self._keep(found)
+        self._warn_of_a_constant(found.pool)
 
     def _keep(self, found: TrainedPool) -> None:
         """Attributes of the fit."""
@@ -376,10 +410,20 @@ class MinRiskClassifier(BoostedClassifier):
         self.selection_: list[dict[str, Any]] = found.tried
         self.n_iter_ = len(self.model_)
         self.train_loss_ = mean_losses(found.pool)
-        self.validation_loss_ = np.array(found.pool.fits[0].judged, dtype=np.float64).reshape(-1, 2)
+        self.validation_loss_ = np.array(found.pool.plain.judged, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
         if self.cost_ is not None and found.judged is not None:
             self.model_ = replace(self.model_, cascade=cascade_of(found.judged, self.n_iter_, self.cost_))
+
+    def _warn_of_a_constant(self, pool: Pool) -> None:
+        """Say why left-out rows left no round, unless one decision is the cheapest for every row."""
+        from minrisk.ensemble.average import no_signal
+
+        if not pool.answers_alike or float(pool.fits[0].kind.task.folded.stated_facts.means.min()) == 0.0:
+            return
+        learnt = self.cost_regression_ is not None and len(self.cost_regression_.packed) > 0
+        what = "of the classes, and tells rows apart by their costs alone" if learnt else "and answers all rows alike"
+        warn_caller(f"{type(self).__name__} has learnt nothing{' ' if learnt else ', '}{what}: {no_signal(pool)}.")
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.surrogate_ in POSTERIOR else self.decisions_)

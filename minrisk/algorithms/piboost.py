@@ -42,6 +42,7 @@ from minrisk.validation import Choice, Depth, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.learners.separators import Separators
+    from minrisk.rows.costs import CostFacts
 
 
 class SetsOfClasses(NamedTuple):
@@ -123,10 +124,12 @@ class PIBoostClassifier(RecipeClassifier):
         search.
     draw : float, optional
         Share of the rows that a tree is fitted to, drawn by their weights with replacement.
+        Rows of unequal weight count as their effective number, (sum w)^2 / sum w^2.
         By default trees are fitted to all rows, with their weights.
     max_depth : int, optional
         Largest depth of the trees.
-        By default nodes are split if they have more than M / K of the M rows that a tree is fitted to, as in the paper.
+        By default nodes are split that have more than 1 / K of the weight of the rows that a tree is fitted to. Where
+        rows are drawn this is the paper's rule, more than M / K of M rows.
     estimator : classifier, optional
         A scikit-learn classifier in place of `weak_learner`, of which clones are fitted to the labels -1 and +1 with
         `sample_weight`.
@@ -312,16 +315,17 @@ class PIBoostClassifier(RecipeClassifier):
         codebook = separators(sets, K)
         return Recipe(
             loss=separator_loss(codebook),
-            family=self._learners(thresholds, K),
+            family=self._learners(costs, thresholds),
             solver=SeparatorStep(np.array([len(members) for members in sets]), K),
             **self._shared(thresholds),
             directions=(np.eye(len(codebook)),),
             codebook=codebook,
         )
 
-    def _learners(self, thresholds: tuple[FloatArray, ...], n_classes: int) -> Separators:
-        from minrisk._kernels._dtypes import MAX_DEPTH
-        from minrisk.learners.separators import GiniTrees, Separators
+    def _learners(self, costs: CostFacts, thresholds: tuple[FloatArray, ...]) -> Separators:
+        from minrisk._kernels._dtypes import MAX_DEPTH, TIE
+        from minrisk.learners.directed import RegressionTrees
+        from minrisk.learners.separators import Separators
 
         if self.estimator is not None:
             from minrisk.learners.scikit_regressors import ScikitRegressors
@@ -329,14 +333,9 @@ class PIBoostClassifier(RecipeClassifier):
             return Separators(thresholds, ScikitRegressors(self.estimator))
         if self.weak_learner == "stump":
             return Separators(thresholds)
-        share = self.draw
-
-        def n_fitted(n_rows: int) -> int:
-            return n_rows if share is None else max(1, round(share * n_rows))
-
-        split_above = n_classes if self.max_depth is None else None
-        trees = GiniTrees(self.max_depth or MAX_DEPTH, thresholds, n_fitted, split_above)
-        return Separators(thresholds, trees, None if share is None else n_fitted)
+        least = 0.0 if self.max_depth else (1.0 + TIE) / len(self.classes_)
+        trees = RegressionTrees(self.max_depth or MAX_DEPTH, thresholds, least)
+        return Separators(thresholds, trees, None if self.draw is None else max(1, round(self.draw * costs.weight)))
 
     def _sets(self) -> list[tuple[int, ...]]:
         """Numbers of the classes of each set."""

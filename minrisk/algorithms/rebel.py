@@ -119,7 +119,8 @@ class REBELClassifier(RecipeClassifier):
         Features drawn for each round: a float is a share of them, an int is a number.
     target_loss : float, "1/n" or "zero risk", optional
         The training ends when its loss is below this number, in the unit of the costs.
-        "1/n" is the loss of one mistake: below it, 0/1 costs leave no training row with a wrong decision.
+        "1/n" is the loss of one mistake: below it, 0/1 costs leave no training row with a wrong decision. Where weights
+        differ, n is the effective number of rows, (sum w)^2 / sum w^2, and rows of less weight may be left.
         "zero risk" is the same for any costs: below it, every training row gets its cheapest decision (Eq. 5 of the
         paper).
         By default all rounds are made.
@@ -290,7 +291,7 @@ class REBELClassifier(RecipeClassifier):
             solver=self._solver(),
             smoothing=SIGN_SMOOTHING if self.smoothing is None else self.smoothing,
             fit_intercept=bool(self.fit_intercept),
-            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
+            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / costs.weight)),
             **self._shared(thresholds),
         )
 

@@ -114,6 +114,8 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
     target_loss : float, "1/n" or "zero risk", optional
         The training ends when its loss is below this number, in the unit of the costs.
         "1/n" is the rule of the paper (Sec. 7.1): below it, 0/1 costs leave no training row with a wrong decision.
+        Where weights differ, n is the effective number of rows, (sum w)^2 / sum w^2, and rows of less weight may be
+        left.
         "zero risk" is the same for any costs; see `REBELClassifier`.
         By default all rounds are made.
     subsample : float, default=1.0
@@ -334,5 +336,5 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
             learning_rate=self.learning_rate,
             fit_intercept=self.fit_intercept,
             subsample=self.subsample,
-            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / max(1, costs.n_rows))),
+            target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / costs.weight)),
         )

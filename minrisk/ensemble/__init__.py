@@ -9,6 +9,7 @@ How many rounds?                   `cross_fitting`
 How many in a budget of time?      `budget`
 How sure are probabilities?        `calibration`
 Who gets which share?              `blending`
+Which settings follow the data?    `sizes`
 What is the model?                 `average`
 What do members see?               `columns`, `directions`, `landmarks`, `folds`
 What do costs per row teach?       `cost_regression`

@@ -1,23 +1,21 @@
-"""Blending: kinds of members averaged by shares that left-out rows choose.
+"""Blending: kinds of members averaged by weights that left-out rows choose, all at once.
 
 Scores are averaged, so a pool is one additive model: a logarithmic opinion pool of the members' probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._memory import give_back
 from minrisk._typing import FloatArray
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
-from minrisk.ensemble.calibration import fit_temperature, log_loss
+from minrisk.ensemble.calibration import Mixture, fit_mixture
 from minrisk.ensemble.kind import CrossFit
-from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
+from minrisk.model.decisions import LINK_KERNELS
 from minrisk.model.links import Link
 from minrisk.rows.costs import SAME_RISK
 from minrisk.rows.folded import HeldOut
@@ -27,10 +25,12 @@ class Pool(NamedTuple):
     """Kinds of members and their part in the average."""
 
     fits: list[CrossFit]
-    shares: list[float]  # of the scores
+    shares: FloatArray  # of the scores
     temperature: float
+    intercept: FloatArray  # (D,) of the scores
     held: HeldOut  # averaged scores of left-out rows
     dropped: list[CrossFit]  # challengers without a share
+    mixture: Mixture | None = None  # what the shares come from; None: nothing was left out, or there is no link
 
     @property
     def link(self) -> Link | None:
@@ -38,15 +38,33 @@ class Pool(NamedTuple):
         return self.fits[0].kind.task.link
 
     @property
+    def plain(self) -> CrossFit:
+        """The kind that was trained first, with a part or without."""
+        return next(fit for fit in (*self.fits, *self.dropped) if fit.kind.name == "plain")
+
+    @property
     def boosted(self) -> list[CrossFit]:
-        """Those whose members make rounds: at least the plain ones."""
+        """Those whose members make rounds."""
         return [fit for fit in self.fits if fit.kind.makes_rounds]
 
     @property
+    def n_rounds(self) -> int:
+        """Of its model: those of boosters; else a tree of each other kind is one, and kernels alone are one as well."""
+        of_trees = max((fit.n_rounds for fit in self.boosted), default=0) or max(fit.n_trees for fit in self.fits)
+        return of_trees or int(any(fit.n_rounds for fit in self.fits))
+
+    @property
+    def answers_alike(self) -> bool:
+        """Whether left-out rows left no kind a part, so that all rows get one answer."""
+        return self.held.n_folds > 0 and not any(fit.n_rounds for fit in self.fits)
+
+    @property
     def weights(self) -> list[float]:
-        """What each kind counts for: its share times its temperature, as a share of all."""
-        sizes = [share * fit.temperature for fit, share in zip(self.fits, self.shares, strict=True)]
-        return [size / sum(sizes) for size in sizes]
+        """What each kind counts for: its share in how far the kinds move log-odds."""
+        if self.mixture is None:
+            return [float(share) for share in self.shares]
+        sizes = self.mixture.moves.tolist()
+        return [size / sum(sizes) for size in sizes] if any(sizes) else [1.0 / len(sizes)] * len(sizes)
 
     @property
     def seconds(self) -> float:
@@ -54,72 +72,90 @@ class Pool(NamedTuple):
         return sum(fit.seconds for fit in (*self.fits, *self.dropped))
 
 
-def blend(
-    link: Link, present: HeldOut, challenger: HeldOut, least_gain: float = defaults.LEAST_GAIN,
-    largest_share: float = 1.0,
-) -> tuple[float, float]:  # fmt: skip
-    """Share of the challenger and temperature of the blend of least log-loss; 0 and 1 where it gains too little.
-
-    Both scores at a temperature of 1. The share climbs by eighths, up to the largest, while the log-loss falls.
-    """
-    temperature, alone = fit_temperature(link, present)
-    share, least, mixed = 0.0, alone, None
-    for part in range(1, int(defaults.SHARES * largest_share) + 1):
-        mixed = present.mixed(challenger, part / defaults.SHARES, mixed)
-        tried, loss = fit_temperature(link, mixed, temperature)
-        if not loss < least:
-            break
-        share, temperature, least = part / defaults.SHARES, tried, loss
-    return (share, temperature) if alone - least > least_gain * alone else (0.0, 1.0)
-
-
 # -- pools -------------------------------------------------------------------------------------------------------------
-def pool_of(fit: CrossFit, matrix: FloatArray, dropped: Sequence[CrossFit] = ()) -> Pool:
+def pool_of(fit: CrossFit, matrix: FloatArray) -> Pool:
     """One kind alone; `matrix` (K, D) are the costs by which probabilities decide."""
-    return Pool([judged(fit, matrix)], [1.0], fit.temperature, fit.held, list(dropped))
+    link = fit.kind.task.link
+    if link is not None and fit.n_folds:
+        return mixed([judged(fit, matrix)], np.array([fit.weight]), [])
+    intercept = np.mean([np.asarray(made.intercept) for made in fit.members], axis=0)
+    temperature = 1.0 if link is None else 1.0 / fit.weight
+    return Pool([judged(fit, matrix)], np.ones(1), temperature, intercept, fit.held, [])
+
+
+def mixed(fits: list[CrossFit], start: FloatArray, dropped: list[CrossFit]) -> Pool:
+    """Weigh these kinds by left-out rows. Those of weight 0 have no part; without any, the class frequencies stay."""
+    link, folded = fits[0].kind.task.link, fits[0].kind.task.folded
+    assert link is not None
+    doubt = np.array([fit.doubt for fit in fits])
+    frequencies = np.exp(folded.cost_facts.log_frequencies())
+    mixture = fit_mixture(link, [fit.held for fit in fits], frequencies, doubt, start)
+    kept = mixture.weights > 0.0
+    if not kept.any():
+        fits = [without_rounds(fits[0]), *fits[1:]]
+        kept[0] = True
+    dropped = [*dropped, *(fit for fit, has in zip(fits, kept, strict=True) if not has)]
+    fits = [fit for fit, has in zip(fits, kept, strict=True) if has]
+    mixture = mixture._replace(weights=mixture.weights[kept], moves=mixture.moves[kept])
+    total = float(mixture.weights.sum())
+    temperature = 1.0 / total if total > 0.0 else 1.0
+    shares = mixture.weights / (total or 1.0)
+    first, *others = [fit.held for fit in fits]
+    held = first.mixed(others, link, shares, temperature, mixture.shift)
+    intercept = temperature / LINK_KERNELS[link][1] * (folded.known(link) + mixture.shift)
+    intercept = np.rint(intercept * 2.0**24) * 2.0**-24  # on the grid that a model puts it on
+    return Pool(fits, shares, temperature, intercept, held, dropped, mixture)
+
+
+def without_rounds(fit: CrossFit) -> CrossFit:
+    """Forget the rounds of a kind."""
+    members = [replace(made, trees=[], vectors=[], losses=made.losses[:1]) for made in fit.members]
+    return fit._replace(members=members, n_rounds=0)
+
+
+def slope_of(pool: Pool, fit: CrossFit) -> tuple[float, float]:
+    """What a unit of weight of another kind takes off the loss where it begins, by its left-out rows, and its error."""
+    assert pool.link is not None and pool.mixture is not None
+    parts = [*(part.held.of_folds(fit.n_folds) for part in pool.fits), fit.held]
+    weights = np.append(pool.mixture.weights, 0.0)
+    sums = parts[0].mixture(parts[1:], pool.link, weights, pool.mixture.shift, 0.0)
+    return -float(sums[len(parts)]), float(np.sqrt(sums[2 * len(parts)]))
 
 
 def judged(fit: CrossFit, matrix: FloatArray) -> CrossFit:
-    """With its risk, and without the scores, which in a pool of large data are most of what it holds."""
-    risk = _risk(fit.held, fit.kind.task.link, fit.temperature, matrix)
-    return fit._replace(risk=risk, held=fit.held.forgotten())
+    """With the risk of its own decisions."""
+    link, held = fit.kind.task.link, fit.held
+    if link is None:
+        return fit._replace(risk=_risk(held, None, 1.0, matrix))
+    if not fit.n_folds:
+        return fit
+    temperature, shift = 1.0 / fit.weight if fit.weight else 1.0, np.zeros(held.n_outputs)
+    shares = np.array([float(fit.weight > 0.0)])
+    return fit._replace(risk=_risk(held.mixed([], link, shares, temperature, shift), link, temperature, matrix))
 
 
-def join(pool: Pool, fit: CrossFit, matrix: FloatArray) -> Pool | None:
-    """The pool with these members in it, by the rows that they left out; None if these give them no share."""
-    assert pool.link is not None
+def join(pool: Pool, fit: CrossFit, matrix: FloatArray) -> Pool:
+    """The pool with these members, and all others that have been trained, as left-out rows weigh them.
+
+    On the first folds alone where these members are for no others.
+    """
     if not fit.n_rounds:
-        return None  # the class frequencies have their place in `or_frequencies`
-    kind = fit.kind
-    present = pool.held.of_folds(fit.n_folds).divided(pool.temperature)
-    challenger = fit.held.divided(fit.temperature)
-    share, temperature = blend(pool.link, present, challenger, kind.least_gain, kind.largest_share)
-    if share == 0.0:
-        joined = None
-    elif share == 1.0:
-        alone = pool_of(fit, matrix, [*pool.dropped, *pool.fits])
-        joined = alone._replace(temperature=fit.temperature * temperature)
-    else:
-        factors = [s * (1.0 - share) / pool.temperature for s in pool.shares] + [share / fit.temperature]
-        total = sum(factors)  # of scores that are divided by `temperature` afterwards
-        held, shares = present.mixed(challenger, share, challenger).divided(total), [f / total for f in factors]
-        joined = Pool([*pool.fits, judged(fit, matrix)], shares, temperature / total, held, pool.dropped)
-    if pool.held.n_rows * pool.held.n_outputs > defaults.FORGETTING_SCORES:
-        give_back()  # what the blends were computed in
-    return joined
+        return drop(pool, fit, matrix)
+    fit = judged(fit._replace(doubt=defaults.DOUBT * slope_of(pool, fit)[1]), matrix)
+    known = [part for part in (*pool.fits, *pool.dropped) if part.n_folds >= fit.n_folds and part.n_rounds]
+    others = [part for part in (*pool.fits, *pool.dropped) if part.n_folds < fit.n_folds or not part.n_rounds]
+    weights = {id(part): weight for part, weight in zip(pool.fits, pool.shares / pool.temperature, strict=True)}
+    start = np.array([weights.get(id(part), 0.0) for part in (*known, fit)])
+    if not start.any():
+        start[-1] = fit.weight
+    if fit.n_folds < pool.held.n_folds:
+        known = [part._replace(held=part.held.of_folds(fit.n_folds), n_folds=fit.n_folds) for part in known]
+    return mixed([*known, fit], start, others)
 
 
 def drop(pool: Pool, fit: CrossFit, matrix: FloatArray) -> Pool:
     """The pool, which remembers that these members were tried."""
     return pool._replace(dropped=[*pool.dropped, judged(fit, matrix)])
-
-
-def loss_of(pool: Pool | None, n_folds: int) -> float:
-    """Log-loss of a pool for the rows of the first folds; infinite if there is none."""
-    if pool is None:
-        return np.inf
-    assert pool.link is not None
-    return log_loss(pool.link, pool.held.of_folds(n_folds), pool.temperature, caution=False)
 
 
 def validated_risk(pool: Pool, matrix: FloatArray) -> float:
@@ -131,7 +167,6 @@ def _risk(held: HeldOut, link: Link | None, temperature: float, matrix: FloatArr
     return held.risk(link, temperature, matrix) if held.n_rows else np.inf
 
 
-# -- where members do no better than a constant ------------------------------------------------------------------------
 def or_constant(pool: Pool, constants: list[Progress], matrix: FloatArray) -> Pool:
     """Members trained on costs, or the cheapest decision for all rows where left-out rows say that it costs no more.
 
@@ -145,19 +180,6 @@ def or_constant(pool: Pool, constants: list[Progress], matrix: FloatArray) -> Po
     of_all = fit.kind.task.folded.stated_facts.constant_scores()
     members = [replace(made, intercept=of_all) for made in constants]
     return pool_of(fit._replace(members=members, n_rounds=0, held=held), matrix)
-
-
-def or_frequencies(pool: Pool, plain: CrossFit, constants: list[Progress], matrix: FloatArray) -> Pool:
-    """The pool, or what plain members know without a tree where it has none or does not do better."""
-    n_folds = pool.held.n_folds
-    held = plain.kind.task.folded.constant([_intercept(made) for made in constants[:n_folds]])
-    known = log_loss(STARTS_AT_ZERO, held, 1.0, caution=False)
-    if not any(fit.n_rounds for fit in pool.boosted):  # smooth ones start there
-        known *= 1.0 - max(fit.kind.least_gain for fit in pool.fits)
-    if any(fit.n_rounds for fit in pool.fits) and loss_of(pool, n_folds) < known:
-        return pool
-    others = [fit for fit in (*pool.dropped, *pool.fits) if fit.kind is not plain.kind]
-    return pool_of(plain._replace(members=constants, n_rounds=0, temperature=1.0, held=held), matrix, others)
 
 
 def _intercept(made: Progress) -> FloatArray:

@@ -1,76 +1,108 @@
-"""What left-out rows say about probabilities: the log-loss, and the temperature at which it is least."""
+"""How far scores are to be believed: weights of score functions, around what is known without them.
+
+The probabilities of a row are those of x = base + shift + sum_m w_m slope g_m(x), by the link. The base is the
+logarithm of the class frequencies, g_m what the members of a kind say beyond it, and w_m >= 0 its weight, the
+reciprocal of a temperature. The shift has an entry for each class. Left-out rows find w and the shift by least
+log-loss, which is convex in both for the softmax link, so that they are continuous in everything.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+from scipy.optimize import minimize
 
 from minrisk._typing import FloatArray
 from minrisk.ensemble import defaults
-from minrisk.model.decisions import LINK_KERNELS
 from minrisk.model.links import Link
-from minrisk.rows.costs import CostFacts
 from minrisk.rows.folded import HeldOut
 
-SAME_LOSS = 1e-9  # relative difference of log-losses that rounding may make
-
-
-def log_loss(link: Link, held: HeldOut, temperature: float, *, caution: bool = True) -> float:
-    """Weighted sum of -log p(true class); with `caution` also half a row's mean of -log p over the other classes.
-
-    That half a row may be of another class keeps rows that are all decided rightly from making the next one certain:
-    n of them leave others 1 / (2 n + 1), Krichevsky and Trofimov's estimate. A row weighs 1, or the mean if less.
-    """
-    return held.log_loss(link, temperature, floor(), half_row(held) if caution else 0.0)
+LARGEST_WEIGHT = 100.0  # of a score function; rows that are all decided rightly ask for more
+SAME_WEIGHT = 0.01  # relative change of a weight of one function that its search ends at
+ROUNDED_TO = 2.0**-20  # that weights and shifts are rounded to: a BLAS takes part in their search
+MOST_STEPS = 60  # of that search, at most
 
 
 def half_row(held: HeldOut) -> float:
-    """Its share in the weight of these rows."""
-    return defaults.CAUTION / max(1.0, held.weight, float(held.n_weighted))
+    """Share of half a row in the weight of these rows.
 
-
-def floor() -> float:
-    """The least log-probability that counts."""
-    return float(np.log(defaults.LEAST_PROBABILITY))
-
-
-def fit_temperature(link: Link, held: HeldOut, start: float = 1.0, *, caution: bool = True) -> tuple[float, float]:
-    """Temperature of least log-loss, by steps of 15 % downhill from `start`, and the log-loss there.
-
-    Where log-probabilities are at their floor nothing leads away from temperatures that make rows certain. With
-    `caution` the way down from where no class is sure is then taken as well, and the lower end counts.
+    That half a row may be of another class keeps rows that are all decided rightly from making the next one certain:
+    n of them leave others 1 / (2 n + 1), Krichevsky and Trofimov's estimate.
     """
-    half, (lowest, highest) = half_row(held) if caution else 0.0, defaults.TEMPERATURES
-    if caution:
-        highest = max(highest, LINK_KERNELS[link][1] * held.spread)
-    best, least = _downhill(link, held, half, start, lowest, highest)
-    if caution and held.log_loss(link, best, -np.inf, half) > least:
-        unsure = start * defaults.TEMPERATURE_STEP ** int(np.log(highest / start) / np.log(defaults.TEMPERATURE_STEP))
-        other, loss = _downhill(link, held, half, unsure, lowest, highest)
-        best, least = (other, loss) if loss < least * (1.0 - SAME_LOSS) else (best, least)
-    return best, least
+    return defaults.CAUTION / max(1.0, held.weight)
 
 
-def _downhill(
-    link: Link, held: HeldOut, half: float, start: float, lowest: float, highest: float
-) -> tuple[float, float]:
-    """Temperature and log-loss where neither step from there leads down, within a range."""
-    best, least = start, held.log_loss(link, start, floor(), half)
-    for factor in (defaults.TEMPERATURE_STEP, 1.0 / defaults.TEMPERATURE_STEP):
-        while lowest <= best * factor <= highest:
-            loss = held.log_loss(link, best * factor, floor(), half)
-            if not loss < least:
-                break
-            best, least = best * factor, loss
-        if best != start:
+def fit_weight(held: HeldOut, link: Link, start: float, caution: float, whole: bool = False) -> tuple[float, float]:
+    """Weight >= 0 of one score function, without a shift, and the loss there: by Newton steps between known bounds.
+
+    It is put on what is known without scores, unless the scores are the `whole`.
+    """
+    least, slope, _ = held.along(link, 0.0, caution, whole).tolist()
+    if not slope < 0.0:  # also where all scores are 0, or beyond single precision
+        return 0.0, least
+    low, high, weight, loss = 0.0, LARGEST_WEIGHT, start or 1.0, least
+    for _ in range(MOST_STEPS):
+        loss, slope, curvature = held.along(link, weight, caution, whole).tolist()
+        low, high = (low, weight) if slope > 0.0 else (weight, high)
+        wanted = weight - slope / curvature if curvature > 0.0 else np.inf
+        if abs(wanted - weight) <= SAME_WEIGHT * weight:
             break
-    return best, least
+        if not low < wanted < high:
+            wanted = 0.5 * (low + high) if slope > 0.0 or high < LARGEST_WEIGHT else min(2.0 * weight, high)
+        if wanted == weight:  # all rows are decided rightly: the largest weight
+            break
+        weight = wanted
+    return weight, loss
 
 
-def class_rows(costs: CostFacts) -> FloatArray:
-    """Rows of each class, by weight, (K,)."""
-    return np.pad(costs.class_weight, (0, max(0, costs.n_decisions - len(costs.class_weight))))
+class Mixture(NamedTuple):
+    """Weights of score functions, and a shift of each class."""
+
+    weights: FloatArray  # (M,)
+    shift: FloatArray  # (K,)
+    moves: FloatArray  # (M,): by how much each function moves log-odds, weight and spread together
 
 
-def log_frequencies(rows: FloatArray) -> FloatArray:
-    """Logarithms of the shares of classes of so many rows (K,), with half a row added to each."""
-    return np.asarray(np.log((rows + 0.5) / (rows + 0.5).sum()))
+def fit_mixture(
+    link: Link, parts: Sequence[HeldOut], frequencies: FloatArray, doubt: FloatArray, start: FloatArray
+) -> Mixture:
+    """Find the weights and the shift of least log-loss of left-out rows.
+
+    The objective is the loss plus sum_m doubt_m w_m, which is how much each weight must bring before it is above 0,
+    plus SHIFT_ROWS / 2 sum_k shift_k^2: a class with fewer rows than that has hardly a shift.
+
+    Parameters
+    ----------
+    link : Link
+    parts : sequence of HeldOut
+        M score functions, of the same rows.
+    frequencies : ndarray of shape (K,)
+        Of the classes.
+    doubt : ndarray of shape (M,)
+    start : ndarray of shape (M,)
+        Weights to begin at.
+    """
+    M, K = len(parts), parts[0].n_outputs
+    caution = half_row(parts[0])
+    curvature = np.array([part.along(link, 0.0, caution)[2] for part in parts])
+    unit = np.concatenate([
+        1.0 / np.sqrt(np.maximum(curvature, 1e-12 * max(1.0, parts[0].weight))),
+        1.0 / np.sqrt(parts[0].weight * frequencies * (1.0 - frequencies) + defaults.SHIFT_ROWS),
+    ])
+
+    def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
+        weights, shift = np.split(scaled * unit, [M])
+        sums = parts[0].mixture(parts[1:], link, weights, shift, caution)
+        value = sums[0] + doubt @ weights + 0.5 * defaults.SHIFT_ROWS * shift @ shift
+        slopes = np.concatenate([sums[1 : 1 + M] + doubt, sums[1 + 2 * M :] + defaults.SHIFT_ROWS * shift])
+        return float(value), slopes * unit
+
+    begin = np.concatenate([start, np.zeros(K)]) / unit
+    bounds = [(0.0, LARGEST_WEIGHT / u) for u in unit[:M]] + [(None, None)] * K
+    options = {"ftol": 1e-10, "gtol": 1e-4}
+    found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    weights, shift = np.split(np.rint(found.x * unit / ROUNDED_TO) * ROUNDED_TO, [M])
+    return Mixture(weights, shift, weights * np.sqrt(np.maximum(curvature, 0.0)))
+

@@ -18,21 +18,6 @@ from minrisk.model.projection import Projection
 from minrisk.rows.columns import Columns
 
 
-def usual_bins(binning: str, asked: int | None, n_rows: int, n_features: int) -> tuple[int | None, int | None]:
-    """Of a feature, and of one for small trees: as asked for, else by the data; None: the default of `fit_binner`.
-
-    Finer bins cost time; where features are few each must tell its boundaries alone. Small trees answer for rules that
-    are sharper than the usual bins; few rows show none.
-    """
-    if asked is not None or binning != "quantile":
-        return asked, asked
-    of_few = min(n_rows // defaults.ROWS_OF_FINE_BIN, defaults.ALL_BINS // n_features)
-    usual = min(defaults.MOST_BINS, max(defaults.FEWEST_BINS, n_rows // defaults.ROWS_OF_BIN, of_few))
-    if n_rows < defaults.SMALL_BINS_FROM:
-        return usual, usual
-    return usual, max(usual, min(defaults.MOST_BINS, n_rows // defaults.ROWS_OF_SMALL_BIN))
-
-
 def weight_of(X: Any, rows: IntArray, weight: FloatArray) -> FloatArray:
     """Of every row of X (N,): these, and 0 for rows that do not count."""
     of_all = np.zeros(len(X))

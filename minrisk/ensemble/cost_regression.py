@@ -4,9 +4,11 @@ Training rows have costs of their own, c_n in R^D; new rows come without. The de
 
     argmin_k sum_j p_j(x) m_jk(x),    m_j(x) = E[c | x, class j],
 
-and m_j is a regression on the rows of class j: their mean costs, and trees with a vector in every leaf that lower the
-squared error, as many as left-out rows ask for. Where all rows of a class cost the same there are none, m_j is a row of
-a cost matrix, and the decisions are the matrix's.
+and m_j is a regression on the rows of class j: their mean costs, and small trees with a vector in every leaf that lower
+the squared error. Left-out rows are asked three times: whether a few trees lower the error of the first fold by more
+than chance (`exceeds_its_error`), how many trees are best, and whether decisions by the trees of
+all classes cost less than those by the mean costs. Where they say no, or all rows of a class cost the same, m_j are the
+means, a row of a cost matrix.
 
 The squared error is REBEL's coupled loss of F(x) = (1 + x)^2 with the same offsets beta = 0 and phi for all rows (Appel
 et al., NIPS 2016, Eq. 2): c (1 + h)^2 + (phi - c) (1 - h)^2 is phi (h - 1 + 2 c / phi)^2 and a constant.
@@ -17,24 +19,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.ensemble import defaults
 from minrisk.ensemble.budget import UNLIMITED, Budget, Pace
-from minrisk.ensemble.cross_fitting import checkpoints, pooled
+from minrisk.ensemble.cross_fitting import checkpoints, exceeds_its_error, pooled
 from minrisk.ensemble.kind import Settings, Table
 from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
+from minrisk.model.links import Link
 from minrisk.model.node_order import by_levels
 from minrisk.model.packed import pack
 from minrisk.model.trees import PackedTrees
 from minrisk.rows.columns import Columns
-from minrisk.rows.folded import ClassRows, FoldedRows
+from minrisk.rows.folded import ClassRows, FoldedRows, HeldOut
 
 SAME_COSTS = 1e-9  # of the largest cost: smaller differences within a class are rounding
 PREDICTED_ROWS = 4096  # rows that are predicted together, so that memory does not follow the rows
@@ -93,10 +97,29 @@ class CostRegression:
         return expected
 
 
+class CostFit(NamedTuple):
+    """A regression, and what its members say of the rows that they left out."""
+
+    regression: CostRegression
+    held: list[HeldOut | None]  # of each class that has trees: costs of the rows of the first folds, of all classes
+
+    def judged(self, probabilities: HeldOut, link: Link, temperature: float) -> CostRegression:
+        """The regression if decisions about left-out rows cost less by it than by the means, else these."""
+        known = [part for part in self.held if part is not None]
+        if known:
+            n_folds = min(known[0].n_folds, probabilities.n_folds)
+            held = [None if part is None else part.of_folds(n_folds) for part in self.held]
+            means = self.regression.means
+            paid_less = probabilities.of_folds(n_folds).paid_less(link, temperature, means, held)
+            if exceeds_its_error(paid_less, defaults.SURE):
+                return self.regression
+        return replace(CostRegression.of_means(self.regression.means), unit=self.regression.unit)
+
+
 def fit_cost_regression(
-    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers,
-    budget: Budget = UNLIMITED,
-) -> CostRegression:  # fmt: skip
+    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, n_members: int, seed: int,
+    workers: Workers, budget: Budget = UNLIMITED,
+) -> CostFit:  # fmt: skip
     """Learn m_j for every class.
 
     Parameters
@@ -109,6 +132,8 @@ def fit_cost_regression(
     settings : Settings
     most : int
         Rounds, at most.
+    n_members : int
+        For the first folds, whose rows judge.
     seed : int
     workers : Workers
         Over classes.
@@ -116,13 +141,33 @@ def fit_cost_regression(
         Of all classes together.
     """
     n_turns = -(-len(means) // workers.n)
+    most = min(most, max(defaults.COST_ROUNDS[0], min(defaults.COST_ROUNDS[1], defaults.COST_TREES // len(means))))
 
-    def fit(j: int) -> Progress:
+    def fit(j: int) -> ClassFit | None:
         found = folded.of_class(j, table.columns, table.n_features)
         turn = budget.until(1.0 / (n_turns - j // workers.n))
-        return Progress() if found is None else _fit_class(*found, means[j], settings, most, seed + j, turn)
+        return None if found is None else _fit_class(*found, means[j], settings, most, n_members, seed + j, turn)
 
-    return packed_regression(folded.stated_facts.unit, means, workers.map(fit, range(len(means))))
+    fits = workers.map(fit, range(len(means)))
+    unit, learnt = folded.stated_facts.unit, [Progress() if fit is None else fit.learnt for fit in fits]
+    held = _held_out(folded, table, fits, min(n_members, folded.n_folds), means.shape[1])
+    return CostFit(packed_regression(unit, means, learnt), held)
+
+
+def _held_out(
+    folded: FoldedRows, table: Table, fits: Sequence[ClassFit | None], n_folds: int, n_decisions: int
+) -> list[HeldOut | None]:
+    """What members say of all rows of the first folds, as if these were of each class in turn."""
+    parts: list[list[LeftOut]] = [[] for _ in fits]
+    for fold in range(n_folds if any(fits) else 0):
+        rows = folded.without(fold, table.columns, Workers())
+        rows.rest(True)  # each class has scores of its own
+        for part, fit in zip(parts, fits, strict=True):
+            if fit is not None:
+                made = fit.members.get(fold, fit.learnt)
+                assert made.intercept is not None
+                part.append(rows.left_out_scores(made.trees, made.vectors, made.intercept))
+    return [folded.held_out(part) if part else None for part in parts]
 
 
 def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
@@ -137,13 +182,21 @@ def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) 
     return CostRegression(unit, means, packed, all_vectors, bounds)
 
 
+class ClassFit(NamedTuple):
+    """What the rows of a class have taught, as costs."""
+
+    learnt: Progress  # by all of them
+    members: dict[int, Progress]  # by all but those of a fold, which has some
+
+
 def _fit_class(
-    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int, budget: Budget
-) -> Progress:
-    """The learners of one class: members for the folds choose how many, the last member has all rows."""
-    top, n_rows = rows.largest_cost, rows.cost_facts.n_rows
-    if rows.n_folds < 2 or n_rows < defaults.COST_ROWS or rows.farthest(mean) <= SAME_COSTS * top:
-        return Progress()
+    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, n_members: int, seed: int,
+    budget: Budget,
+) -> ClassFit | None:  # fmt: skip
+    """Train learners of one class: members of folds choose how many, the last one has all rows. None: the means."""
+    top, folds = rows.largest_cost, rows.own_folds[:n_members]
+    if rows.n_folds < 2 or rows.farthest(mean) <= SAME_COSTS * top:
+        return None
     seen = np.arange(len(columns.n_bins))
     settings = settings._replace(learning_rate=defaults.COST_LEARNING_RATE * settings.learning_rate)
     loss = CoupledLoss("squared", "none", top)
@@ -151,30 +204,43 @@ def _fit_class(
     def member(fold: int | None, seed: int) -> TreeMember:
         of = rows.without(fold, columns, Workers())
         trees = usual_trees(settings, of.cost_facts.n_rows, of.n_outputs, columns.thresholds, len(seen))
+        trees = replace(trees, max_leaf_nodes=min(trees.max_leaf_nodes, defaults.COST_LEAVES))
         made = TreeMember(of, recipe_of(settings, loss, of.cost_facts, trees, seen), seed, [])
         intercept = 1.0 - 2.0 * rows.mean_costs(fold) / top
         made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
         of.start_at([], [], intercept)
+        made.train([0])
         return made
 
-    members = [member(fold, seed + fold) for fold in range(rows.n_folds)]
-    best, chosen, reached, pace = np.inf, 0, 0, Pace(budget)
-    for wanted in (0, *checkpoints(most)):
+    def as_costs(made: Progress) -> Progress:
+        assert made.intercept is not None
+        vectors = [-0.5 * top * vectors for vectors in made.vectors]
+        return Progress(made.trees, vectors, 0.5 * top * (1.0 - made.intercept))
+
+    members = [member(0, seed)]
+    chosen, reached, pace, best = 0, 0, Pace(budget), pooled(rows, members, 0)
+    for wanted in checkpoints(most):
         n_rounds = pace.next(reached, wanted, 1.0 / len(members))  # and the last member's
-        if wanted and n_rounds == reached:
+        if n_rounds == reached:
             break
+        if reached == 0:  # the first fold tells whether there is anything to learn
+            members[0].train([n_rounds])
+            if not exceeds_its_error(pooled(rows, members, n_rounds).closer_than(best, top), defaults.SIGNAL):
+                return None
+            members += [member(fold, seed + fold) for fold in range(1, len(folds))]
+            best = pooled(rows, members, 0)
         for made in members:
-            made.train([n_rounds])
+            if made.reached < n_rounds:
+                made.train([n_rounds])
             made.rest()
-        reached = n_rounds
-        error = pooled(rows, members, n_rounds).squared_error(top)
-        if n_rounds == 0 or error < (1.0 - (defaults.COST_LEAST_FALL if chosen else defaults.COST_FIRST_FALL)) * best:
-            best, chosen = error, n_rounds
-        if n_rounds > defaults.COST_PATIENCE * chosen + defaults.GRACE_ROUNDS:
+        reached, held = n_rounds, pooled(rows, members, n_rounds)
+        if held.closer_than(best, top)[0] > 0.0:
+            best, chosen = held, n_rounds
+        if n_rounds > defaults.PATIENCE * chosen + defaults.GRACE_ROUNDS:
             break
     if not chosen:
-        return Progress()
-    last = member(None, seed + len(members))
+        return None
+    last = member(None, seed + rows.n_folds)
     last.train([chosen])
-    learnt = last.result(chosen)
-    return Progress(learnt.trees, [-0.5 * top * vectors for vectors in learnt.vectors])
+    of_folds = [as_costs(made.result(chosen)) for made in members]
+    return ClassFit(as_costs(last.result(chosen)), dict(zip(folds, of_folds, strict=True)))

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
+from minrisk._typing import FloatArray
 from minrisk._workers import Workers
-from minrisk.ensemble import defaults
+from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.budget import Budget, Pace
-from minrisk.ensemble.calibration import fit_temperature
+from minrisk.ensemble.calibration import fit_weight, half_row
 from minrisk.ensemble.kind import CrossFit, Kind, Member
+from minrisk.model.links import Link
 from minrisk.rows.folded import FoldedRows, HeldOut
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------
-def last_rounds(n_rows: int, n_rounds: int, most: int) -> int:
-    """Rounds on all rows, for a member of so many without its fold: what that fold says would be lost otherwise.
-
-    At `most` rounds in all. Members of many rounds on many rows have none: rows that are new then count for too much.
-    """
-    return min(n_rounds // defaults.LAST_ROUNDS, most - n_rounds) if _has_last_rounds(n_rows, n_rounds) else 0
+def last_rounds(n_rows: float, n_rounds: int, most: int) -> int:
+    """Rounds on all rows, for a member of so many without its fold; at `most` rounds in all."""
+    return min(n_rounds * int(1e6 * sizes.last_share(n_rows)) // 10**6, most - n_rounds)
 
 
-def first_rounds(n_rows: int, most: int) -> int:
+def first_rounds(n_rows: float, most: int) -> int:
     """Rounds without the fold, at most: those that leave room for the last ones."""
-    return most - (most // (defaults.LAST_ROUNDS + 1) if _has_last_rounds(n_rows, most) else 0)
-
-
-def share_of_last_rounds(n_rows: int, n_rounds: int) -> float:
-    """Seconds that last rounds take, for each second of the rounds before."""
-    return 1.0 / defaults.LAST_ROUNDS if _has_last_rounds(n_rows, n_rounds) else 0.0
+    share = sizes.last_share(n_rows)
+    return most - most * int(1000.0 * share / (1.0 + share)) // 1000  # of a number that may be beyond float64
 
 
 def finishing(fits: Sequence[CrossFit], most: int) -> float:
@@ -41,13 +37,9 @@ def finishing(fits: Sequence[CrossFit], most: int) -> float:
         if not fit.kind.makes_rounds:
             seconds += fit.seconds / len(fit.members)  # one member of all rows
         elif fit.judged:
-            seconds += fit.seconds * last_rounds(fit.kind.task.costs.n_rows, fit.n_rounds, most) / fit.judged[-1][0]
+            more = last_rounds(fit.kind.task.costs.n_rows, fit.n_rounds, fit.kind.most_rounds(most))
+            seconds += fit.seconds * more / fit.judged[-1][0]
     return seconds
-
-
-def _has_last_rounds(n_rows: int, n_rounds: int) -> bool:
-    too_many = n_rows >= defaults.MANY_ROWS and n_rounds > defaults.ROUNDS_TOGETHER
-    return n_rows >= defaults.LAST_ROUNDS_FROM and not too_many
 
 
 def checkpoints(n_rounds: int) -> list[int]:
@@ -69,9 +61,9 @@ def cross_fit(
 ) -> CrossFit:
     """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 
-    At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at; the rounds
-    of the last one that lowered it enough (`LEAST_FALL`, the first: `FIRST_FALL`) are kept, about half of those of the
-    least log-loss, for the same risk. Members may have been trained before. The default budget is the task's.
+    At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at. The rounds
+    of the last one are kept that was better than the one kept before by more than chance: see `is_better`, and without
+    a link `LEAST_FALL`. Members may have been trained before. The default budget is the task's.
 
     Where somebody asks that the fit end, the last checkpoint that all members have reached is the last.
 
@@ -81,15 +73,15 @@ def cross_fit(
         If that is none, or the one before the first round.
     """
     link, folded = kind.task.link, kind.task.folded
-    best, chosen, temperature, running, start = np.inf, 0, 1.0, 1.0, 0.0
-    rounds, curve = [0, *checkpoints(n_rounds)], []
+    best, chosen, weight, running, start, chosen_held = np.inf, 0, 0.0, 0.0, 0.0, None
+    rounds, curve = [0, *checkpoints(kind.most_rounds(n_rounds))], []
     few = folded.n_rows * kind.task.n_outputs <= defaults.TOGETHER_SCORES
     pace = Pace(budget or kind.task.budget)
     stop = pace.budget.stop
     for c in range(len(rounds)):
         behind = [member for member in members if member.reached < rounds[c]]
         if behind and c > 1:
-            rounds[c] = pace.next(rounds[c - 1], rounds[c], share_of_last_rounds(folded.n_rows, rounds[c]))
+            rounds[c] = pace.next(rounds[c - 1], rounds[c], sizes.last_share(kind.task.costs.n_rows))
             if rounds[c] == rounds[c - 1]:
                 break
         if behind:  # on to where it may be time to stop at the earliest, unless the scores on the way are too many
@@ -102,29 +94,53 @@ def cross_fit(
                 if c < 2:
                     raise NothingJudged
                 break
-        held = pooled(folded, members, rounds[c])
+        held = pooled(folded, members, rounds[c], link)
         if link is None:
             judged = held.risk(None, 1.0, None)
             curve.append((rounds[c], held.stated(judged)))
+            start = judged if c == 0 else start
+            asked = defaults.LEAST_FALL * min(best, start - best) if chosen else defaults.FIRST_FALL * start
+            better = c == 0 or judged < best - asked
         else:
-            running, total = fit_temperature(link, held, running, caution=False)
+            if c == 0:
+                total = float(held.along(link, 0.0, 0.0)[0])
+            else:
+                running, total = fit_weight(held, link, running, 0.0)
             judged = total / (held.weight or 1.0)
             curve.append((rounds[c], judged))
-        del held  # while members go on
-        start = judged if c == 0 else start
+            errors = defaults.SURE if chosen else defaults.SIGNAL
+            better = chosen_held is None or is_better(held, running, chosen_held, weight, link, errors)
         stop.worth |= c > 0
-        asked = defaults.LEAST_FALL * min(best, start - best) if chosen else defaults.FIRST_FALL * start
-        if c == 0 or judged < best - asked:
-            best, chosen, temperature = judged, c, running
+        if better:
+            best, chosen, chosen_held, weight = judged, c, held, running
+        del held  # while members go on
         patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):
             break
+    assert chosen_held is not None
     if len(members) == 1:  # which has not rested so far
         members[0].rest()
-    progress, held = [member.result(rounds[chosen]) for member in members], pooled(folded, members, rounds[chosen])
-    temperature = fit_temperature(link, held, temperature)[0] if link else 1.0
+    progress = [member.result(rounds[chosen]) for member in members]
+    if link is not None and chosen:
+        weight = fit_weight(chosen_held, link, weight, half_row(chosen_held))[0]
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
-    return CrossFit(kind, progress, rounds[chosen], temperature, len(members), held, curve, seconds)
+    return CrossFit(kind, progress, rounds[chosen], weight, len(members), chosen_held, curve, seconds)
+
+
+def is_better(
+    held: HeldOut, weight: float, before: HeldOut, of_before: float, link: Link, errors: float
+) -> bool:  # fmt: skip
+    """Whether these scores gain so many standard errors over others, row by row."""
+    return exceeds_its_error(held.gain_over(before, link, weight, of_before), errors)
+
+
+def exceeds_its_error(gain: FloatArray, errors: float) -> bool:
+    """Whether a sum over rows is larger than so many standard errors, by the sum of the squares (2,).
+
+    The weight of scores of noise gains z^2 / 2 of the log-loss, with an error of |z|, z being normal: one standard
+    error is gained where |z| is above 2.
+    """
+    return bool(gain[0] > errors * math.sqrt(gain[1]))
 
 
 def go_on(member: Member, rounds: Sequence[int], rests: bool) -> None:
@@ -134,6 +150,7 @@ def go_on(member: Member, rounds: Sequence[int], rests: bool) -> None:
         member.rest()
 
 
-def pooled(folded: FoldedRows, members: Sequence[Member], n_rounds: int) -> HeldOut:
-    """The scores of the members' left-out rows at a checkpoint."""
-    return folded.held_out([member.scores(n_rounds) for member in members])
+def pooled(folded: FoldedRows, members: Sequence[Member], n_rounds: int, link: Link | None = None) -> HeldOut:
+    """The scores of the members' left-out rows at a checkpoint; with a link less what they have started from."""
+    starts = None if link is None else [member.start for member in members]
+    return folded.held_out([member.scores(n_rounds) for member in members], starts)

@@ -10,22 +10,20 @@ from __future__ import annotations
 FOLDS = 4  # members of a kind, unless `cv` says otherwise
 FIRST_CHECKPOINT = 5  # rounds before left-out rows are looked at for the first time
 CHECKPOINT_RATIO = 1.25  # of a checkpoint's round to that of the one before
-FIRST_FALL = 0.005  # share of the loss, by which the first checkpoint that counts must be better than no rounds
-LEAST_FALL = 0.02  # share of the loss, or of its fall so far if less, by which a later one must: half of the rounds
-PATIENCE, GRACE_ROUNDS = 1.25, 5  # stop at a round above this many times the best one, and so many rounds more
+FIRST_FALL = 0.005  # share of the cost, by which first rounds of members trained on costs must be better than none
+LEAST_FALL = 0.02  # share of the cost, or of its fall so far if less, by which later ones must
+PATIENCE, GRACE_ROUNDS = 1.25, 5  # stop at a round above this many times the best one, and so many more
 SLOW_START = 40  # rounds without any gain, after which the features say nothing
-LAST_ROUNDS = 5  # rounds without its fold, of a member, for which it has one on all rows
-LAST_ROUNDS_FROM = 200  # rows: fewer gain nothing by them
+LAST_ROUNDS = 0.2  # rounds on all rows, for each one without its fold: what the fold says would be lost otherwise
+LAST_FEW_ROWS, LAST_MANY_ROWS = 100, 15_000  # with so few rows half of that; on more than the latter ever fewer
 
-# -- many rows ---------------------------------------------------------------------------------------------------------
-MANY_ROWS = 20_000  # from which on trees are large, steps short, and one fold tells how many rounds there are
-USUAL_ROUNDS, MANY_ROWS_ROUNDS = 200, 1000  # at most, unless `n_estimators` says otherwise
-ROWS_IN_ROUNDS = 500_000_000  # in all rounds together, at most, where that allows 200: what a user waits for
-LEARNING_RATE, MANY_ROWS_RATE = 0.5, 0.3
-SMOOTHING, SMOOTHED_ROWS = 1e-3, 5.0  # share of the loss, and rows whose share it is where there are many
-MANY_ROWS_FOLDS = 8  # an eighth of many rows tells as much as a quarter of fewer
-ROUNDS_TOGETHER = 240  # of a kind's members: where one has few, further ones (up to FOLDS) and other kinds bring more
-ROWS_OF_LARGE_LEAF, MOST_LARGE_LEAVES, LARGE_LEAF_NUMBERS = 100, 1023, 1 << 15  # as ROWS_OF_LEAF and so on below
+# -- settings that follow the data, by the formulas of `sizes` ---------------------------------------------------------
+USUAL_ROUNDS = 200  # at most, where a kind has `FOLDS` members, unless `n_estimators` says otherwise
+MEMBER_ROWS = 60_000  # for each member of a kind: from as many on there is but one
+ROWS_IN_ROUNDS = 500_000_000  # in all rounds of a member, at most, where that allows 200: what a user waits for
+CHALLENGED_ROWS = 20_000  # from which on other kinds of boosters make fewer rounds than plain ones
+LEARNING_RATE, MOST_ROWS_RATE = 0.5, 0.3  # of `FOLDS` members, and of one on very many rows, at most
+SMOOTHING, SMOOTHED_ROWS = 1e-3, 10_000  # share of the loss; half of it on so many rows
 
 # -- a budget of time --------------------------------------------------------------------------------------------------
 BUDGET_ROUNDS = 10_000  # at most, unless `n_estimators` says otherwise: time and left-out rows are the limit
@@ -35,11 +33,12 @@ SHORT_SHARE = 0.05  # of the time, or of the rounds so far: what is shorter is n
 VARIED_RATES, VARIED_LEAVES = (1.0, 0.5), (1.0, 2.0, 0.5)  # times those of the members that are varied
 VARIED_FEATURES, VARIED_SMOOTHING = (1.0, 0.5, 2.0), (1.0, 0.2, 5.0)
 
-# -- temperature -------------------------------------------------------------------------------------------------------
-TEMPERATURE_STEP = 1.15  # ratio of one temperature that is tried to the next
-TEMPERATURES = (0.2, 20.0)  # the range that is searched
+# -- weights of kinds --------------------------------------------------------------------------------------------------
 CAUTION = 0.5  # rows of another class than scores of left-out rows could know: Krichevsky and Trofimov's estimate
-LEAST_PROBABILITY = 1e-12  # of a row's class in a log-loss: one row must not decide
+SHIFT_ROWS = 4.0  # of a class, that hold its shift at 0
+DOUBT = 0.3  # standard errors of its slope, by which a kind must lower the loss of left-out rows before it has a weight
+HOPE = 1.0  # standard errors, by which first left-out rows must speak against a kind, before it is not trained on
+SIGNAL, SURE = 1.0, 0.5  # standard errors of their paired difference, by which first and later rounds must be better
 
 # -- trees of plain members --------------------------------------------------------------------------------------------
 FEWEST_LEAVES = 24  # of a tree, or less on few rows:
@@ -47,9 +46,11 @@ ROWS_OF_FEW_LEAVES = 20  # of the training rows, for each leaf up to the fewest
 FEWEST_ON_FEW_ROWS = 8  # leaves, however few the rows
 FEWEST_WITH_MANY_FEATURES = 16  # likewise, with more features than rows: weak signals take more splits to add up
 ROWS_OF_LEAF = 40  # of the training rows, for each leaf beyond the fewest
-MOST_LEAVES = 64  # or 8 for each class while
+MOST_LEAVES = 64  # or 8 for each class, or more on many rows:
+LARGE_LEAF_ROWS, LARGE_LEAF_POWER = 6400, 0.75  # on more, leaves grow by this power of the rows
+MOST_LARGE_LEAVES, LARGE_LEAF_NUMBERS = 1023, 1 << 15  # leaves, and numbers in a tree's vectors, at most
 LEAVES_OF_CLASS = 8  # leaves for each class, of a tree with more than the most of others
-MOST_LEAF_NUMBERS = 8192  # numbers in a tree's vectors, with more than 64 leaves
+MOST_LEAF_NUMBERS = 8192  # numbers in the vectors of such a tree
 FEATURE_SHARE = 0.4  # of the features, that a node looks at
 MOST_LOOKED_AT = 160  # features: of more a node learns little, and trees grow alike
 WIDE_FEATURES, WIDE_ROWS = 2000, 1000  # more of both are wide data, as texts by their words are, whose trees differ:
@@ -63,15 +64,17 @@ ROWS_OF_FINE_BIN = 16  # likewise where features are few, and each must tell its
 ALL_BINS = 512  # bins of all features together, up to which they are few
 
 # -- challengers -------------------------------------------------------------------------------------------------------
-SHARES = 8  # a challenger's share is a multiple of 1/8
-LEAST_GAIN = 0.005  # share of the log-loss, that a challenger has to take off
-
 # "small" and "tiny": rules without noise
 SMALL_LEAVES, TINY_LEAVES = 8, 4  # of a tree
 SMALL_FEATURES = 20  # looked at in a split of theirs, at least
-ROWS_OF_SMALL_BIN = 4  # for each bin of theirs: rules are sharper than the usual bins
-SMALL_BINS_FROM = 1000  # rows: fewer have the usual bins; finer ones bring nothing there and take a tenth more time
 TINY_VALUES, TINY_CLASSES, TINY_ROWS = 10, 10, 1 << 15  # at most (values of a feature in the mean), for tiny trees
+
+# "gentle": weak signals
+GENTLE_RATE, GENTLE_SMOOTHING, GENTLE_LEAVES = 0.2, 3.0, 4  # times those of plain members; of a tree
+
+# "random": thresholds drawn at random
+RANDOM_RATE = 0.4  # times that of plain members: a drawn threshold gains less, and rounds even out its chance
+RANDOM_LEAVES = 1.5  # likewise, leaves of a tree
 
 # "linear": boundaries across the features
 LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble their number
@@ -87,9 +90,18 @@ REACH = 3.0  # variance of a kernel over the median squared distance of two land
 PENALTY, BEND = 0.03, 8  # share of the rows' weight, and rounds in which it falls to a quarter
 SMOOTH_ROWS = 1 << 12  # at most: of more, trees learn what is smooth (1.00 of the risk on 1000 to 6000 rows)
 SMOOTH_SCORES, SMOOTH_VALUES = 1 << 17, 1 << 20  # rows times classes, and times features: a small part of a fit's time
-SMOOTH_GAIN = 0.02  # as LEAST_GAIN: trees' last rounds on all rows, which left-out rows do not know of, bring more
-SMOOTH_SHARE = 7 / 8  # at most: the rest is left to trees, so that the model has rounds
 ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members cost little and are judged by all folds at once
+
+# "logistic": linear signals, which trees make of many steps
+LOGISTIC_PENALTY = 0.1  # share of the rows' weight at the first checkpoint, and as many rows more as there are columns:
+LOGISTIC_LEAST = 0.1  # rows' weight, that is always added: of few rows each decides about the coefficients
+LOGISTIC_POWER = 5  # from there it falls by this power of the rounds, to a third or so at the next one
+LOGISTIC_ROWS = 1 << 15  # at most: of more, trees learn as much
+LOGISTIC_FITTED, LOGISTIC_VALUES = 20_000, 1 << 23  # rows, and values of their columns, that it is fitted to at most
+LOGISTIC_PRODUCTS = 1 << 27  # likewise, values times classes: those of an iteration
+LOGISTIC_LEAVES = 1 << 15  # of all trees that its model becomes, at most
+LOGISTIC_TOLERANCE, LOGISTIC_LAST_TOLERANCE = 5e-4, 1e-6  # of the gradient, in units of the curvature: on the way, and
+# of the member of all rows; a tenth of the first takes twice the time for a thousandth of the log-loss
 
 # -- the model ---------------------------------------------------------------------------------------------------------
 EXCESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)  # shares of the expected cost, that early decisions may give away
@@ -98,10 +110,9 @@ JUDGED_STAGES = 1 << 20  # left-out rows times classes (of unequal costs, square
 ROUNDING = 1 / 128  # of log-odds, at most (standard deviation): what their vectors' rounding to a common unit moves
 
 # -- costs that differ by row ------------------------------------------------------------------------------------------
-COST_LEARNING_RATE = 0.2  # times `learning_rate`: costs are smooth where classes are not
-COST_ROWS = 20  # of a class: fewer have mean costs only
-COST_FIRST_FALL, COST_LEAST_FALL = 0.02, 0.005  # shares of the squared error: the first checkpoint, and later ones
-COST_PATIENCE = 2.0  # stop at a round above this many times the best one, and GRACE_ROUNDS more
+COST_LEARNING_RATE = 0.5  # times `learning_rate`: costs are smooth where classes are not
+COST_LEAVES = 24  # of a tree, at most
+COST_TREES, COST_ROUNDS = 120, (12, 60)  # of all classes together, and rounds of a class, at most
 
 # -- threads and memory ------------------------------------------------------------------------------------------------
 SHARED_VALUES = 1 << 13  # binned values, below which threads cost more than they bring

@@ -9,8 +9,10 @@ import numpy as np
 
 from minrisk._typing import IntArray
 from minrisk._workers import Workers
-from minrisk.ensemble import defaults
-from minrisk.ensemble.columns import fill_projected, linear_features, usual_bins
+from minrisk.data.copies import are_copies, content_keys, told_by
+from minrisk.data.row_keys import odd_numbers
+from minrisk.ensemble import defaults, sizes
+from minrisk.ensemble.columns import fill_projected, linear_features
 from minrisk.ensemble.directions import fit_moments
 from minrisk.ensemble.folds import drawn_folds, fold_counts, spread_folds
 from minrisk.ensemble.kind import Table, is_wide
@@ -37,7 +39,7 @@ class FoldedPiece:
     def __init__(self, rows: PlacedRows, place: Place, counted: CountedRows, n_folds: int, seed: int) -> None:
         place, codes = counted.place, counted.costs.label
         self._counted, exchange, K, n = counted, place.exchange, counted.n_classes, len(codes)
-        folds = drawn_folds(place.numbers_of_all(n), n_folds, seed)
+        folds = drawn_folds(_drawn_by(counted), n_folds, seed)
         folds = spread_folds(folds, codes, exchange.added(fold_counts(folds, codes, K, n_folds)))
         begins, firsts = place.numbered
         own = [np.bincount(folds[a:b], minlength=n_folds) for a, b in itertools.pairwise([*begins.tolist(), n])]
@@ -95,21 +97,31 @@ class FoldedPiece:
         return projection, seen
 
 
+def _drawn_by(counted: CountedRows) -> np.ndarray:
+    """Numbers of the rows here that their folds are drawn by: where rows are copied, of their cells alone."""
+    place, codes, d = counted.place, counted.costs.label, counted.X.shape[1]
+    numbers = place.numbers_of_all(len(codes))
+    few = told_by(numbers, place.n_rows)
+    found = counted.collected(numbers[few], counted.X[few], codes[few])
+    told: tuple[bool, ...] = place.exchange.told(None if found is None else (are_copies(found[0], found[1], d),))
+    if not told[0]:
+        return numbers
+    return content_keys(counted.X, np.arange(len(codes)), d, odd_numbers(np.random.default_rng(1), d))
+
+
 def table_elsewhere(driver: Any, counted: Any, plan: Any, n: int, d: int) -> tuple[Table, Any]:
     """`minrisk.ensemble.training.bin_table` for rows that lie elsewhere: many, which count as n, of d numbers."""
-    many = n >= defaults.MANY_ROWS
-    usual, fine = usual_bins(plan.binning, plan.max_bins, n, d)
-    n_folds = plan.cv or (defaults.MANY_ROWS_FOLDS if many else defaults.FOLDS)
+    usual, fine = sizes.n_bins(plan.binning, plan.max_bins, n, d)
+    n_folds = plan.cv or defaults.FOLDS
     piece = driver.made(FoldedPiece, counted, n_folds, plan.seed)
     columns, folded = piece.columns(plan.binning, usual, Workers()), piece.folded()
     none = np.empty((0, d))
     if piece.n_folds == 1:
         return Table(none, np.empty(0, np.int32), columns), folded
-    members = defaults.FOLDS if plan.cv is None and many else None
     finer = plan.pool and fine != usual and not is_wide(n, d)
     table = Table(
         none, np.empty(0, np.int32), columns,
         (lambda: piece.columns(plan.binning, fine, Workers())) if finer else None,
-        (lambda: piece.add_linear(columns, plan.binning, usual, members, Workers())) if plan.pool else None,
+        (lambda: piece.add_linear(columns, plan.binning, usual, None, Workers())) if plan.pool else None,
     )
     return table, folded

@@ -9,15 +9,16 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from minrisk._typing import IntArray, LeftOut
+from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor
-from minrisk.ensemble import defaults
+from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.budget import UNLIMITED, Budget
 from minrisk.model.links import Link
 from minrisk.model.projection import Projection
 from minrisk.model.smooth import SmoothScores
+from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts
 from minrisk.rows.folded import FoldedRows, HeldOut
@@ -38,13 +39,10 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], n_rows: int, n_features: int) -> Settings:
-        """Those among the parameters. What they leave open follows the rows: many have short steps."""
-        many = n_rows >= defaults.MANY_ROWS
-        smoothing = defaults.SMOOTHED_ROWS / n_rows if many else defaults.SMOOTHING
+        """Those among the parameters; what they leave open follows the data, see `minrisk.ensemble.sizes`."""
         usual = {
-            "learning_rate": defaults.MANY_ROWS_RATE if many else defaults.LEARNING_RATE,
-            "smoothing": min(smoothing, defaults.WIDE_SMOOTHING) if is_wide(n_rows, n_features) else smoothing,
-        }
+            "learning_rate": sizes.learning_rate(n_rows), "smoothing": sizes.smoothing(n_rows, n_features),
+        }  # fmt: skip
         given = {name: parameters[name] for name in cls._fields}
         return cls(**given | {name: value for name, value in usual.items() if given[name] is None})
 
@@ -69,14 +67,17 @@ class Table:
     add_linear : callable, optional
         Adds linear features to the columns and gives their projection, and the numbers of the columns that the member
         of each fold may see; None: there are none.
+    source : ndarray of int, (d,), optional
+        The feature of X that each was made of, as categories are of their codes; default: each stands for itself.
     """
 
     def __init__(
         self, X: Any, rows: IntArray, columns: Columns, bin_finer: Callable[[], Columns] | None = None,
         add_linear: Callable[[], tuple[Projection, list[IntArray]] | None] | None = None,
+        source: IntArray | None = None,
     ) -> None:  # fmt: skip
         self.X, self.rows, self.columns = X, rows, columns
-        self._bin_finer, self._add_linear, self._one = bin_finer, add_linear, Lock()
+        self._bin_finer, self._add_linear, self._one, self._source = bin_finer, add_linear, Lock(), source
         self._finer: Columns | None = None
         self.projection: Projection | None = None  # of the linear features, once they have been asked for
         self._seen: list[IntArray] | None = None
@@ -100,6 +101,14 @@ class Table:
             return self._seen
 
     @property
+    def categories(self) -> tuple[Bag, Bag]:
+        """Which features are codes of categories, and which only say whether these are a certain value, (d,) each."""
+        own = np.arange(self.n_features)
+        made = own if self._source is None else self._source
+        is_code = np.isin(own, made[made != own])
+        return is_code, (made != own) & (self.columns.n_bins[: len(own)] <= 2)
+
+    @property
     def n_features(self) -> int:
         """Of X."""
         return int(self.X.shape[1])
@@ -116,7 +125,7 @@ class Task(NamedTuple):
     seed: int
     workers: Workers
     watching: Sequence[Monitor] = ()
-    every_fold: bool = True  # whether each fold has a member that leaves it out
+    n_members: int = defaults.FOLDS  # of a kind, that leave a fold out each; more where they have few rounds
     budget: Budget = UNLIMITED
     left_open: frozenset[str] = frozenset()  # settings that the caller did not state: what may be varied
 
@@ -137,6 +146,10 @@ class Member(Protocol):
     seconds: float
     reached: int  # the last checkpoint's round; -1: none
 
+    @property
+    def start(self) -> FloatArray:
+        """Scores (D,) before the first round."""
+
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
 
@@ -156,17 +169,23 @@ class CrossFit(NamedTuple):
     kind: Kind
     members: list[Progress]
     n_rounds: int  # of members that have ended, those on all rows as well
-    temperature: float
+    weight: float  # of what they say beyond the class frequencies, the reciprocal of their temperature
     n_folds: int  # the first ones, whose rows were left out
-    held: HeldOut  # what the members say of their left-out rows; without scores once a pool has judged them
+    held: HeldOut  # what the members say of their left-out rows, beyond the class frequencies where there is a link
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
     risk: float = np.inf  # mean avoidable cost of the decisions about those rows, which a pool fills in
+    doubt: float = 0.0  # by how much its weight must lower the loss, for each unit of it
     smooth: SmoothScores | None = None  # what members without trees end as
+
+    @property
+    def n_trees(self) -> int:
+        """Of a member, at most: where members make no rounds, as many as it has."""
+        return self.n_rounds if self.kind.makes_rounds else max(len(member.trees) for member in self.members)
 
 
 class Kind(ABC):
-    """A kind of members: what they see, how they are trained, and what they must bring for a share in the pool.
+    """A kind of members: what they see, how they are trained, and who its rivals are for a place in the pool.
 
     Parameters
     ----------
@@ -177,8 +196,6 @@ class Kind(ABC):
     place: ClassVar[str]  # in the pool, which rivals strive for: the name of the first of them
     makes_rounds: ClassVar[bool] = True  # of trees
     wait: float = 0.0  # rounds before which nobody loses patience
-    least_gain: float = defaults.LEAST_GAIN  # share of the log-loss, that its members have to take off
-    largest_share: float = 1.0
     tried_on: int = 1  # first folds, whose rows say whether members for the others are trained
     workers: Workers  # that train its members side by side
 
@@ -190,9 +207,21 @@ class Kind(ABC):
         """Itself for a task; None where this kind is not tried."""
         return cls(task)
 
+    def most_rounds(self, most: int) -> int:
+        """Of its members, where plain ones may make so many: as many where the caller has stated them."""
+        if "n_estimators" not in self.task.left_open:
+            return most
+        if not self.makes_rounds:
+            return defaults.USUAL_ROUNDS
+        return most * int(1000.0 * sizes.challenger_share(self.task.costs.n_rows)) // 1000
+
     def ready(self) -> bool:
         """Prepare what only this kind sees; False if there is no such thing."""
         return True
+
+    def rows(self, fold: int | None) -> Rows | None:
+        """What a member is trained on, with the rows that it leaves out; None where these see no trees."""
+        return None
 
     @abstractmethod
     def member(self, fold: int) -> Member:

@@ -17,8 +17,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
 from minrisk.ensemble import defaults
 from minrisk.ensemble.blending import Pool
-from minrisk.ensemble.calibration import fit_temperature
-from minrisk.ensemble.kinds.plain import Plain
+from minrisk.ensemble.calibration import fit_weight
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
 from minrisk.model.decisions import expected_costs
 from minrisk.rows.base import Rows
@@ -64,7 +63,8 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
         needed_leads(at_stage, rule.scale, rule.costs, rule.is_plain, decided, needed[s])
         lost[s] = weight * (expected[each, decided] - least)
         stage = held.plus(tail, -1.0, stage)
-        temperature[s] = fit_temperature(pool.link, stage, pool.temperature, caution=False)[0]
+        sharpness = fit_weight(stage, pool.link, 1.0 / pool.temperature, 0.0, whole=True)[0]
+        temperature[s] = 1.0 / sharpness if sharpness > 0.0 else pool.temperature
         early = expected_costs(pool.link, at_stage, float(temperature[s]), costs.avoidable).argmin(axis=1)
         ending[s] = min(NEVER, max(0.0, fsum(weight * (expected[each, early] - least)) / allowed))
     for level, excess in enumerate(defaults.EXCESS):
@@ -76,7 +76,7 @@ def rows_left_out(pool: Pool) -> list[list[Rows]]:
     """The rows of each kind's members, which say what trees answer to those that are left out; they hold no scores."""
     found: list[list[Rows]] = []
     for kind in (fit.kind for fit in pool.fits):
-        found.append([kind.rows(fold) for fold in range(pool.held.n_folds)] if isinstance(kind, Plain) else [])
+        found.append([rows for fold in range(pool.held.n_folds) if (rows := kind.rows(fold)) is not None])
         for rows in found[-1]:
             rows.rest(True)
     return found
@@ -87,7 +87,7 @@ def with_rounds(
 ) -> HeldOut:
     """The scores with what the rounds between two shares of them answer to left-out rows."""
     for fit, share, of_folds in zip(pool.fits, pool.shares, left_out, strict=True):
-        some = slice(int(first * fit.n_rounds), int(last * fit.n_rounds))
+        some = slice(int(first * fit.n_trees), int(last * fit.n_trees))
         if not of_folds or some.stop <= some.start:
             continue
         nothing = np.zeros(tail.n_outputs)

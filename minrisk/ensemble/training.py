@@ -4,11 +4,13 @@
 2. `folds_of`: rows into folds, which stand one after another.
 3. `train_pool`: plain members first, each on all folds but one. Members of every other kind are first trained without
    the first fold only (`trial`).
-4. `challenge`: they are blended into the pool by a share that left-out rows choose, and trained for the other folds;
-   a kind that gets no share is dropped, at a fraction of the price, and of rivals only the one whose pool has the least
-   log-loss goes on. Where all that does no better than a constant, that is the answer.
+4. `challenge`: a kind is trained for the other folds unless the left-out rows of the first one speak against it
+   (`promise`), of rivals only the one for which they speak most. Then left-out rows weigh all trained kinds again
+   (`minrisk.ensemble.calibration`); a kind of weight 0 has no share. Where none has one, all rows get one answer.
 5. `vary`: with a budget of time, members with other settings join in the same way until it is used up.
 6. `Kind.finish`: members go on for some rounds on all rows; `minrisk.ensemble.average` makes one model of them.
+
+Where costs differ by row, `fit_cost_regression` comes before the pool, whose left-out rows judge it in the end.
 """
 
 from __future__ import annotations
@@ -28,26 +30,24 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.boosting.watching import Watch
 from minrisk.data.chunks import CodedLabels
-from minrisk.ensemble import defaults
+from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.average import report
 from minrisk.ensemble.blending import (
     Pool,
     drop,
     join,
-    loss_of,
     or_constant,
-    or_frequencies,
     pool_of,
+    slope_of,
     validated_risk,
 )
 from minrisk.ensemble.budget import Budget
-from minrisk.ensemble.columns import bin_columns, linear_columns, usual_bins, weight_of
+from minrisk.ensemble.columns import bin_columns, linear_columns, weight_of
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
 from minrisk.ensemble.cross_fitting import NothingJudged, cross_fit, finishing, first_rounds, last_rounds
 from minrisk.ensemble.folds import folds_of
 from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task, is_wide
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
-from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.ensemble.kinds.variation import Factors, Variation
 from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
@@ -70,6 +70,7 @@ class Plan(NamedTuple):
     left_open: frozenset[str]  # parameters that the caller did not state
     seed: int
     group: IntArray | None = None  # (N,) of all rows, which belong together
+    source: IntArray | None = None  # (d,): the feature of X that each was made of
 
 
 class TrainedPool(NamedTuple):
@@ -117,11 +118,12 @@ def train_on(
     """`train`, of rows that are in their folds; they count as `n_rows`."""
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
-    many, regression = n_rows >= defaults.MANY_ROWS, None
-    most = plan.n_estimators or usual_rounds(n_rows)
+    costs, most = None, plan.n_estimators or sizes.n_rounds(n_rows)
+    n_members = sizes.n_members(n_rows) if plan.cv is None else folded.n_folds
     if matrix is None and plan.surrogates[0] in POSTERIOR:
         part = budget.until(defaults.COST_SHARE)
-        regression = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)
+        n_folds = min(folded.n_folds, max(n_members, defaults.FOLDS))
+        costs = fit_cost_regression(table, folded, decides_by, settings, most, n_folds, plan.seed, workers, part)
     if budget.limited:
         most = plan.n_estimators or defaults.BUDGET_ROUNDS
     pools, best = list[Pool](), 0
@@ -131,8 +133,11 @@ def train_on(
         risks = [validated_risk(pool, decides_by) for pool in pools]
         best = int(np.argmin(risks))
         tried = [report(pool, risks[k], folded.stated_facts, k == best) for k, pool in enumerate(pools)]
+        chosen, regression = pools[best], None
+        if costs is not None and chosen.link is not None:
+            regression = costs.judged(chosen.held, chosen.link, chosen.temperature)
         return TrainedPool(
-            with_smooth(pools[best], most), table.projection, list(itertools.chain.from_iterable(tried)), regression
+            with_smooth(chosen, most), table.projection, list(itertools.chain.from_iterable(tried)), regression
         )
 
     for surrogate in plan.surrogates:
@@ -142,10 +147,9 @@ def train_on(
         watch.describe = partial(_with_others, found, tuple(pools))
         posterior = surrogate in POSTERIOR
         link = surrogate_loss(surrogate).link(blind.cost_facts) if posterior else None
-        every_fold = plan.cv is not None or not many
         task = Task(
             table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, watch.watching,
-            every_fold, budget, plan.left_open,
+            n_members, budget, plan.left_open,
         )  # fmt: skip
         challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
@@ -167,24 +171,15 @@ def _with_others(found: Callable[[Sequence[Pool]], TrainedPool], others: Sequenc
     return found((*others, pool))
 
 
-def usual_rounds(n_rows: int) -> int:
-    """At most, where neither the caller nor time sets a limit."""
-    if n_rows < defaults.MANY_ROWS:
-        return defaults.USUAL_ROUNDS
-    return max(defaults.USUAL_ROUNDS, min(defaults.MANY_ROWS_ROUNDS, defaults.ROWS_IN_ROUNDS // n_rows))
-
-
 def bin_table(
     X: Any, y: Labels | CodedLabels, rows: IntArray, costs: RowCosts, per_row: bool, plan: Plan, workers: Workers
 ) -> tuple[Table, FoldedRows]:
     """The rows as members see them, fold after fold, and their costs in that order."""
     weight = weight_of(X, rows, costs.weight)
-    usual, fine = usual_bins(plan.binning, plan.max_bins, costs.n_rows, X.shape[1])
+    usual, fine = sizes.n_bins(plan.binning, plan.max_bins, costs.n_rows, X.shape[1])
     columns = bin_columns(X, rows, weight, plan.binning, workers, usual)
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
-    many = costs.n_rows >= defaults.MANY_ROWS
-    cv = defaults.MANY_ROWS_FOLDS if plan.cv is None and many else plan.cv
-    folds = folds_of(cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by, plan.group)
+    folds = folds_of(plan.cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by, plan.group)
     if folds.max() == 0:
         return Table(X, rows, columns), folded_rows(costs, folds)
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others
@@ -200,13 +195,10 @@ def bin_table(
         return bin_columns(X, rows, weight_of(X, rows, costs.weight), plan.binning, workers, fine)
 
     def add_linear() -> tuple[Projection, list[IntArray]] | None:
-        members = defaults.FOLDS if plan.cv is None and many else None
-        return linear_columns(
-            X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers, members
-        )
+        return linear_columns(X, rows, costs.label, costs.weight, folds, columns, plan.binning, usual, workers)
 
     finer = plan.pool and fine != usual and not is_wide(costs.n_rows, X.shape[1])
-    table = Table(X, rows, columns, bin_finer if finer else None, add_linear if plan.pool else None)
+    table = Table(X, rows, columns, bin_finer if finer else None, add_linear if plan.pool else None, plan.source)
     return table, folded_rows(costs, folds)
 
 
@@ -246,31 +238,25 @@ def train_pool(
         watch.stands(pool)
         return pool
     n_rounds = first_rounds(task.costs.n_rows, most)
-    n, groups = task.folded.n_folds if task.every_fold else 1, grouped(challengers)
+    n, groups = min(task.n_members, task.folded.n_folds), grouped(challengers)
     phases = Phases(watch, task.costs.n_rows, most)
     phases.expect(n, groups)
     phases.begin("plain members", n, 1)
     members = [plain.member(fold) for fold in range(n)]
     fit = cross_fit(plain, members, n_rounds, workers)
-    if not (task.every_fold or task.budget.limited or task.budget.stop.over):
-        if more := members_beside(fit, n_rounds):
-            n += more
-            members += [plain.member(fold) for fold in range(1, n)]
-            with suppress(NothingJudged):
-                fit = cross_fit(plain, members, n_rounds, workers)
-            members = members[: len(fit.members)]
-        else:  # its rounds take the time that other kinds would
-            groups = []
-    pool, constants = pool_of(fit, matrix), [member.constant() for member in members]
+    n = members_for(fit)
+    if n > len(members) and not (task.budget.limited or task.budget.stop.over):
+        members += [plain.member(fold) for fold in range(len(members), n)]
+        with suppress(NothingJudged):
+            fit = cross_fit(plain, members, n_rounds, workers)
+        members = members[: len(fit.members)]
+    pool = pool_of(fit, matrix)
     if pool.link is None:
-        pool = or_constant(pool, constants, matrix)
+        pool = or_constant(pool, [member.constant() for member in members], matrix)
     del members  # they hold memory
     phases.usual = fit.judged[-1][0]
     watch.stands(pool)
-    pool = with_challengers(pool, groups, n_rounds, workers, matrix, phases)
-    if pool.link == STARTS_AT_ZERO:
-        pool = or_frequencies(pool, fit, constants, matrix)
-    return pool
+    return with_challengers(pool, groups, n_rounds, workers, matrix, phases)
 
 
 def with_challengers(
@@ -348,17 +334,20 @@ def vary(pool: Pool, most: int, matrix: FloatArray, watch: Watch) -> Pool:
 def finished(pool: Pool, most: int, watch: Watch) -> Pool:
     """With the last rounds of its members."""
     n_rows = pool.fits[0].kind.task.costs.n_rows
-    more = [last_rounds(n_rows, fit.n_rounds, most) * len(fit.members) for fit in pool.fits if fit.n_folds]
+    fits = [fit for fit in pool.fits if fit.n_folds]
+    more = sum(last_rounds(n_rows, fit.n_rounds, fit.kind.most_rounds(most)) * len(fit.members) for fit in fits)
     if not watch.stop.over:
-        watch.phase("last rounds", sum(more))
-    pool = pool._replace(fits=[fit.kind.finish(fit, most) if fit.n_folds else fit for fit in pool.fits])
+        watch.phase("last rounds", more)
+    pool = pool._replace(
+        fits=[fit.kind.finish(fit, most) if fit.n_folds and fit.n_rounds else fit for fit in pool.fits]
+    )
     watch.stands(pool)
     return pool
 
 
 def with_smooth(pool: Pool, most: int) -> Pool:
     """With the members of all rows that those without trees end as, where training has not come to its last rounds."""
-    waiting = [fit.n_folds and not fit.kind.makes_rounds and fit.smooth is None for fit in pool.fits]
+    waiting = [fit.n_folds and fit.n_rounds and not fit.n_trees and fit.smooth is None for fit in pool.fits]
     fits = [fit.kind.finish(fit, most) if waits else fit for fit, waits in zip(pool.fits, waiting, strict=True)]
     return pool._replace(fits=fits)
 
@@ -368,14 +357,11 @@ def grouped(kinds: Sequence[Kind]) -> list[list[Kind]]:
     return [list(group) for _, group in itertools.groupby(kinds, key=attrgetter("place"))]
 
 
-def members_beside(fit: CrossFit, most: int) -> int:
-    """Further members of many rows, where left-out rows stopped the first ones after few rounds, not the caller.
-
-    Their average has less of each one's chance.
-    """
-    if fit.judged[-1][0] >= most:
-        return 0
-    return max(1, min(defaults.FOLDS, defaults.ROUNDS_TOGETHER // max(1, fit.n_rounds))) - 1
+def members_for(fit: CrossFit) -> int:
+    """Of a kind: more than were asked for where left-out rows ended its rounds soon. Their average has less chance."""
+    task = fit.kind.task
+    in_time = defaults.FOLDS * defaults.USUAL_ROUNDS // max(1, fit.n_rounds)
+    return min(task.folded.n_folds, max(task.n_members, min(defaults.FOLDS, in_time)))
 
 
 def trial(kind: Kind, n_members: int, n_rounds: int) -> Trial:
@@ -390,18 +376,25 @@ def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, 
 
     On many rows with no more members than its rounds allow; the pool is then judged by their folds alone.
     """
-    losses = [loss_of(join(pool, tried.fit, matrix), tried.fit.n_folds) for tried in trials]
-    best = int(np.argmin(losses)) if np.isfinite(min(losses)) else -1
+    promises = [promise(pool, tried.fit) for tried in trials]
+    best = int(np.argmax(promises)) if max(promises) > -defaults.HOPE else -1
     for number, tried in enumerate(trials):
         if number != best:
             pool = drop(pool, tried.fit, matrix)
     if best < 0:
         return pool
     kind, first, fit = trials[best]
-    n = pool.held.n_folds if kind.task.every_fold else min(pool.held.n_folds, 1 + members_beside(fit, n_rounds))
+    n = min(pool.held.n_folds, max(len(first), members_for(fit)))
     members = [*first, *kind.members(len(first), n)]
-    fit = cross_fit(kind, members, n_rounds, workers)
-    return join(pool, fit, matrix) or drop(pool, fit, matrix)
+    return join(pool, cross_fit(kind, members, n_rounds, workers), matrix)
+
+
+def promise(pool: Pool, fit: CrossFit) -> float:
+    """What the first left-out rows say of a part of this kind in the pool, in standard errors."""
+    if not fit.n_rounds:
+        return -np.inf
+    slope, error = slope_of(pool, fit)
+    return slope / error if error > 0.0 else 0.0
 
 
 class Phases:

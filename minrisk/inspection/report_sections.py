@@ -62,7 +62,10 @@ def facts_section(rows: JudgedRows) -> str:
         ("rounds", f"{model.n_iter_}, {split} learners that split something"),
         ("judged on", f"{len(rows)} rows"),
     ]
-    return section("Model", facts(pairs))
+    regression = getattr(model, "cost_regression_", None)
+    alike = model.n_iter_ == 0 and model.model_.smooth is None and (regression is None or not len(regression.packed))
+    nothing = "This model has learnt nothing: it has no rounds, and answers all rows alike."
+    return section("Model", facts(pairs), paragraph(nothing) if alike else "")
 
 
 def risk_section(rows: JudgedRows) -> str:

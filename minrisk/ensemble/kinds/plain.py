@@ -8,17 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from minrisk._interrupts import NOBODY, StopRequest
-from minrisk._kernels import links
-from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost, constant
 from minrisk.boosting.monitors import Monitor
-from minrisk.ensemble import defaults
+from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.budget import Pace
-from minrisk.ensemble.calibration import class_rows, log_frequencies
 from minrisk.ensemble.cross_fitting import checkpoints, last_rounds
-from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task, is_wide
+from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
@@ -30,39 +27,18 @@ from minrisk.rows.costs import CostFacts, constant_is_better
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import share_of
 
-STARTS_AT_ZERO = "softmax"  # the link of boosters that do; others start from the best constant
-
-
-def usual_leaves(n_rows: int, n_outputs: int, n_features: int) -> int:
-    """Of a tree that is grown on so many rows; weak signals in many features take more splits to add up."""
-    of_classes = min(defaults.LEAVES_OF_CLASS * n_outputs, defaults.MOST_LEAF_NUMBERS // n_outputs)
-    least = defaults.FEWEST_WITH_MANY_FEATURES if n_features > n_rows else defaults.FEWEST_ON_FEW_ROWS
-    fewest = min(defaults.FEWEST_LEAVES, max(least, n_rows // defaults.ROWS_OF_FEW_LEAVES))
-    leaves = max(fewest, min(max(defaults.MOST_LEAVES, of_classes), n_rows // defaults.ROWS_OF_LEAF))
-    if is_wide(n_rows, n_features):
-        return min(leaves, max(defaults.WIDE_LEAVES, min(n_outputs, defaults.MOST_LEAVES)))
-    if n_rows < defaults.MANY_ROWS - defaults.MANY_ROWS // defaults.MANY_ROWS_FOLDS:  # a member's
-        return leaves
-    most = min(defaults.MOST_LARGE_LEAVES, defaults.LARGE_LEAF_NUMBERS // n_outputs)
-    return max(leaves, min(most, n_rows // defaults.ROWS_OF_LARGE_LEAF))
-
-
-def usual_share(n_features: int) -> float:
-    """Of the features, that a node looks at."""
-    return min(defaults.FEATURE_SHARE, defaults.MOST_LOOKED_AT / n_features)
-
 
 def usual_trees(
-    settings: Settings, n_rows: int, n_outputs: int, thresholds: tuple[FloatArray, ...], n_seen: int
+    settings: Settings, n_rows: float, n_outputs: int, thresholds: tuple[FloatArray, ...], n_seen: int
 ) -> VectorTrees:
     """Trees for so many rows and features."""
     sketch = settings.sketch
     return VectorTrees(
-        max_leaf_nodes=settings.max_leaf_nodes or usual_leaves(n_rows, n_outputs, n_seen),
+        max_leaf_nodes=settings.max_leaf_nodes or sizes.n_leaves(n_rows, n_outputs, n_seen),
         thresholds=thresholds,
         max_depth=settings.max_depth or 64,
         min_samples_leaf=settings.min_samples_leaf,
-        max_features=share_of(settings.max_features or usual_share(n_seen), n_seen),
+        max_features=share_of(settings.max_features or sizes.feature_share(n_seen), n_seen),
         sketch=None if sketch is not None and sketch > 2 * n_outputs else sketch,
         search_rows=settings.search_rows,
     )
@@ -70,7 +46,9 @@ def usual_trees(
 
 def recipe_of(settings: Settings, loss: Loss, costs: CostFacts, trees: VectorTrees, seen: IntArray) -> Recipe:
     """Boosting of these trees on the columns `seen`."""
-    exponential = EXPONENTIAL in loss.traits
+    exponential, start = EXPONENTIAL in loss.traits, None
+    if isinstance(loss, GuessAverseLoss):
+        start = costs.log_frequencies() if loss.link(costs) == "softmax" else loss.start(costs)
     return Recipe(
         loss=loss,
         family=trees,
@@ -78,7 +56,7 @@ def recipe_of(settings: Settings, loss: Loss, costs: CostFacts, trees: VectorTre
         smoothing=settings.smoothing,
         learning_rate=settings.learning_rate,
         fit_intercept=exponential,
-        start=loss.start(costs) if isinstance(loss, GuessAverseLoss) else None,
+        start=start,
         subsample=settings.subsample,
         features=seen,
     )
@@ -145,16 +123,15 @@ class TreeMember:
             made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1]
         )
 
-    def constant(self) -> Progress:
-        """What it knows without a tree: the logarithms of the class frequencies, half a row added to each.
+    @property
+    def start(self) -> FloatArray:
+        """Scores before the first round."""
+        assert self.progress is not None and self.progress.intercept is not None
+        return self.progress.intercept
 
-        Trained on costs: minus the logarithms of what each decision costs.
-        """
-        if self.recipe.loss.link(self.rows.cost_facts) is None:
-            return constant(self.rows, self.recipe, self.rows.cost_facts.constant_scores())
-        rows = class_rows(self.rows.cost_facts)
-        log_p = log_frequencies(rows)
-        return Progress(intercept=log_p, losses=[-float(weighted_sum(rows, log_p)) / float(rows.sum())])
+    def constant(self) -> Progress:
+        """What is known without a tree where costs are learnt: minus the logarithms of what each decision costs."""
+        return constant(self.rows, self.recipe, self.rows.cost_facts.constant_scores())
 
 
 class Plain(Kind):
@@ -175,6 +152,10 @@ class Plain(Kind):
             self.wait = log_ratio(task.costs) / task.settings.learning_rate
         together = task.folded.n_rows * task.n_outputs <= defaults.TOGETHER_SCORES
         self.workers = self.threads if together else Workers()
+
+    def most_rounds(self, most: int) -> int:
+        """As many: others are measured by them."""
+        return most if type(self) is Plain else super().most_rounds(most)
 
     @property
     def columns(self) -> Columns:
@@ -201,7 +182,7 @@ class Plain(Kind):
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
         settings, costs = self.task.settings, rows.cost_facts
-        usual = usual_trees(settings, costs.n_rows, rows.n_outputs, self.columns.thresholds, len(seen))
+        usual = usual_trees(settings, costs.told_rows, rows.n_outputs, self.columns.thresholds, len(seen))
         loss = surrogate_loss(self.task.surrogate)
         return recipe_of(settings, loss, costs, self.shaped(usual, len(seen)), seen)
 
@@ -211,7 +192,7 @@ class Plain(Kind):
 
     def finish(self, fit: CrossFit, most: int) -> CrossFit:
         """With the last rounds of its members; what left-out rows have said of it stands."""
-        begun, more = time.perf_counter(), last_rounds(self.task.costs.n_rows, fit.n_rounds, most)
+        begun, more = time.perf_counter(), last_rounds(self.task.costs.n_rows, fit.n_rounds, self.most_rounds(most))
         if not more:
             return fit
         n_rounds = fit.n_rounds + more
@@ -250,10 +231,9 @@ class Plain(Kind):
             temperature, made.intercept = 1.0, self.task.costs.constant_scores()
             made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]
         else:
-            kind, slope = LINK_KERNELS[self.task.link]
-            temperature, log_p = slope * spread or 1.0, log_frequencies(class_rows(member.rows.cost_facts))
-            known = log_p - np.log(-np.expm1(log_p)) if kind == links.SIGMOID else log_p
-            made.intercept = known * temperature / slope
+            slope = LINK_KERNELS[self.task.link][1]
+            temperature = slope * spread or 1.0
+            made.intercept = self.task.folded.known(self.task.link) * temperature / slope
         return self._of_all_rows(member, made, temperature)
 
     def alone(self, n_rounds: int) -> CrossFit:
@@ -264,9 +244,7 @@ class Plain(Kind):
         for stop in pace.within(stops):
             member.train([stop])
         made = member.result(member.reached)
-        if not made.trees and self.task.link == STARTS_AT_ZERO:
-            made = member.constant()
-        elif self.task.link is None:
+        if self.task.link is None:
             assert made.intercept is not None
             member.rows.start_at(made.trees, made.vectors, made.intercept)
             if constant_is_better(member.rows.risk(), self.task.costs):
@@ -276,4 +254,4 @@ class Plain(Kind):
     def _of_all_rows(self, member: TreeMember, made: Progress, temperature: float) -> CrossFit:
         """What this member made, without rows that are left out."""
         none = self.task.folded.held_out([])
-        return CrossFit(self, [made], len(made.trees), temperature, 0, none, [], member.seconds)
+        return CrossFit(self, [made], len(made.trees), 1.0 / temperature, 0, none, [], member.seconds)

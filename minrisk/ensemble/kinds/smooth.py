@@ -24,11 +24,10 @@ from minrisk._kernels.smooth import residuals
 from minrisk._typing import LeftOut
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
-from minrisk.ensemble.calibration import log_frequencies
 from minrisk.ensemble.kind import CrossFit, Kind, Task
-from minrisk.ensemble.kinds.plain import STARTS_AT_ZERO
 from minrisk.ensemble.landmarks import Basis, fit_basis
 from minrisk.model.smooth import SmoothScores
+from minrisk.rows.costs import log_frequencies
 from minrisk.rows.folded import FewRows, FoldedRows
 
 
@@ -43,9 +42,9 @@ class SmoothMember:
         trained[left_out] = False
         self._rows, self._label, self._mass = basis.coordinates[trained], few.label[trained], few.weight[trained]
         n_classes = folded.cost_facts.n_decisions
-        self._intercept = log_frequencies(np.bincount(self._label, self._mass, n_classes).astype(np.float64))
-        self._weights = np.zeros((len(basis.squares), len(self._intercept)))
-        n, K = len(self._rows), len(self._intercept)
+        self.start = log_frequencies(np.bincount(self._label, self._mass, n_classes).astype(np.float64))
+        self._weights = np.zeros((len(basis.squares), len(self.start)))
+        n, K = len(self._rows), len(self.start)
         self._space = np.empty((n, K)), np.empty((n, K)), np.empty_like(self._weights)
         self._scores: dict[int, np.ndarray] = {}
 
@@ -57,12 +56,12 @@ class SmoothMember:
         for checkpoint in rounds:
             while self.reached < checkpoint:
                 np.dot(self._rows, self._weights, out=scores)
-                residuals(scores, self._intercept, self._label, self._mass, left)
+                residuals(scores, self.start, self._label, self._mass, left)
                 np.dot(self._rows.T, left, out=step)
                 step /= bound + most / (1.0 + self.reached / bend) ** 2
                 self._weights += step
                 self.reached += 1
-            self._scores[checkpoint] = (self._intercept + self._left_out @ self._weights).astype(np.float32)
+            self._scores[checkpoint] = (self.start + self._left_out @ self._weights).astype(np.float32)
         self.seconds += time.perf_counter() - begun
 
     def scores(self, n_rounds: int) -> LeftOut:
@@ -75,7 +74,7 @@ class SmoothMember:
 
     def result(self, n_rounds: int) -> Progress:
         """Before the first step: only what is trained on all rows is kept."""
-        return Progress(intercept=self._intercept)
+        return Progress(intercept=self.start)
 
     def smooth(self) -> SmoothScores:
         """Where it stands, but for the intercept."""
@@ -92,7 +91,6 @@ class Smooth(Kind):
     def __init__(self, task: Task, basis: Basis, few: FewRows) -> None:
         super().__init__(task)
         self.basis, self.few, self.workers = basis, few, task.workers
-        self.least_gain, self.largest_share = defaults.SMOOTH_GAIN, defaults.SMOOTH_SHARE
         n = task.costs.n_rows
         self.tried_on = 1 if n >= defaults.ONE_FOLD_TELLS else n
 
@@ -101,7 +99,7 @@ class Smooth(Kind):
         """Beside softmax, on few rows that differ."""
         (n, d), K = (task.costs.n_rows, task.table.n_features), task.n_outputs
         are_few = n <= defaults.SMOOTH_ROWS and n * K <= defaults.SMOOTH_SCORES and n * d <= defaults.SMOOTH_VALUES
-        if task.link != STARTS_AT_ZERO or not are_few or d > defaults.LINEAR_FEATURES:
+        if task.link != "softmax" or not are_few or d > defaults.LINEAR_FEATURES:
             return None
         X = np.asarray(task.table.X[task.table.rows], dtype=np.float64)
         few = task.folded.gathered()
