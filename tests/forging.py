@@ -109,6 +109,8 @@ def seeds():
     table = np.array([[0, 1, 2], [3, 0, 1], [5, 2, 0.0]])
     rng = np.random.default_rng(0)
     own = table[y] * rng.uniform(0.5, 2.0, len(y))[:, None] * (1.0 + (X[:, :1] > 5.8))
+    mixed = np.where(rng.random(len(y)) < 0.4, rng.integers(0, 3, len(y)), y)  # so that decisions depend on costs
+    amounts = table[mixed] * np.where(mixed == 2, np.where(X[:, 0] > 5.8, 4.0, 0.1), 1.0)[:, None]
     bird = pd.DataFrame({
         "habitat": pd.Categorical(rng.choice(["sea", "wood", "moor"], 150)), "weight": X[:, 0],
         "ring": pd.Categorical(rng.integers(0, 14, 150)), "age": X[:, 2],
@@ -145,7 +147,7 @@ def seeds():
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
         "coupled": MinRiskClassifier(surrogate="coupled", cv=1, **few).fit(X, y, cost=own),
-        "cost_rows": MinRiskClassifier(n_estimators=8, random_state=0).fit(X, y, cost=own),
+        "cost_rows": MinRiskClassifier(n_estimators=8, random_state=0).fit(X, mixed, cost=amounts),
         "birds": MinRiskClassifier(table, n_estimators=6, random_state=0).fit(bird, y),
         "absent": REBELClassifier({"b": {"a": 1, "c": 2}, "a": {"b": 3, "c": 9}, "c": {"a": 2, "b": 2}}, n_estimators=2)
         .fit(X[:100], np.array(["a", "b"])[y[:100]]),

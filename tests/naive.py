@@ -16,6 +16,7 @@ threshold; ``a`` is smoothed by ``smoothing`` times what a column can still lose
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import fsum
 from typing import NamedTuple
@@ -24,7 +25,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 LARGEST_STEP = 18.0  # |a| of a column that one learner separates perfectly: e^-36 is the rounding of a double
-STUMP_TIE = 1e-12  # a stump must beat the best so far by this factor
+STUMP_TIE = 1e-5  # a stump must beat the best so far by this factor
 LEAF_TIE = 2.0**-40  # a leaf's new answer must beat the best so far by this part of sum |u|
 STALLED = 1e-15  # a round must lower the sum of the entries' losses by more than this part of it
 
@@ -421,10 +422,11 @@ def criterion(kind, edge, mass, ridge):
     return -sum(e * e / m for e, m in zip(edge, mass, strict=True) if m > 0)
 
 
-def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf):
+def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf, drawn=None):
     """(drop, feature, bin) of the cut of a node's rows that lowers the criterion most; None if none lowers it.
 
-    The bin is midway between two neighbouring bins that the node's rows occupy, rounded down.
+    The bin is midway between two neighbouring bins that the node's rows occupy, rounded down. With
+    ``drawn(feature, lowest bin, highest bin)`` only the cut is tried in whose gap the drawn bin lies.
     """
 
     def left_over(part):
@@ -434,7 +436,11 @@ def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf):
     best = None
     for j in features:
         x = X_binned[j].astype(int)
-        for a, b in pairwise(np.unique(x[rows]).tolist()):
+        bins = np.unique(x[rows]).tolist()
+        at = drawn and drawn(j, bins[0], bins[-1])
+        for a, b in pairwise(bins):
+            if drawn and not a <= at < b:
+                continue
             below, above = rows & (x <= a), rows & (x >= b)
             if min(below.sum(), above.sum()) < min_leaf:
                 continue
@@ -444,11 +450,12 @@ def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf):
     return None if best is None else (start - least, *best)
 
 
-def grow_leafwise(kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_depth=64, min_leaf=1, features_of=None):
+def grow_leafwise(kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_depth=64, min_leaf=1, features_of=None, drawn=None):
     """The leaf whose best cut lowers the criterion most is split, until there are enough: the first leaf of equals.
 
     The lower child keeps the number of the leaf, the upper one gets the next. ``features_of(node)`` are the features
-    that a node may look at, all of them by default.
+    that a node may look at, all of them by default, and ``drawn(node, feature, lowest bin, highest bin)`` the bin behind
+    the only threshold of a feature that it looks at.
     """
     features_of = features_of or (lambda node: range(len(X_binned)))
     tree = Leafwise([0], [255], [0], [0.0], [0], np.zeros(len(in_bag), dtype=int))
@@ -457,7 +464,8 @@ def grow_leafwise(kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_dep
         rows, node = in_bag & (tree.leaf == number), tree.leaf_node[number]
         if depth[number] == max_depth:
             return None
-        return best_cut(kind, X_binned, features_of(node), edge, mass, ridge, rows, min_leaf)
+        own = drawn and partial(drawn, node)
+        return best_cut(kind, X_binned, features_of(node), edge, mass, ridge, rows, min_leaf, own)
 
     depth, cuts = [0], []
     cuts.append(cut(0))
@@ -504,17 +512,26 @@ def shares_of_rows(sizes, n_least, n_most, floor=1e-3):
     return np.minimum(1.0, sizes / level)
 
 
+GOLDEN, ALL_BITS = 0x9E3779B97F4A7C15, 2**64 - 1
+
+
+def mixed(state):
+    """The number after a state of splitmix64 (Steele, Lea and Flood 2014)."""
+    z = (state + GOLDEN) & ALL_BITS
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & ALL_BITS
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & ALL_BITS
+    return z ^ (z >> 31)
+
+
 def random_number(seed, number):
-    """In [0, 1), of a row's number: the sequence of splitmix64 (Steele, Lea and Flood 2014) from a state that the seed makes."""
-    golden, all_bits = 0x9E3779B97F4A7C15, 2**64 - 1
+    """In [0, 1), of a row's number: that of its place in the sequence from a state that the seed makes."""
+    return (mixed((mixed(seed ^ 0x5851F42D4C957F2D) + number * GOLDEN) & ALL_BITS) >> 11) / 2**53
 
-    def mixed(state):
-        z = (state + golden) & all_bits
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & all_bits
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & all_bits
-        return z ^ (z >> 31)
 
-    return (mixed((mixed(seed ^ 0x5851F42D4C957F2D) + number * golden) & all_bits) >> 11) / 2**53
+def drawn_bin(seed, node, feature, low, high):
+    """From the lowest to below the highest bin of a node, each as likely: of the seed, the node and the feature."""
+    state = (mixed(mixed(seed ^ 0xD1342543DE82EF95) ^ mixed(int(node))) >> 1) | 1
+    return low + ((mixed(state ^ mixed(int(feature))) >> 32) * (high - low) >> 32)
 
 
 def softmax_edge_and_mass(y, weights, H):

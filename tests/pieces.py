@@ -291,8 +291,11 @@ class PiecedFoldedRows(Pieced):
         rows = self._like([rows for rows, _ in found], PiecedFoldedRows, cuts=cuts, made=self.made, rows=None)
         return rows, PiecedColumns([part for _, part in found])
 
-    def held_out(self, parts: Any) -> Any:
-        return self._like(self._of_each("held_out", parts), PiecedHeldOut)
+    def held_out(self, *arguments: Any) -> Any:
+        return self._like(self._of_each("held_out", *arguments), PiecedHeldOut)
+
+    def mixed(self, *arguments: Any) -> Any:
+        return self._like(self._of_each("mixed", *arguments), PiecedHeldOut)
 
     def constant(self, scores: Any) -> Any:
         return self._like(self._of_each("constant", scores), PiecedHeldOut)

@@ -130,7 +130,7 @@ def test_two_classes_are_logistic_boosting():
 # -- laws --------------------------------------------------------------------------------------------------------------
 def test_the_order_of_the_rows_changes_nothing():
     X, y, _ = problem(1)
-    w = np.arange(60) % 4  # whole numbers: others are divided by their mean, which is rounded
+    w = np.arange(60) % 4
     order = np.random.default_rng(1).permutation(60)
     one = GuessAverseTreesClassifier(COST, **TREES).fit(X, y, sample_weight=w)
     other = GuessAverseTreesClassifier(COST, **TREES).fit(X[order], y[order], sample_weight=w[order])

@@ -12,6 +12,7 @@ from minrisk.ensemble import budget as timing
 from minrisk.ensemble import defaults
 from minrisk.ensemble.budget import UNLIMITED, Budget, Pace
 from minrisk.ensemble.kinds.variation import Factors
+from tests.helpers import few_are_many
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_nothing_is_tried_where_nothing_can_be_gained(processor_clock):
 
 
 def test_many_rows_within_a_budget(monkeypatch, processor_clock):
-    monkeypatch.setattr(defaults, "MANY_ROWS", 200)
+    few_are_many(monkeypatch, 200)
     X, y = noisy(2000)
     model = MinRiskClassifier(random_state=0, time_budget=2.5).fit(X, y)
     assert all(line["risk"] is not None for line in model.selection_)

@@ -1,6 +1,7 @@
 """Columns of categories."""
 
 import datetime
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ from minrisk import (
     load,
     save,
 )
-from minrisk.data.categories import CATEGORY_FOLDS, PRIOR, Categories
+from minrisk.data.categories import CATEGORY_FOLDS, PRIOR, Categories, _content
 from minrisk.data.frames import Frame
 from minrisk.data.row_keys import odd_numbers, row_keys
 from tests.forging import changed
@@ -107,17 +108,20 @@ def test_a_frame_without_categories_is_left_alone():
 
 
 def dealt(X, y, weight):
-    """Slowly: the folds that all copies of the rows equal to each are in."""
+    """Slowly: what share of all rows equal to each is in each fold, (n, CATEGORY_FOLDS), where folds take 1 in turn."""
     n, rows = len(X), np.flatnonzero(weight)
-    copies = weight if all(float(w).is_integer() for w in weight) else np.ones(n)
-    key = row_keys(X.T, odd_numbers(np.random.default_rng(0), X.shape[1])).tolist()
-    content = {k: sum(int(copies[i]) * key[i] for i in rows if y[i] == k) % 2**64 for k in np.unique(y)}
-    folds, card = {}, 0  # a card for each copy, dealt to the folds in turn
-    for i in sorted(rows, key=lambda i: (content[y[i]], key[i])):
-        for _ in range(int(copies[i])):
-            folds.setdefault((y[i], key[i]), []).append(card % CATEGORY_FOLDS)
-            card += 1
-    return [folds.get((y[i], key[i]), []) if weight[i] else [] for i in range(n)]
+    key = row_keys(X.T, odd_numbers(np.random.default_rng(0), X.shape[1]))
+    first = _content(y[rows], key[rows], weight[rows])  # which class is dealt first
+    mass = Counter()
+    for i in rows:
+        mass[int(first[y[i]]), int(key[i])] += float(weight[i])
+    shares, begin = {}, 0.0
+    for name in sorted(mass):
+        end, shares[name] = begin + mass[name], np.zeros(CATEGORY_FOLDS)
+        for card in range(int(begin), int(np.ceil(end))):
+            shares[name][card % CATEGORY_FOLDS] += (min(end, card + 1.0) - max(begin, card)) / mass[name]
+        begin = end
+    return [shares[int(first[y[i]]), int(key[i])] if weight[i] else np.zeros(CATEGORY_FOLDS) for i in range(n)]
 
 
 @pytest.mark.parametrize("weights", ["counts", "any"])
@@ -139,13 +143,12 @@ def test_shares_are_those_of_other_folds(n_classes, weights):
         return (part[here & (y == k)].sum() + PRIOR * overall) / (part[here].sum() + PRIOR)
 
     shown = range(1, 2) if n_classes == 2 else range(n_classes)
-    without = [np.array([w * np.mean(np.array(f) != fold) if f else 0.0 for w, f in zip(weight, folds, strict=True)])
-               for fold in range(CATEGORY_FOLDS)]  # what is left of each row
+    without = [weight * [1.0 - f[fold] for f in folds] for fold in range(CATEGORY_FOLDS)]  # what is left of each row
     table = categories.columns[0].table
     for i in range(0, n, 7):
-        expected = np.mean([[share(values[i], k, without[f]) for k in shown] for f in folds[i]], axis=0) if folds[i] else (
+        expected = folds[i] @ [[share(values[i], k, part) for k in shown] for part in without] if weight[i] else (
             table[code[values[i]]])
-        np.testing.assert_allclose(numbers[i, 2:], expected, rtol=1e-12)
+        np.testing.assert_allclose(numbers[i, 2:], expected, rtol=1e-10)
     for value in range(12):
         np.testing.assert_allclose(table[code[value]], [share(value, k, weight) for k in shown], rtol=1e-12)
     np.testing.assert_allclose(table[12], [share(-1, k, weight) for k in shown], rtol=1e-12)  # the shares of all

@@ -84,16 +84,84 @@ def test_regression_is_about_as_good_as_another():
         assert error < 1.5 * its and error < 0.1 * amount[other].var()
 
 
-def test_noise_is_not_learnt():
-    X, y, _, _ = amounts(900)
+@pytest.mark.parametrize("n", [60, 900, 4000])
+def test_noise_is_not_learnt(n):
+    X, y, _, _ = amounts(n)
     noise = np.random.default_rng(2).lognormal(size=len(y))
-    model = MinRiskClassifier(random_state=0).fit(X, y, cost=C[y] * noise[:, None])
+    model = MinRiskClassifier(random_state=0, pool=False).fit(X, y, cost=C[y] * noise[:, None])
     regression = model.cost_regression_
-    learnt = np.stack([regression.of_class(X, j) for j in range(3)])
-    assert np.abs(learnt - regression.means[:, None]).mean() < 0.1 * regression.means.mean()
+    assert len(regression.packed) == 0
     np.testing.assert_allclose(regression.unit * regression.means, [
         np.average(C[j] * noise[y == j][:, None], axis=0) for j in range(3)
     ])  # fmt: skip
+
+
+def rows_held_out(n=90, D=3, seed=0):
+    """Folded rows with weights and costs of their own, scores of two members, and random class of each row."""
+    rng = np.random.default_rng(seed)
+    table, label, weight = rng.exponential(size=(n, D)), rng.integers(0, 3, n), rng.uniform(0.5, 2.0, n)
+    folded = folded_rows(make_costs(table, np.arange(n), weight, label), np.repeat([0, 1, 2], n // 3))
+    scores = [rng.normal(size=(n, D)).astype(np.float32) for _ in range(4)]
+    return folded, [folded.held_out(np.split(one, 3)) for one in scores], scores, folded.stated
+
+
+def test_errors_are_compared_row_by_row():
+    _, (one, other, *_), (s, t, *_), stated = rows_held_out()
+    wanted = stated.table[stated.row] / 2.5
+    gain = stated.weight * ((((1 - t) / 2 - wanted) ** 2).sum(axis=1) - (((1 - s) / 2 - wanted) ** 2).sum(axis=1))
+    np.testing.assert_allclose(one.closer_than(other, 2.5), [gain.sum(), (gain**2).sum()], rtol=1e-5)
+
+
+def test_decisions_are_compared_row_by_row():
+    folded, (one, first, _, last), (s, a, _, b), stated = rows_held_out()
+    p = np.exp(s.astype(float) / 1.5)
+    p /= p.sum(axis=1, keepdims=True)
+    table = np.tile(C, (len(s), 1, 1))
+    table[:, 0], table[:, 2] = np.maximum(a, 0.0), np.maximum(b, 0.0)
+    every, own = np.arange(len(s)), stated.table[stated.row]
+    by_means, by_rows = (p @ C).argmin(axis=1), np.einsum("nk,nkd->nd", p, table).argmin(axis=1)
+    less = stated.weight * (own[every, by_means] - own[every, by_rows])
+    for n_folds in (1, 3):
+        part = slice(0, 30 * n_folds)
+        found = one.of_folds(n_folds).paid_less("softmax", 1.5, C, [h and h.of_folds(n_folds) for h in (first, None, last)])
+        assert found == pytest.approx([less[part].sum(), (less[part] ** 2).sum()], rel=1e-9)
+
+
+def test_trees_that_decide_no_better_are_left_out():
+    """What a feature says of costs is kept where it changes decisions for the better, and only there."""
+    X, y, _, _ = amounts(900)
+    dear = np.where(X[:, 3] > 2.0, 3.0, 1.0)[:, None]
+    alike = MinRiskClassifier(random_state=0, pool=False).fit(X, y, cost=(1.0 - np.eye(3))[y] * dear)  # all mistakes
+    assert len(alike.cost_regression_.packed) == 0
+    np.testing.assert_allclose(
+        alike.cost_regression_.unit * alike.cost_regression_.means,
+        [((1.0 - np.eye(3))[j] * dear[y == j]).mean(axis=0) for j in range(3)],
+    )
+    rows = amounts(900)[3]
+    assert len(MinRiskClassifier(random_state=0, pool=False).fit(X, y, cost=rows).cost_regression_.packed) > 0
+
+
+def test_a_millionth_of_a_row_changes_little():
+    X, y, _, rows = amounts(600)
+    weight = np.ones(len(y))
+    weight[::7] += 1e-6
+    options = {"random_state": 0, "pool": False, "n_estimators": 30}
+    one, other = (MinRiskClassifier(**options).fit(X, y, cost=rows, sample_weight=w) for w in (None, weight))
+    for j in range(3):
+        np.testing.assert_allclose(one.cost_regression_.of_class(X, j), other.cost_regression_.of_class(X, j), atol=1e-4)
+
+
+def test_costs_take_less_time_than_the_rest_of_a_fit(monkeypatch):
+    """Counted in rounds, which no other process can change: all trees of costs, members for folds among them."""
+    from minrisk.ensemble import cost_regression
+    from minrisk.ensemble.kinds.plain import TreeMember
+
+    made = []
+    monkeypatch.setattr(cost_regression, "TreeMember", lambda *given: made.append(TreeMember(*given)) or made[-1])
+    X, y, _, rows = amounts(600)
+    MinRiskClassifier(random_state=0, pool=False).fit(X, y, cost=rows)
+    assert sum(len(member.progress.trees) for member in made) <= 5 * 120
+    assert max(len(vectors) for member in made for vectors in member.progress.vectors) <= 24
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -45,7 +45,7 @@ def test_sums_over_two_billion_rows(seed, min_leaf):
     histogram[0, :bins, :2] = counts[:, None] * rng.normal(scale=2.0**20, size=(bins, 2)).astype(np.int64)
     unit, ridge, total = np.array([2.0**-20, 2.0**-20, 2.0**-28, 1.0]), np.array([3.0]), histogram[0].sum(axis=0)
     value, feature, where = kernels.evaluate_histograms(
-        histogram, np.array([0]), np.array([bins]), total, unit, ridge, kernels.COUNT_APART, min_leaf
+        histogram, np.array([0]), np.array([bins]), total, unit, ridge, kernels.COUNT_APART, min_leaf, 0
     )
     assert kernels.count_of(total, kernels.COUNT_APART) == n
     expected, threshold = naive_best(histogram[0, :bins], unit, 3.0, min_leaf)

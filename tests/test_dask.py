@@ -13,7 +13,7 @@ from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier, REBELClassifier
 from minrisk.rows.dask.engine import DaskEngine
 from minrisk.rows.remote.driver import Driver
-from tests.test_elsewhere import few_are_many
+from tests.test_elsewhere import as_many_rows
 from tests.test_pieces import content
 
 distributed = pytest.importorskip("distributed")
@@ -39,7 +39,7 @@ def cluster():
 
 @pytest.fixture
 def client(cluster, monkeypatch):
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 0)
     with distributed.Client(cluster) as client:
         yield client
@@ -55,7 +55,7 @@ def of_dask(n_parts):
 
 @pytest.fixture
 def expected(monkeypatch, tmp_path):
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     return content(clone(MODEL).fit(X, Y), tmp_path)
 
 

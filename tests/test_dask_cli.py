@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.before_after import blobs
 from tests.command_line import refused, run
-from tests.test_elsewhere import few_are_many
+from tests.test_elsewhere import as_many_rows
 
 distributed = pytest.importorskip("distributed")
 
@@ -33,7 +33,7 @@ def address():
 @pytest.fixture
 def many(monkeypatch):
     """Fits take the way of many rows; tasks read one row group each."""
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 0)
     monkeypatch.setattr("minrisk.cli.cluster.PARTITION_VALUES", 1)
 

@@ -14,6 +14,7 @@ from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
 from minrisk.model.cascade import NEVER
 from minrisk.rows.remote.placed import Part, PlacedRows
 from minrisk.rows.remote.replica import Shard
+from tests.helpers import few_are_many
 from tests.partitions import Divided, divide
 from tests.test_pieces import content
 
@@ -38,13 +39,15 @@ MODELS = {
 }
 
 
-def few_are_many(monkeypatch):
+def as_many_rows(monkeypatch):
     """Fits take the way of many rows."""
-    monkeypatch.setattr("minrisk.ensemble.defaults.MANY_ROWS", 100)
+    few_are_many(monkeypatch, 100)
+    for of_few in ("LOGISTIC_ROWS", "SMOOTH_ROWS"):  # so many rows have no such members
+        monkeypatch.setattr(f"minrisk.ensemble.defaults.{of_few}", 0)
 
 
 def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=None, **how):
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     X, y = blobs(n, 5, 3, seed=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -60,7 +63,7 @@ def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=Non
 @pytest.mark.parametrize("judged", [1000, 1 << 20])
 def test_leads_are_kept(judged, monkeypatch, tmp_path):
     """Of members of all folds, trees on linear features among them, from all left-out rows or some of them."""
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     monkeypatch.setattr("minrisk.ensemble.defaults.JUDGED_STAGES", judged)
     monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)  # so many rows have no smooth members
     random = np.random.default_rng(0)
@@ -90,7 +93,7 @@ def test_pieces_of_one_memory_do_not_disturb_each_other(name, monkeypatch, tmp_p
 
 def test_a_model_knows_nothing_of_where_rows_were(monkeypatch):
     """Linear members have a share here; it is used, copied, pickled."""
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     random = np.random.default_rng(0)
     y = random.integers(0, 3, 1200)
     X = random.normal(size=(1200, 5)) + 1.5 * np.eye(3, 5)[y]
@@ -153,8 +156,9 @@ def test_lost_pieces_are_built_anew(name, monkeypatch, tmp_path):
 @pytest.mark.parametrize("costs_per_row", [False, True])
 @pytest.mark.parametrize("name", ["vector trees", "pool", "stumps"])
 def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     monkeypatch.setattr("minrisk.rows.remote.placed.QUANTILE_ROWS", 300)
+    monkeypatch.setattr("minrisk.data.copies.TOLD_BY", 300)
     monkeypatch.setattr("minrisk.ensemble.defaults.MOMENT_ROWS", 200)
     monkeypatch.setattr("minrisk.ensemble.defaults.JUDGED_STAGES", 1000)
     model, longest = clone(MODELS[name]), []
@@ -236,7 +240,7 @@ def test_columns_that_do_not_fit_say_so(monkeypatch):
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_pieces_are_let_go(fails, monkeypatch):
-    few_are_many(monkeypatch)
+    as_many_rows(monkeypatch)
     engines, (X, y), cuts = divide(monkeypatch), blobs(200, 4), [0, 100, 200]
     if fails:
         monkeypatch.setattr("minrisk.algorithms.rebel.REBELClassifier._recipe", lambda *_: 1 / 0)

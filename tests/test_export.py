@@ -39,7 +39,7 @@ def hard_rows(model, X, n=1000, seed=0):
     rows = X[rng.integers(0, len(X), n)].astype(np.float32)
     trees = model.model_.packed
     feature, threshold = trees.of_nodes("feature")[~trees.is_leaf], trees.of_nodes("threshold")[~trees.is_leaf]
-    own = feature < X.shape[1]
+    own = (feature < X.shape[1]) & np.isfinite(threshold)
     for row in rows:
         for at in rng.integers(0, max(1, own.sum()), min(own.sum(), X.shape[1])):
             j, t = feature[own][at], threshold[own][at].astype(np.float32)
@@ -311,7 +311,8 @@ def test_huge_and_tiny_costs_decide_alike():
 def test_costs_of_each_row():
     X, y = wine()
     rng = np.random.default_rng(0)
-    cost = rng.uniform(1, 3, (len(y), 3)) * (1 + 4 * (X[:, :1] > np.median(X[:, 0])))
+    y = np.where(rng.random(len(y)) < 0.4, rng.integers(0, 3, len(y)), y)  # so that decisions depend on costs
+    cost = rng.uniform(1, 3, (len(y), 3)) * np.where(y == 0, np.where(X[:, 0] > 13, 5.0, 0.5), 1.0)[:, None]
     cost[np.arange(len(y)), y] = 0
     model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y, cost=cost)
     assert len(model.cost_regression_.packed) > 0

@@ -26,6 +26,7 @@ from minrisk.data.categories import Categories
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_keys import numbered_keys
 from minrisk.ensemble.folds import folds_of, grouped_folds
+from tests.helpers import few_are_many
 from tests.partitions import Divided, divide
 from tests.test_pieces import content
 
@@ -403,12 +404,12 @@ def test_chunks_have_groups_beside_them(patients, monkeypatch, tmp_path):
 
 
 def test_many_rows(patients, monkeypatch):
-    """From 20 000 rows on folds are drawn by numbers, and one member of the first kind leaves one out."""
-    monkeypatch.setattr("minrisk.ensemble.defaults.MANY_ROWS", 100)
+    """Folds of 20 000 rows or more are drawn by numbers."""
+    few_are_many(monkeypatch, 100)
     found = drawn(monkeypatch)
     X, y, patient = patients
     small(MinRiskClassifier, pool=False).fit(X, y, groups=patient)
-    assert together(found[0][1], patient[found[0][0]]) and len(set(found[0][1])) == 8
+    assert together(found[0][1], patient[found[0][0]]) and len(set(found[0][1])) == 4
 
 
 def test_collections_have_none(patients, monkeypatch):

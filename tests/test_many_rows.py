@@ -7,18 +7,19 @@ import pytest
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier
-from minrisk.ensemble import defaults
+from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
 from minrisk.ensemble.kind import Settings
-from minrisk.ensemble.training import members_beside, usual_rounds
+from minrisk.ensemble.training import members_for
+from tests.helpers import few_are_many
 from tests.pieces import in_pieces
 from tests.test_pieces import content
 
 
 @pytest.fixture
-def few_are_many(monkeypatch):
-    """Defaults of many rows from 200 on."""
-    monkeypatch.setattr(defaults, "MANY_ROWS", 200)
+def many(monkeypatch):
+    """What holds for many rows, from 200 on."""
+    few_are_many(monkeypatch, 200)
 
 
 def noise(n=400):
@@ -34,49 +35,55 @@ def kinds(model):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_features", "rate", "smoothing"),
-    [(19_999, 10, 0.5, 1e-3), (20_000, 10, 0.3, 2.5e-4), (10**6, 10, 0.3, 5e-6), (5000, 3000, 0.5, 1e-5),
-     (900, 3000, 0.5, 1e-3), (20_000, 3000, 0.3, 1e-5), (10**6, 3000, 0.3, 5e-6)],
+    [(100, 10, 0.5, 9.9e-4), (10_000, 10, 0.5, 5e-4), (15_001, 10, 0.375, 4e-4), (20_001, 10, 0.25, 3.3e-4),
+     (30_001, 10, 0.125, 2.5e-4), (240_000, 10, 0.25, 4e-5), (10**6, 10, 0.3, 9.9e-6), (10**6, 60_000, 0.3, 9.9e-6),
+     (10_000, 60_000, 0.5, 1.43e-5)],
 )  # fmt: skip
 def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing):
     given = MinRiskClassifier().get_params()
     found = Settings.of(given, n_rows, n_features)
-    assert found.learning_rate == rate and found.smoothing == pytest.approx(smoothing)
+    assert found.learning_rate == pytest.approx(rate, rel=1e-3) and found.smoothing == pytest.approx(smoothing, rel=0.02)
     stated = Settings.of({**given, "learning_rate": 0.7, "smoothing": 0.0}, n_rows, n_features)
     assert (stated.learning_rate, stated.smoothing) == (0.7, 0.0)
 
 
-@pytest.mark.parametrize(("n_rounds", "more"), [(0, 3), (1, 3), (60, 3), (61, 2), (80, 2), (120, 1), (121, 0), (1000, 0)])
-def test_members_beside_the_first_share_its_rounds(n_rounds, more):
-    fit = SimpleNamespace(n_rounds=n_rounds, judged=[(0, 1.0), (n_rounds + 10, 1.0)])
-    assert members_beside(fit, 2000) == more
-    assert members_beside(fit, n_rounds + 10) == 0  # the caller ended it, not the left-out rows
+@pytest.mark.parametrize(
+    ("n_rounds", "n_members"), [(0, 4), (200, 4), (201, 3), (266, 3), (267, 2), (400, 2), (401, 1), (800, 1)]
+)
+def test_members_beside_the_first_share_its_rounds(n_rounds, n_members):
+    task = SimpleNamespace(folded=SimpleNamespace(n_folds=4), n_members=1)
+    fit = SimpleNamespace(n_rounds=n_rounds, kind=SimpleNamespace(task=task))
+    assert members_for(fit) == n_members
+    task.n_members = 3
+    assert members_for(fit) == max(3, n_members)
 
 
 def test_rounds_at_most():
-    assert [usual_rounds(n) for n in (10, 19_999, 20_000, 500_000, 10**6, 10**7)] == [200, 200, 1000, 1000, 500, 200]
+    assert [sizes.n_rounds(n) for n in (10, 15_000, 15_001, 20_001, 30_001, 10**6, 10**7)] == [200, 200, 266, 400, 800, 500, 200]
 
 
-def test_members_of_many_rounds_have_no_last_ones():
-    assert last_rounds(20_000, 240, 1000) == 48 and last_rounds(20_000, 241, 1000) == 0
-    assert first_rounds(20_000, 1000) == 1000 and first_rounds(20_000, 240) == 200
-    assert last_rounds(19_999, 600, 1000) == 120 and first_rounds(19_999, 1000) == 834
+def test_last_rounds_leave_room_for_themselves():
+    for n in (20, 200, 5000, 40_000, 10**6):
+        for most in (5, 60, 200, 1000):
+            first = first_rounds(n, most)
+            assert 0 <= most - first - last_rounds(n, first, most) <= 1
+    assert last_rounds(15_000, 200, 1000) == 39 and last_rounds(10**6, 200, 1000) == 0
 
 
-def test_one_member_where_rounds_are_many(few_are_many, monkeypatch):
-    monkeypatch.setattr(defaults, "ROUNDS_TOGETHER", 5)
+def test_one_member_where_rounds_are_many(many, monkeypatch):
+    monkeypatch.setattr(defaults, "USUAL_ROUNDS", 5)
     X, y = blobs(480, 6, 3)
-    model = MinRiskClassifier(random_state=0).fit(X, y)
-    assert kinds(model) == ["plain"] and model.model_.trees_per_round == 1
-    assert model.n_iter_ == model.selection_[0]["n_rounds"] > 5  # no last rounds
+    model = MinRiskClassifier(random_state=0, n_estimators=60, pool=False).fit(X, y)
+    assert model.model_.trees_per_round == 1
 
 
-def test_more_members_and_kinds_where_rounds_are_few(few_are_many):
+def test_more_members_and_kinds_where_rounds_are_few(many):
     X, y = noise()
     model = MinRiskClassifier(random_state=0).fit(X, y)
     assert model.model_.trees_per_round >= 4 and "linear" in kinds(model)
 
 
-def test_stated_folds_have_a_member_each(few_are_many):
+def test_stated_folds_have_a_member_each(many):
     X, y = blobs(480, 6, 3)
     model = MinRiskClassifier(random_state=0, cv=3, pool=False).fit(X, y)
     assert model.model_.trees_per_round == 3
@@ -84,7 +91,7 @@ def test_stated_folds_have_a_member_each(few_are_many):
 
 @pytest.mark.parametrize("make", [noise, lambda: blobs(480, 6, 3)])
 @pytest.mark.parametrize("options", [{}, {"surrogate": "exponential"}, {"surrogate": "gll", "cost": COSTS}])
-def test_threads_and_pieces_change_no_byte(make, options, few_are_many, monkeypatch, tmp_path):
+def test_threads_and_pieces_change_no_byte(make, options, many, monkeypatch, tmp_path):
     X, y = make()
     if options.get("cost") is not None and y.max() < 2:
         pytest.skip("costs of three classes")

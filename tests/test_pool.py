@@ -1,42 +1,110 @@
-"""Pools: shares that left-out rows choose, columns that a fold may see, and the average as one model."""
+"""Pools: weights that left-out rows choose, columns that a fold may see, and the average as one model."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
 
 import minrisk
 from minrisk import MinRiskClassifier
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.data.binning import fit_binner
+from minrisk.ensemble import defaults
 from minrisk.ensemble.average import mean_losses, pooled_model, report
-from minrisk.ensemble.blending import Pool, blend, validated_risk
-from minrisk.ensemble.calibration import fit_temperature, log_loss
+from minrisk.ensemble.blending import Pool, slope_of, validated_risk
+from minrisk.ensemble.calibration import LARGEST_WEIGHT, fit_mixture, fit_weight, half_row
 from minrisk.ensemble.columns import linear_columns
-from minrisk.ensemble.defaults import LAST_ROUNDS_FROM, LEAST_GAIN, LINEAR_FEATURES, PRINCIPAL, SHARES
+from minrisk.ensemble.defaults import DOUBT, LINEAR_FEATURES, PRINCIPAL, SHIFT_ROWS
 from minrisk.ensemble.folds import fold_numbers
-from minrisk.ensemble.kind import CrossFit, Kind, Table, Task
+from minrisk.ensemble.kind import CrossFit, Kind, Settings, Table, Task
 from minrisk.ensemble.training import train_pool
 from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.columns import Columns
 from minrisk.rows.factory import folded_rows
-from tests.helpers import check_packed, held_out, make_costs, random_costs
-from tests.test_selection import USUAL, added, example
+from tests.helpers import check_packed, make_costs, random_costs
 
 LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
+SLOPES = {"sigmoid2": 2.0, "softmax": 1.0}  # of the log-odds, by the scores
+USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults of `MinRiskClassifier`
 
 
-# -- blending ------------------------------------------------------------------------------------------------------------
-def at_best(link, scores, codes, weight):
-    """Scores whose best temperature is 1."""
-    while True:
-        temperature, _ = fit_temperature(link, held_out(scores, codes, weight))
-        if temperature == 1.0:
-            return scores
-        scores = scores / temperature
+# -- weights -------------------------------------------------------------------------------------------------------------
+class Judges:
+    """Rows in folds, and the loss of what is said of them beyond the class frequencies, by the definition."""
+
+    def __init__(self, link, codes, K, weight=None, folds=None):
+        self.link, self.codes, self.K, n = link, codes, K, len(codes)
+        self.weight = np.ones(n) if weight is None else weight
+        self.folds = np.arange(n) * 3 // n if folds is None else folds
+        own = np.array([[self.weight[(self.folds == b) & (codes == k)].sum() for k in range(K)] for b in range(self.folds.max() + 1)])
+        p = own.sum(axis=0) - own + 0.5
+        p /= p.sum(axis=1, keepdims=True)
+        self.base = np.log(p) - (np.log(1 - p) if link == "sigmoid2" else 0.0)
+        counts = np.array([[np.sum((self.folds == b) & (codes == k) & (self.weight > 0)) for k in range(K)] for b in range(len(own))])
+        self.counted = np.where((counts.sum(axis=0) > counts)[self.folds, codes], self.weight, 0.0)
+        self.folded = folded_rows(make_costs(1 - np.eye(K), codes, self.weight), self.folds)
+        self.frequencies = (own.sum(axis=0) + 0.5) / (own.sum() + K / 2)
+
+    def held(self, scores, n_folds=None):
+        """What is left out of the scores of all rows."""
+        n_folds = self.folds.max() + 1 if n_folds is None else n_folds
+        return self.folded.held_out([scores[self.folds == b] for b in range(n_folds)])
+
+    def rows(self, scores, weights, shift=0.0, caution=0.0, first=None):
+        """Losses of the (first) rows, which half a row of other classes may be part of."""
+        first, slope = slice(first), SLOPES[self.link]
+        x = (self.base[self.folds] + shift)[first] / slope
+        x = x + sum(w * s.astype(np.float32)[first] for w, s in zip(weights, scores, strict=True))
+        log_p, own = log_probabilities(self.link, x), np.eye(self.K)[self.codes[first]]
+        return -(log_p * np.where(own, 1.0, caution / (self.K - 1))).sum(axis=1)
+
+    def loss(self, *args, **options):
+        return float(self.counted @ self.rows(*args, **options))
+
+    def objective(self, scores, weights, shift, doubt):
+        """What weights and shifts are to make least."""
+        caution = defaults.CAUTION / max(1.0, self.counted.sum())
+        return self.loss(scores, weights, shift, caution) + doubt @ weights + 0.5 * SHIFT_ROWS * shift @ shift
+
+    def least(self, scores, doubt):
+        """Weights and shifts by SciPy, which makes up the derivatives."""
+        M, unit = len(scores), 1.0 / max(1.0, self.counted.sum())
+        found = minimize(
+            lambda x: unit * self.objective(scores, x[:M], x[M:], doubt), np.r_[np.full(M, 0.3), np.zeros(self.K)],
+            method="SLSQP", bounds=[(0, LARGEST_WEIGHT)] * M + [(-9, 9)] * self.K, options={"ftol": 1e-13, "maxiter": 500},
+        )  # fmt: skip
+        return found.x[:M], found.x[M:]
+
+    def least_alone(self, scores):
+        """The best weight of one kind without a shift, where half a row is of another class."""
+        caution, none = defaults.CAUTION / max(1.0, self.counted.sum()), np.zeros(self.K)
+        return minimize_scalar(
+            lambda w: self.loss([scores], [w], none, caution), bounds=(0, LARGEST_WEIGHT), method="bounded",
+            options={"xatol": 1e-6},
+        ).x  # fmt: skip
+
+    def slope(self, scores, weights, shift, other, first=None):
+        """What a unit of weight of another takes off the loss where it begins, and the standard error of that."""
+        ends = [self.rows([*scores, other], [*weights, e], shift, first=first) for e in (-1e-4, 1e-4)]
+        gains = self.counted[:first] * (ends[0] - ends[1]) / 2e-4
+        return gains.sum(), np.sqrt(np.sum(gains**2))
+
+    def mixture(self, scores, doubt=None):
+        """What the package finds."""
+        parts, doubt = [self.held(s) for s in scores], np.zeros(len(scores)) if doubt is None else doubt
+        return fit_mixture(self.link, parts, self.frequencies, doubt, np.ones(len(scores)))
+
+
+def example(rng, link, n=200, K=4, spread=2.0):
+    """Scores from which the classes are drawn, stretched; the factor is about the best temperature."""
+    scores = rng.normal(size=(n, K))
+    p = np.exp(log_probabilities(link, scores))
+    codes = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    return spread * scores, np.minimum(codes, K - 1), rng.uniform(0.2, 2, n)
 
 
 def truth(codes, K, height=6.0):
@@ -44,103 +112,170 @@ def truth(codes, K, height=6.0):
     return height * (np.eye(K)[codes] - 0.5)
 
 
+def joined(link, codes, weight, *scores):
+    """The pool of plain members that say the first of these, and of those that say the others."""
+    folds = np.arange(len(codes)) * 3 // len(codes)
+    names = ("plain", "small", "linear")
+    return pool_of([Told(name, s, codes, folds, link, weight=weight) for name, s in zip(names, scores, strict=False)], 7)
+
+
+def weights_of(pool, names):
+    """Of these kinds; of those without a part 0."""
+    weights = dict(zip((fit.kind.name for fit in pool.fits), pool.mixture.weights, strict=True))
+    return np.array([weights.get(name, 0.0) for name in names])
+
+
+def loss_of(judges, told, pool, names=("plain", "small", "linear")):
+    """The log-loss of what a pool makes of what its kinds have told."""
+    return judges.loss(told, weights_of(pool, names[: len(told)]), pool.mixture.shift)
+
+
+def part_of_others(pool):
+    """Of what moves the scores, by its standard deviation: that of all kinds but the plain one."""
+    moves = [share * np.std(fit.held._scores) for fit, share in zip(pool.fits, pool.shares, strict=True)]
+    return sum(move for fit, move in zip(pool.fits, moves, strict=True) if fit.kind.name != "plain") / sum(moves)
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(("K", "M"), [(2, 1), (3, 2), (5, 3)])
+def test_weights_and_shifts_are_those_of_least_loss(link, K, M):
+    """The half row of other classes, doubts, folds that know other frequencies and silent rows are part of it."""
+    rng = np.random.default_rng([K, M])
+    codes, weight = rng.integers(0, K, 300), rng.uniform(0, 2, 300) * (rng.random(300) < 0.9)
+    codes[: 60 // K] = K - 1
+    judges = Judges(link, codes, K, weight)
+    scores = [truth(codes, K, height) + rng.normal(size=(300, K)) for height in (1.0, 0.7, 1.3)[:M]]
+    for doubt in (np.zeros(M), np.linspace(0.0, 20.0, M)):
+        found, (weights, shift) = judges.mixture(scores, doubt), judges.least(scores, doubt)
+        np.testing.assert_allclose(found.weights, weights, rtol=2e-3, atol=2e-3)
+        np.testing.assert_allclose(found.shift - found.shift.mean(), shift - shift.mean(), atol=3e-3)
+        least = judges.objective(scores, weights, shift, doubt)
+        assert judges.objective(scores, found.weights, found.shift, doubt) <= least * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("seed", range(5))
-def test_a_useless_challenger_gets_no_share(link, seed):
+def test_a_useless_challenger_has_hardly_a_share(link, seed):
+    """What says nothing or the contrary has none; of noise the first fold or the doubt leaves little."""
     rng = np.random.default_rng(seed)
-    scores, codes, weight = example(rng, link, 400, spread=1.0)
-    present = at_best(link, scores, codes, weight)
-    for useless in (rng.normal(size=scores.shape), np.zeros_like(scores), -present, present[rng.permutation(400)]):
-        assert blend(link, held_out(present, codes, weight), held_out(useless, codes, weight)) == (0.0, 1.0)
+    present, codes, weight = example(rng, link, 400, spread=1.0)
+    for useless, most in (
+        (np.zeros_like(present), 0.0), (-present, 0.0), (rng.normal(size=present.shape), 0.12), (present[rng.permutation(400)], 0.12),
+    ):  # fmt: skip
+        assert part_of_others(joined(link, codes, weight, present, useless)) <= most
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_copy_gets_no_share(link):
+@pytest.mark.parametrize("times", [1.0, 0.3, 5.0])
+def test_a_copy_gets_no_share(link, times):
+    """However sure of itself it is."""
     rng = np.random.default_rng(1)
     scores, codes, weight = example(rng, link, 400, spread=3.0)
-    present = at_best(link, scores, codes, weight)
-    assert blend(link, held_out(present, codes, weight), held_out(present.copy(), codes, weight)) == (0.0, 1.0)
+    found, alone = joined(link, codes, weight, scores, times * scores), joined(link, codes, weight, scores)
+    assert found.shares == pytest.approx([1.0]) and found.temperature == pytest.approx(alone.temperature, rel=1e-3)
 
 
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("K", [2, 5])
-@pytest.mark.parametrize(("caution", "least"), [(0.0, 1.0), (0.5, 0.875)])
-def test_a_challenger_that_knows_the_truth_takes_all(link, K, caution, least, monkeypatch):
-    """But for what half a row of other classes may ask of scores that are less sure."""
+@pytest.mark.parametrize(("caution", "doubt", "least"), [(0.0, 0.0, 0.9), (0.5, 0.0, 0.75), (0.5, 0.3, 0.75)])
+def test_a_challenger_that_knows_the_truth_takes_nearly_all(link, K, caution, doubt, least, monkeypatch):
+    """But for what half a row of other classes, or the doubt, may ask of scores that are less sure."""
     monkeypatch.setattr("minrisk.ensemble.defaults.CAUTION", caution)
+    monkeypatch.setattr("minrisk.ensemble.defaults.DOUBT", doubt)
     rng = np.random.default_rng(2)
     scores, codes, weight = example(rng, link, 300, K, spread=1.0)
-    share, temperature = blend(link, held_out(scores, codes, weight), held_out(truth(codes, K), codes, weight))
-    assert share >= least and temperature < 1.0
+    pool, alone = joined(link, codes, weight, scores, truth(codes, K)), joined(link, codes, weight, scores)
+    assert part_of_others(pool) >= least
+    judges, told = Judges(link, codes, K, weight), [scores, truth(codes, K)]
+    error = judges.slope([scores], alone.mixture.weights, alone.mixture.shift, told[1])[1]
+    assert loss_of(judges, told, pool) < 0.2 * loss_of(judges, told, alone)
+    if caution:
+        weights, _ = judges.least(told, np.array([0.0, doubt * error]))
+        np.testing.assert_allclose(weights_of(pool, ("plain", "small")), weights, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("link", LINKS)
 def test_equals_whose_errors_differ_share(link):
     """Each of them sees the truth through noise of its own."""
     rng = np.random.default_rng(3)
-    codes = rng.integers(0, 3, 600)
-    ones, told = np.ones(600), (truth(codes, 3, 2.0) + rng.normal(size=(600, 3)) for _ in range(2))
-    one, other = (at_best(link, scores, codes, ones) for scores in told)
-    share, temperature = blend(link, held_out(one, codes, ones), held_out(other, codes, ones))
-    assert 0.25 <= share <= 0.75 and temperature < 1.0
-    mixed = (1 - share) * one + share * other
-    assert log_loss(link, held_out(mixed, codes, ones), temperature) < 0.9 * log_loss(link, held_out(one, codes, ones), 1.0)
-
-
-def test_a_gain_that_is_too_small_is_none():
-    rng = np.random.default_rng(4)
-    scores, codes, weight = example(rng, "softmax", 500, spread=1.0)
-    present = at_best("softmax", scores, codes, weight)
-    alone = log_loss("softmax", held_out(present, codes, weight), 1.0)
-    for step in (1e-3, 1e-2, 3e-2, 1e-1):
-        challenger = present + step * truth(codes, 4)
-        _, all_of_it = fit_temperature("softmax", held_out(challenger, codes, weight))
-        assert all_of_it < alone
-        assert (blend("softmax", held_out(present, codes, weight), held_out(challenger, codes, weight))[0] > 0) == (all_of_it < alone * (1 - LEAST_GAIN))
+    codes, ones = rng.integers(0, 3, 600), np.ones(600)
+    one, other = (truth(codes, 3, 2.0) + rng.normal(size=(600, 3)) for _ in range(2))
+    pool, alone = joined(link, codes, ones, one, other), joined(link, codes, ones, one)
+    assert 0.25 <= part_of_others(pool) <= 0.75 and pool.temperature < alone.temperature
+    judges = Judges(link, codes, 3)
+    assert loss_of(judges, (one, other), pool) < 0.9 * loss_of(judges, (one, other), alone)
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_where_nothing_is_wrong_there_is_nothing_to_gain(link):
+def test_a_challenger_needs_more_than_its_doubt(link):
+    """A part of the error of its slope, the first fold's and that of all; with weights of any size."""
+    rng, seen = np.random.default_rng(4), []
+    present, codes, weight = example(rng, link, 500, spread=1.0)
+    judges, alone = Judges(link, codes, 4, weight), joined(link, codes, weight, present)
+    for seed in range(12):
+        noise = np.random.default_rng(seed).normal(size=present.shape)
+        challenger = present + noise + truth(codes, 4, 0.05 * (seed % 3))  # which is better than none in any case
+        for n_folds, first in ((1, 167), (3, None)):
+            fit = alone.fits[0]._replace(held=judges.held(challenger, n_folds), n_folds=n_folds)
+            slope, error = judges.slope([present], alone.mixture.weights, alone.mixture.shift, challenger, first)
+            np.testing.assert_allclose(slope_of(alone, fit), (slope, error), rtol=1e-3, atol=1e-3)
+        hopes = judges.slope([present], alone.mixture.weights, alone.mixture.shift, challenger, 167)
+        wanted = hopes[0] > -defaults.HOPE * hopes[1] and slope > DOUBT * error
+        assert (part_of_others(joined(link, codes, weight, present, challenger)) > 0) == wanted
+        seen.append(wanted)
+    assert 2 < sum(seen) < 10
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("height", [40.0, 200.0])
+def test_where_nothing_is_wrong_there_is_nothing_to_gain(link, height):
     codes = np.arange(60) % 3
-    for present in (truth(codes, 3, 40.0), truth(codes, 3, 200.0)):
-        for challenger in (2 * present, 0.5 * present, present + 1.0):
-            assert blend(link, held_out(present, codes, np.ones(60)), held_out(challenger, codes, np.ones(60))) == (0.0, 1.0)
+    present = truth(codes, 3, height)
+    alone = joined(link, codes, np.ones(60), present)
+    for challenger in (2 * present, 0.5 * present, *([present + 1.0] if link == "softmax" else [])):
+        pool = joined(link, codes, np.ones(60), present, challenger)
+        assert pool.shares == pytest.approx([1.0]) and pool.temperature == pytest.approx(alone.temperature, rel=1e-3)
 
 
 def test_rows_of_weight_zero_have_no_say():
     rng = np.random.default_rng(5)
     scores, codes, weight = example(rng, "softmax", 300, spread=1.0)
     challenger = scores + rng.normal(size=scores.shape) + truth(codes, 4, 2.0)
-    silent = rng.random(300) < 0.3
+    silent, folds = rng.random(300) < 0.3, np.arange(300) // 100
     weight[silent] = 0.0
-    expected = blend("softmax", held_out(scores[~silent], codes[~silent], weight[~silent]), held_out(challenger[~silent], codes[~silent], weight[~silent]))
+    others = Judges("softmax", codes[~silent], 4, weight[~silent], folds[~silent])
+    expected = others.mixture([scores[~silent], challenger[~silent]])
     challenger[silent] *= -50
-    assert expected[0] > 0 and blend("softmax", held_out(scores, codes, weight), held_out(challenger, codes, weight)) == expected
+    found = Judges("softmax", codes, 4, weight, folds).mixture([scores, challenger])
+    assert expected.weights[1] > 0
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    np.testing.assert_array_equal(found.shift, expected.shift)
 
 
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(LINKS), st.integers(1, 60), st.integers(2, 5), st.floats(0.01, 30), st.floats(0.01, 30),
-    st.floats(-3, 3), st.integers(0, 10**6),
+    st.floats(-3, 3), st.floats(0, 5), st.integers(0, 10**6),
 )  # fmt: skip
-def test_a_blend_never_raises_the_log_loss(link, n, K, spread, other_spread, knowledge, seed):
+def test_a_mixture_never_raises_the_log_loss(link, n, K, spread, other_spread, knowledge, doubt, seed):
+    """Above what is known without it and above that of one kind alone."""
     rng = np.random.default_rng(seed)
     codes, weight = rng.integers(0, K, n), rng.uniform(0, 2, n) + 1e-6
+    judges, doubt = Judges(link, codes, K, weight, np.arange(n) * 2 // n), np.array([0.0, doubt])
     present = spread * rng.normal(size=(n, K)) + truth(codes, K, 1.0)
     challenger = other_spread * rng.normal(size=(n, K)) + truth(codes, K, knowledge)
-    share, temperature = blend(link, held_out(present, codes, weight), held_out(challenger, codes, weight))
-    assert share in [eighth / SHARES for eighth in range(SHARES + 1)]
-    alone = log_loss(link, held_out(present, codes, weight), 1.0)
-    if share == 0.0:
-        assert temperature == 1.0
-        return
-    mixed = (1 - share) * present + share * challenger
-    found = -weight @ np.maximum(log_probabilities(link, mixed, temperature)[np.arange(n), codes], np.log(1e-12))
-    assert found <= alone * (1 - LEAST_GAIN) * (1 + 1e-9) + 1e-12 * weight.sum()
-    if share < 1.0:  # the next eighth brings nothing more
-        further = present + (share + 1 / SHARES) * (challenger - present)
-        least = log_loss(link, held_out(present + share * (challenger - present), codes, weight), temperature)
-        assert fit_temperature(link, held_out(further, codes, weight), temperature)[1] >= least
+    held, none = judges.held(present), np.zeros(K)
+    alone = np.array([fit_weight(held, link, 1.0, half_row(held))[0], 0.0])
+    found = fit_mixture(link, [held, judges.held(challenger)], judges.frequencies, doubt, alone)
+    assert np.all((found.weights >= 0) & (found.weights <= LARGEST_WEIGHT))
+    scores = [present, challenger]
+    least = judges.objective(scores, found.weights, found.shift, doubt)
+    for before in (np.zeros(2), alone):
+        assert least <= judges.objective(scores, before, none, doubt) * (1 + 1e-6) + 1e-4
+    if link == "softmax":  # convex: nothing near is better
+        for step in 0.02 * rng.normal(size=(5, 2 + K)):
+            weights = np.clip(found.weights + step[:2] / (1.0 + np.array([spread, other_spread])), 0, LARGEST_WEIGHT)
+            assert judges.objective(scores, weights, found.shift + step[2:], doubt) >= least * (1 - 1e-6) - 1e-4
 
 
 # -- pooling -------------------------------------------------------------------------------------------------------------
@@ -149,11 +284,11 @@ class Told(Kind):
 
     name = place = "told"
 
-    def __init__(self, name, scores, codes, folds, link="softmax", workers=None, rival="", stated=None):
+    def __init__(self, name, scores, codes, folds, link="softmax", workers=None, rival="", stated=None, weight=None):
         (n, K), self.scores, self.calls = scores.shape, scores, []
         self.name, self.place, self.workers = name, rival or name, workers or Workers()
         table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None), folds
-        self.folded = folded_rows(stated or make_costs(1 - np.eye(K), codes, np.ones(n)), folds)
+        self.folded = folded_rows(stated or make_costs(1 - np.eye(K), codes, np.ones(n) if weight is None else weight), folds)
         super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, 0, self.workers))
 
     def member(self, fold):
@@ -179,6 +314,7 @@ class ToldMember:
 
     def __init__(self, scores):
         self.own, self.seconds, self.reached = scores, 1.0, -1
+        self.start = np.zeros(scores.shape[1])
 
     def train(self, rounds):
         self.reached = rounds[-1]
@@ -213,29 +349,29 @@ def test_challengers_are_tried_on_the_first_fold():
     found = pool_of([plain, useless, wise], 5)  # no more rounds: the seconds are those told
     assert sorted(plain.calls) == sorted(wise.calls) == [0, 1, 2]
     assert useless.calls == [0]
-    assert [fit.kind.name for fit in found.fits] == ["plain", "linear"] and found.shares[1] > 0.5
+    assert [fit.kind.name for fit in found.fits] == ["plain", "linear"] and part_of_others(found) > 0.5
     assert [fit.kind.name for fit in found.dropped] == ["small"]
     assert len(found.dropped[0].members) == 1 and (found.dropped[0].n_folds, found.dropped[0].held.n_rows) == (1, 100)
     assert all(len(fit.members) == 3 and fit.held.n_rows == 300 for fit in found.fits)
     assert found.seconds == 7.0 and found.link == "softmax"
 
 
-@pytest.mark.parametrize(("knowledge", "wins"), [(0.0, False), (0.3, False), (3.0, True)])
-def test_what_does_not_beat_the_class_frequencies_gives_way_to_them(knowledge, wins, monkeypatch):
-    """Scores that know nothing, less than the frequencies do, more than these."""
+@pytest.mark.parametrize(("knowledge", "wins"), [(0.0, False), (0.3, True), (3.0, True)])
+def test_what_does_not_beat_the_class_frequencies_gives_way_to_them(knowledge, wins):
+    """Scores that know nothing; a little beyond the frequencies is something."""
     folds = np.arange(300) // 100
     codes = np.tile(np.repeat([0, 1, 2], [90, 7, 3]), 3)
-    log_p = np.log(np.array([0.9, 0.07, 0.03]))
-    monkeypatch.setattr(ToldMember, "constant", lambda self: Progress(intercept=log_p), raising=True)
     noise = np.random.default_rng(0).normal(size=(300, 3))
     plain = Told("plain", knowledge * truth(codes, 3) + noise, codes, folds)
     found = pool_of([plain, Told("small", -noise, codes, folds)], 7)
-    assert [fit.kind.name for fit in (*found.fits, *found.dropped)] == ["plain", "small"]
-    assert (found.fits[0].n_rounds > 0) == wins
+    assert sorted(fit.kind.name for fit in (*found.fits, *found.dropped)) == ["plain", "small"]
+    assert (found.fits[0].n_rounds > 0) == wins == (not found.answers_alike)
     if not wins:
-        np.testing.assert_array_equal(found.held._scores, np.tile(log_p.astype(np.float32), (300, 1)))
-        assert all(made.intercept is log_p and not made.trees for made in found.fits[0].members)
-        assert found.temperature == 1.0 and found.fits[0].risk == pytest.approx(0.1)
+        p = np.exp(log_probabilities("softmax", found.held._scores, found.temperature))
+        np.testing.assert_allclose(p, np.tile([0.9, 0.07, 0.03], (300, 1)), atol=0.01)
+        np.testing.assert_allclose(log_probabilities("softmax", found.intercept[None])[0], np.log([0.9, 0.07, 0.03]), atol=0.06)
+        assert np.all(p == p[0]) and not any(made.trees for fit in found.fits for made in fit.members)
+        assert found.temperature == 1.0 and found.fits[0].risk == pytest.approx(0.1) and found.fits[0].n_rounds == 0
 
 
 def test_a_challenger_that_shines_on_the_first_fold_only_is_dropped():
@@ -243,7 +379,7 @@ def test_a_challenger_that_shines_on_the_first_fold_only_is_dropped():
     lucky = np.where((folds == 0)[:, None], truth(codes, 3), -truth(codes, 3))
     other = Told("small", lucky, codes, folds)
     found = pool_of([Told("plain", scores, codes, folds), other], 5)
-    assert len(other.calls) == 3 and found.shares == [1.0]
+    assert len(other.calls) == 3 and found.shares == pytest.approx([1.0])
     assert [len(fit.members) for fit in found.dropped] == [3] and found.seconds == 6.0
 
 
@@ -266,7 +402,8 @@ def test_of_rivals_the_first_fold_chooses_one(first, threads):
     assert len(told[chosen].calls) == 3 and told[beaten].calls == [0]
     assert [fit.kind.name for fit in found.fits] == ["plain", chosen]
     assert [(fit.kind.name, len(fit.members)) for fit in found.dropped] == [(beaten, 1)]
-    assert found.shares == alone.shares and 0 < other.shares[1] < found.shares[1]
+    np.testing.assert_array_equal(found.shares, alone.shares)
+    assert 0 < other.shares[1] < found.shares[1]
     np.testing.assert_array_equal(found.held._scores, alone.held._scores)
 
 
@@ -274,33 +411,42 @@ def test_rivals_that_bring_nothing_are_all_dropped():
     _, codes, folds, scores = task(15)
     small, tiny = Told("small", -scores, codes, folds), Told("tiny", -2 * scores, codes, folds, rival="small")
     found = pool_of([Told("plain", scores, codes, folds), small, tiny], 7)
-    assert small.calls == tiny.calls == [0] and found.shares == [1.0]
+    assert small.calls == tiny.calls == [0] and found.shares == pytest.approx([1.0])
     assert [fit.kind.name for fit in found.dropped] == ["small", "tiny"]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_shares_and_scores_are_those_of_the_blends(seed):
-    """Members of any temperature: the pool's scores are an average of theirs, and say what the blend says."""
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_and_scores_are_those_of_the_mixture(link, seed):
+    """Members of any temperature: the pool's scores are an average of theirs, with what is known without them."""
     rng, codes, folds, scores = task(seed, n=600)
-    weight, spreads = np.ones(600), (4.0, 0.5, 9.0)
-    told = [s * (truth(codes, 3, 2.0) + rng.normal(size=scores.shape)) for s in spreads]
-    names = ("plain", "linear", "small")
-    found = pool_of([Told(v, t, codes, folds) for v, t in zip(names, told, strict=True)], 9)
-    assert [fit.kind.name for fit in found.fits] == list(names) and found.dropped == []
+    told = [s * (truth(codes, 3, 2.0) + rng.normal(size=scores.shape)) for s in (4.0, 0.5, 9.0)]
+    names, judges = ("plain", "linear", "small"), Judges(link, codes, 3)
+    found = pool_of([Told(v, t, codes, folds, link) for v, t in zip(names, told, strict=True)], 9)
+    assert sorted(fit.kind.name for fit in found.fits) == sorted(names) and found.dropped == []
     assert sum(found.shares) == pytest.approx(1) and min(found.shares) > 0
-    np.testing.assert_allclose(found.held._scores, sum(s * t for s, t in zip(found.shares, told, strict=True)), atol=1e-5)
-    assert len({fit.temperature for fit in found.fits}) == 3
-    present = told[0] / found.fits[0].temperature
-    least = log_loss("softmax", held_out(present, codes, weight), 1.0)
-    for fit, own in zip(found.fits[1:], told[1:], strict=True):
-        challenger = own / fit.temperature
-        share, temperature = blend("softmax", held_out(present, codes, weight), held_out(challenger, codes, weight))
-        present = ((1 - share) * present + share * challenger) / temperature
-        loss = log_loss("softmax", held_out(present, codes, weight), 1.0)
-        assert share > 0 and loss < least
-        least = loss
-    np.testing.assert_allclose(found.held._scores / found.temperature, present, atol=1e-5)
-    assert log_loss("softmax", found.held, found.temperature) == pytest.approx(least, rel=1e-5)
+    assert len({fit.weight for fit in found.fits}) == 3
+    weights, shift = judges.least(told, np.array([doubts_of(found)[name] for name in names]))
+    np.testing.assert_allclose(weights_of(found, names), weights, rtol=3e-3)
+    np.testing.assert_allclose(found.shares, found.mixture.weights / found.mixture.weights.sum(), rtol=1e-12)
+    assert found.temperature == pytest.approx(1 / found.mixture.weights.sum())
+    known = found.temperature / SLOPES[link] * (judges.base[judges.folds] + found.mixture.shift)
+    parts = zip(weights_of(found, names) * found.temperature, told, strict=True)
+    np.testing.assert_allclose(found.held._scores, known + sum(s * t for s, t in parts), atol=2e-5)
+    p = judges.frequencies
+    known = np.log(p) - (np.log(1 - p) if link == "sigmoid2" else 0.0)
+    np.testing.assert_allclose(found.intercept, found.temperature / SLOPES[link] * (known + found.mixture.shift), atol=1e-9)
+    alone = [judges.loss([t], [fit_weight(judges.held(t), link, 1.0, 0.0)[0]]) for t in told]
+    assert loss_of(judges, told, found, names) < min(alone)
+    # the second one's doubt is the error of its slope beside the first one
+    one = pool_of([Told("plain", told[0], codes, folds, link)], 9)
+    error = judges.slope(told[:1], one.mixture.weights, one.mixture.shift, told[1])[1]
+    assert doubts_of(found)["plain"] == 0.0 and doubts_of(found)["linear"] == pytest.approx(DOUBT * error, rel=1e-3)
+
+
+def doubts_of(pool):
+    """What a unit of weight of each kind must bring."""
+    return {fit.kind.name: fit.doubt for fit in pool.fits}
 
 
 def test_threads_do_not_change_a_pool():
@@ -311,14 +457,15 @@ def test_threads_do_not_change_a_pool():
         with Workers(n) as workers:
             pools.append(pool_of([Told(str(i), t, codes, folds, workers=workers) for i, t in enumerate(told)], 9))
     one, other = pools
-    assert one.shares == other.shares and one.temperature == other.temperature
+    np.testing.assert_array_equal(one.shares, other.shares)
+    assert one.temperature == other.temperature
     np.testing.assert_array_equal(one.held._scores, other.held._scores)
 
 
 def test_without_probabilities_there_is_one_candidate():
     _, codes, folds, scores = task(9)
     found = pool_of([Told("plain", scores, codes, folds, None)], 7)
-    assert found.shares == [1.0] and found.dropped == [] and found.temperature == 1.0
+    assert found.shares == pytest.approx([1.0]) and found.dropped == [] and found.temperature == 1.0
     np.testing.assert_array_equal(found.held._scores, scores.astype(np.float32))
 
 
@@ -328,7 +475,7 @@ def test_one_fold_is_one_member_of_all_rows():
     plain, other = Told("plain", scores, codes, folds), Told("small", truth(codes, 3), codes, folds)
     found = pool_of([plain, other], 7)
     assert plain.calls == [("alone", 7)] and other.calls == []
-    assert found.shares == [1.0] and found.temperature == 1.0 and found.held._scores.shape == (0, 3)
+    assert found.shares == pytest.approx([1.0]) and found.temperature == 1.0 and found.held._scores.shape == (0, 3)
 
 
 # -- what is said about a pool -------------------------------------------------------------------------------------------
@@ -349,17 +496,22 @@ def test_a_line_for_every_candidate():
     pool = pool_of(told, 7)
     lines = report(pool, validated_risk(pool, table), stated)
     assert [line["variant"] for line in lines] == ["plain", "linear", "small"]
-    one, two = (own / fit.temperature for own, fit in zip((scores, other), pool.fits, strict=True))
-    share, _ = blend("softmax", held_out(one, codes, weight), held_out(two, codes, weight))
+    judges, own = Judges("softmax", codes, 3, weight, folds), {"plain": scores, "linear": other, "small": lucky}
+    p, weights = np.exp(judges.base[folds]), weights_of(pool, ("plain", "linear"))
+    spreads = [np.sqrt(weight @ (p * (s - (p * s).sum(axis=1, keepdims=True)) ** 2).sum(axis=1)) for s in (scores, other)]
+    share = weights[1] * spreads[1] / (weights @ spreads)
     assert 0 < share < 1
-    assert [line["share"] for line in lines] == pytest.approx([1 - share, share, 0.0])
+    assert [line["share"] for line in lines] == pytest.approx([1 - share, share, 0.0], abs=5e-3)
     pooled = mean_cost(pool.held._scores, pool.temperature, codes, weight, table)
     assert validated_risk(pool, table) == pytest.approx(pooled)
-    for line, fit, own in zip(lines, [*pool.fits, *pool.dropped], (scores, other, lucky), strict=True):
-        assert (line["n_rounds"], line["temperature"], line["seconds"]) == (fit.n_rounds, fit.temperature, fit.seconds)
+    known = judges.base[folds]
+    for line in lines:
+        (fit,) = (fit for fit in (*pool.fits, *pool.dropped) if fit.kind.name == line["variant"])
+        assert (line["n_rounds"], line["seconds"]) == (fit.n_rounds, fit.seconds)
+        assert line["temperature"] == (1 / fit.weight if fit.n_rounds else 1.0)
         assert line["surrogate"] == "softmax" and line["pooled_risk"] == pytest.approx(pooled)
-        own = own if fit.n_rounds else np.zeros_like(own)
-        assert line["risk"] == pytest.approx(mean_cost(own, fit.temperature, codes, weight, table))
+        told = known + fit.weight * own[line["variant"]] * (fit.n_rounds > 0)
+        assert line["risk"] == pytest.approx(mean_cost(told, 1.0, codes, weight, table))
 
 
 def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
@@ -367,11 +519,13 @@ def test_a_candidate_that_one_fold_dropped_is_judged_by_its_rows():
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
     weight, table = np.random.default_rng(0).uniform(0.5, 2, 300), 1 - np.eye(3)
     stated = make_costs(table, codes, weight)
-    told = {"plain": scores, "small": 0.1 * scores - 5}
+    told = {"plain": scores, "small": scores - truth(codes, 3, 1.0) - 5}  # better than none; wrong beside it
     pool = pool_of([Told(name, own, codes, folds, stated=stated) for name, own in told.items()], 7)
     _, line = report(pool, validated_risk(pool, table), stated)
     (dropped,) = pool.dropped
-    expected = mean_cost(0.1 * scores[:100] - 5, dropped.temperature, codes[:100], weight[:100], table)
+    known = Judges("softmax", codes, 3, weight).base[folds[:100]]
+    expected = mean_cost(known + dropped.weight * told["small"][:100], 1.0, codes[:100], weight[:100], table)
+    assert dropped.n_folds == 1 and dropped.weight > 0.1
     assert line["risk"] == pytest.approx(expected)
 
 
@@ -526,6 +680,15 @@ def random_tree(rng, n_columns, depth):
     )  # fmt: skip
 
 
+def added(tree, vectors, X):
+    """What a tree adds to the scores of raw rows, (n, D): every row one node down until all are in leaves."""
+    node, rows = np.zeros(len(X), dtype=int), np.arange(len(X))
+    while np.any(inner := tree.left[node] != node):
+        down = tree.left[node] + (X[rows, tree.feature[node]] > tree.threshold[node])
+        node = np.where(inner, down, node)
+    return tree.value[node][:, None] * vectors[tree.vector[node]]
+
+
 def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
     """Members of different lengths, some shorter than the rounds of their fit."""
     fits, shares = [], rng.dirichlet(np.ones(n_fits))
@@ -537,7 +700,7 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
             members.append(Progress(trees, vectors, rng.normal(size=D)))
         kind = Told("plain", np.zeros((1, D)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
         fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, 0, kind.folded.held_out([]), [], 0.0))
-    return Pool(fits, shares.tolist(), 2.0, fits[0].held, [])
+    return Pool(fits, shares, 2.0, rng.normal(size=D), fits[0].held, [])
 
 
 def in_units(pool, slope=1.0):
@@ -550,15 +713,14 @@ def in_units(pool, slope=1.0):
     return lambda vectors: np.round(vectors / unit) * unit
 
 
-def averaged(pool, wide, n_rounds=None, members=None, rounded=lambda vectors: vectors):
+def averaged(pool, wide, n_rounds=None, members=None, rounded=lambda vectors: vectors, intercept=None):
     """Scores after some rounds, by the definition: of all members, or of one of every candidate."""
-    scores = np.zeros((len(wide), pool.held.n_outputs))
+    scores = np.tile(pool.intercept if intercept is None else intercept, (len(wide), 1))
     for fit, share in zip(pool.fits, pool.shares, strict=True):
         chosen = fit.members if members is None else [fit.members[members]]
         for member in chosen:
             last = fit.n_rounds if n_rounds is None else min(n_rounds, fit.n_rounds)
             factor = share / len(chosen)
-            scores += factor * np.asarray(member.intercept)
             for tree, vectors in zip(member.trees[:last], member.vectors[:last], strict=True):
                 scores += added(tree, rounded(factor * vectors), wide)
     return scores
@@ -629,7 +791,7 @@ def test_features_beside_linear_ones_keep_their_precision():
     member = Progress([tree, other], vectors, np.zeros(2))
     kind = Told("linear", np.zeros((1, 2)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
     none = kind.folded.held_out([])
-    pool = Pool([CrossFit(kind, [member], 2, 1.0, 0, none, [], 0.0)], [1.0], 1.0, none, [])
+    pool = Pool([CrossFit(kind, [member], 2, 1.0, 0, none, [], 0.0)], np.ones(1), 1.0, np.zeros(2), none, [])
     model = pooled_model(pool, 1, projection)
     assert model.projection is not None
     X = 1 + 1e-12 * np.array([[1.0], [3.0], [2.0], [4.0]])
@@ -644,6 +806,12 @@ def oblique(seed, n, d, K=2, missing=0.0):
     normals = np.ones((1, d)) if K == 2 else np.random.default_rng(77).normal(size=(K, d))
     y = (X @ normals[0] > 0).astype(int) if K == 2 else (X @ normals.T).argmax(axis=1)
     return np.where(rng.random((n, d)) < missing, np.nan, X), y
+
+
+def trees_alone(monkeypatch):
+    """Without the kinds that are not boosted, which find planes before any tree does."""
+    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)
+    monkeypatch.setattr("minrisk.ensemble.defaults.LOGISTIC_ROWS", 0)
 
 
 def pooled_fit(X, y, monkeypatch, **options):
@@ -664,8 +832,8 @@ def pooled_fit(X, y, monkeypatch, **options):
 def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     X, y = oblique(0, 240, 3, K, missing=0.05)
     y = (y + (X[:, 0] > 0.3)) % K  # an edge for plain members, too
-    monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS_FROM", 241)  # left-out rows are in none of the trees
-    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)
+    monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS", 0.0)  # left-out rows are in none of the trees
+    trees_alone(monkeypatch)
     model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
     assert len(pool.fits) > 1 and "linear" in {fit.kind.name for fit in pool.fits if fit.n_rounds}
     wide = beside(X, projection)
@@ -676,10 +844,14 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     axis = Columns(binner.transform(X), binner.n_bins, binner.thresholds)
     folds = fold_numbers(axis.binned, y, 3, model._seed)
     own = linear_columns(X, np.arange(240), y, np.ones(240), folds, axis, "quantile", None, Workers())[1]
-    wide, folds = wide[np.argsort(folds, kind="stable")], np.sort(folds)  # as the members have them
+    order = np.argsort(folds, kind="stable")  # as the members have them
+    wide, folds, link = wide[order], folds[order], pool.link
+    base = Judges(link, y[order], K, folds=folds).base
     for b in range(3):
         rows = folds == b
-        np.testing.assert_allclose(pool.held._scores[rows], averaged(pool, wide[rows], members=b), rtol=1e-4, atol=1e-5)
+        known = pool.temperature / SLOPES[link] * (base[b] + pool.mixture.shift)
+        told = averaged(pool, wide[rows], members=b, intercept=known)
+        np.testing.assert_allclose(pool.held._scores[rows], told, rtol=1e-4, atol=1e-5)
         for fit in pool.fits:
             names = {j for tree in fit.members[b].trees for j in tree.feature.tolist()}
             assert names <= (set(own[b]) if fit.kind.name == "linear" else {0, 1, 2})
@@ -688,13 +860,12 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     assert model.model_.projection.n_columns <= projection.n_columns
 
 
-def test_a_pool_is_no_worse_than_plain_members_on_left_out_rows(monkeypatch):
+def test_a_pool_is_better_than_plain_members_on_left_out_rows(monkeypatch):
     for seed in range(3):
-        X, y = oblique(seed, LAST_ROUNDS_FROM - 1, 3, 3)
+        X, y = oblique(seed, 499, 3, 3)
         _, pool, _ = pooled_fit(X, y, monkeypatch)
-        plain = next(fit for fit in (*pool.fits, *pool.dropped) if fit.kind.name == "plain")
-        alone = len(y) * dict(plain.judged)[plain.n_rounds]
-        assert log_loss("softmax", pool.held, pool.temperature, caution=False) < (1 - LEAST_GAIN) * alone
+        alone = len(y) * dict(pool.plain.judged)[pool.plain.n_rounds]
+        assert pool.held.along("softmax", 1.0 / pool.temperature, 0.0, whole=True)[0] < 0.998 * alone
 
 
 @pytest.mark.parametrize("options", [{}, {"surrogate": "exponential", "subsample": 0.7}, {"binning": "uniform"}])
@@ -712,7 +883,9 @@ def test_threads_and_refits_do_not_change_a_byte(options, tmp_path):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = oblique(3, 300, 4, 3, missing=0.05)
-    model = MinRiskClassifier(random_state=0, n_estimators=20).fit(X, y)
+    with pytest.MonkeyPatch.context() as patch:
+        trees_alone(patch)
+        model = MinRiskClassifier(random_state=0, n_estimators=20).fit(X, y)
     assert model.model_.projection is not None
     return model
 
@@ -762,8 +935,9 @@ def test_a_feature_that_says_nothing_is_not_important(monkeypatch):
     """Rounds on all rows, which nothing checks, may split it a little more."""
     X, y = oblique(6, 300, 2)
     X = np.c_[X, np.random.default_rng(0).normal(size=300), np.full(300, 3.0)]
-    for n_rows, most in ((301, 0.1), (LAST_ROUNDS_FROM, 0.15)):
-        monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS_FROM", n_rows)
+    trees_alone(monkeypatch)
+    for last, most in ((0.0, 0.1), (defaults.LAST_ROUNDS, 0.15)):
+        monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS", last)
         model = MinRiskClassifier(random_state=0, n_estimators=20).fit(X, y)
         assert model.model_.projection is not None
         one, two, noise, constant = model.feature_importances_
@@ -783,8 +957,8 @@ def losses(X, y, X_test, y_test, **options):
 
 @pytest.mark.parametrize(("d", "K"), [(2, 2), (3, 2), (4, 2), (5, 2), (4, 3)])
 def test_planes_across_the_axes_are_found(d, K, monkeypatch):
-    """By linear members, where there are no smooth ones."""
-    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)
+    """By linear members, where there are none but trees."""
+    trees_alone(monkeypatch)
     (X, y), (X_test, y_test) = oblique(7, 300, d, K), oblique(8, 2000, d, K)
     pooled, plain, shares = losses(X, y, X_test, y_test)
     assert pooled < 0.7 * plain and shares["linear"] > 0.3

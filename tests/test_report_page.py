@@ -223,8 +223,12 @@ def test_worst_rows(wine):
 
 def test_costs_by_row(wine):
     X, y = wine
-    costs = (1 - np.eye(3))[np.unique(y, return_inverse=True)[1]] * (1 + np.exp(X[:, 4] / 40))[:, None]
-    model = MinRiskClassifier(n_estimators=10, random_state=0).fit(X[::2], y[::2], cost=costs[::2])
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(len(y)) < 0.4, rng.permutation(y), y)  # so that decisions depend on costs
+    urgent = np.where(y == ODD[0], np.where(X[:, 0] > 13, 10.0, 0.1), 1.0)
+    costs = (1 - np.eye(3))[np.unique(y, return_inverse=True)[1]] * urgent[:, None]
+    model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y, cost=costs)
+    assert len(model.cost_regression_.packed) > 0
     page = checked(report(model, X[1::2], y[1::2], cost=costs[1::2]))
     decided = np.searchsorted(model.classes_, model.predict(X[1::2]))
     own = costs[1::2][np.arange(len(decided)), decided]

@@ -473,7 +473,7 @@ def test_rows_alone_and_threads_make_no_difference(deep):
 
 
 def test_rows_alone_make_no_difference_beside_linear_features_and_kernels():
-    X, y = load_iris(return_X_y=True)
+    X, y = load_wine(return_X_y=True)
     model = minrisk.MinRiskClassifier(random_state=0).fit(X, y)
     assert model.model_.projection is not None
     explainer = ShapExplainer(model, X)

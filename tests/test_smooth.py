@@ -1,9 +1,12 @@
 """Smooth members: Gaussian kernels around landmarks, softmax regression on them, and their part in a pool."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
@@ -16,14 +19,15 @@ from minrisk._workers import Workers
 from minrisk.ensemble import defaults
 from minrisk.ensemble.average import pooled_model
 from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS
-from minrisk.ensemble.kind import Table, Task
+from minrisk.ensemble.kind import Settings, Table, Task
 from minrisk.ensemble.kinds.smooth import Smooth, SmoothMember
 from minrisk.ensemble.landmarks import fit_basis
 from minrisk.model import smooth as module
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
-from tests.test_selection import USUAL
+
+USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # which smooth members do not read
 
 
 def some_scores(rng, d, m, D):
@@ -185,7 +189,7 @@ def test_every_step_lowers_the_log_loss(n, d, K, spread, seed):
     losses = []
     for t in range(41):
         member.train([t])
-        H = member._intercept + kind.basis.coordinates @ member._weights
+        H = member.start + kind.basis.coordinates @ member._weights
         losses.append(weight @ (np.log(np.exp(H).sum(axis=1)) - H[np.arange(n), y]))
     assert np.all(np.diff(losses) <= 1e-9 * weight.sum())
 
@@ -233,7 +237,7 @@ def test_smooth_boundaries_are_found(seed, monkeypatch):
     found = MinRiskClassifier(random_state=0).fit(X, y)
     monkeypatch.setattr(defaults, "SMOOTH_ROWS", 0)
     trees = MinRiskClassifier(random_state=0).fit(X, y)
-    assert trees.model_.smooth is None and {line["variant"] for line in trees.selection_} == {"plain", "linear", "small"}
+    assert trees.model_.smooth is None and {line["variant"] for line in trees.selection_} == {"plain", "logistic", "gentle", "random", "linear", "small"}
     with_smooth, without = (log_loss(y_test, model.predict_proba(X_test)) for model in (found, trees))
     assert with_smooth < 0.8 * without and line_of(found)["share"] > 0.3
 
@@ -255,13 +259,22 @@ def test_the_model_has_one_member_of_all_rows(fitted, monkeypatch):
     assert len(model.model_) == max(f.n_rounds for f in trees) == model.n_iter_ == len(model.train_loss_) - 1
 
 
-def test_an_eighth_is_left_to_trees(monkeypatch):
-    monkeypatch.setattr(defaults, "SMOOTH_GAIN", -1e9)
+def test_smooth_members_may_be_alone(tmp_path):
+    """Trees cannot split: the pool is the smooth member, at the weight and the shift that left-out rows give it."""
     X, y = smooth_data(3)
-    monkeypatch.setattr(defaults, "PATIENCE", 0.0)  # trees that have learnt little
-    model = MinRiskClassifier(random_state=0, learning_rate=1e-3).fit(X, y)
-    shares = [line["share"] for line in model.selection_ if line["variant"] != "smooth"]
-    assert sum(shares) > 0 and model.n_iter_ > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it has learnt something
+        model = MinRiskClassifier(random_state=0, min_samples_leaf=len(X)).fit(X, y)
+    assert line_of(model)["share"] == 1.0 and all(line["share"] == 0.0 for line in model.selection_[:-1])
+    X_test, y_test = smooth_data(13, 3000)
+    p = model.predict_proba(X_test)
+    assert log_loss(y_test, p) < 0.3 * log_loss(y_test, np.tile(np.bincount(y) / len(y), (3000, 1)))
+    scores = np.tile(model.model_.intercept, (3000, 1))
+    model.model_.smooth.add_scores(X_test, scores)
+    scores /= model.model_.temperature
+    np.testing.assert_allclose(p, softmax(scores, axis=1), rtol=1e-6)
+    minrisk.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(minrisk.load(tmp_path / "model").predict_proba(X_test), p)
 
 
 @pytest.mark.parametrize("surrogate", ["exponential", "coupled", "gll", "gel"])

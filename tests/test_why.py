@@ -273,9 +273,12 @@ def test_other_costs(wine):
 
 def test_costs_by_row(wine):
     X, y = wine
-    urgent = 1 + np.exp(X["magnesium"].to_numpy() / 40)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(len(y)) < 0.4, rng.permutation(y), y)  # so that decisions depend on costs
+    urgent = np.where(y == np.unique(y)[0], np.where(X["alcohol"] > 13, 10.0, 0.5), 2.0)
     costs = (1 - np.eye(3))[np.unique(y, return_inverse=True)[1]] * urgent[:, None]
     model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y, cost=costs)
+    assert len(model.cost_regression_.packed) > 0
     found = why(model, X.iloc[[70]], X, y)
     assert found.decision == model.predict(X.iloc[[70]])[0] and found.rule == "expected cost"
     assert "above the least cost of the row" in repr(found)
