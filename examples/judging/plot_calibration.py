@@ -67,7 +67,7 @@ fig.supxlabel("Bars: how the probabilities are spread. Lines at points: one stan
 # What was learnt
 # ---------------
 #
-# Left-out rows set the temperature of the probabilities of :class:`~minrisk.MinRiskClassifier`, so that no step of
+# Left-out rows say how far the members of a :class:`~minrisk.MinRiskClassifier` are to be believed, so that no step of
 # calibration follows a fit. Boosting without such rows is too sure of itself: patients with a probability of nearly 0
 # do progress, and each of them costs 5.
 # :doc:`/guide/probabilities` says what is promised about probabilities, :doc:`/guide/judging` how to judge by cost.

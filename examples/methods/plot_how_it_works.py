@@ -29,10 +29,10 @@ model = MinRiskClassifier(random_state=0).fit(X, y)
 # ------------------
 #
 # Each member leaves a part of the rows out. The rows that they left out choose the number of rounds, and how much each
-# kind of member counts in the average.
+# kind of member counts in the model.
 
 rounds, log_loss = model.validation_loss_.T
-kept = model.selection_[0]["n_rounds"]
+kept = next(kind["n_rounds"] for kind in model.selection_ if kind["variant"] == "plain")
 shares = {kind["variant"]: kind["share"] for kind in model.selection_}
 print(f"{kept} rounds of plain members; shares:", {name: round(share, 2) for name, share in shares.items()})
 
@@ -72,11 +72,11 @@ axes[0, 0].legend(frameon=False)
 axes[0, 0].set(title="1. Left-out rows choose the rounds", xlabel="Rounds of plain members", ylabel="Their log-loss")
 
 axes[0, 1].bar_label(axes[0, 1].barh(list(shares), list(shares.values()), color="#56B4E9"), fmt="%.2f", padding=3)
-axes[0, 1].set(title="2. Left-out rows share out the model", xlabel="Share in the average", xlim=(0, 0.8))
+axes[0, 1].set(title="2. Left-out rows share out the model", xlabel="Share in the model", xlim=(0, 0.8))
 axes[0, 1].invert_yaxis()
 
 pictures = {
-    "3. The average gives probabilities": probabilities @ shades[:3],
+    "3. The model gives probabilities": probabilities @ shades[:3],
     "4. Costs turn them into decisions (grey: refer)": shades[[names.index(one) for one in decided]],
 }
 for ax, (title, picture) in zip(axes[1], pictures.items(), strict=True):
