@@ -20,6 +20,8 @@ from minrisk import MinRiskClassifier, REBELClassifier
 from minrisk.algorithms import ALGORITHMS
 from minrisk.boosting import monitors
 from minrisk.boosting.monitors import ProgressBar, RoundInfo
+from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
+from minrisk.ensemble.kinds import CHALLENGERS
 
 ROOT = Path(__file__).parent.parent
 
@@ -109,10 +111,10 @@ def test_all_members_are_covered(drawn, counted, n_jobs):
     assert complete(drawn)
     tried = [line["variant"] for line in model.selection_]
     assert {"plain", "linear", "small"} <= set(tried)
-    expected = ["plain members", *(["challengers"] if n_jobs > 1 else []), "linear members", "small members"]
+    expected = ["plain members", *(["challengers"] if n_jobs > 1 else []), *(f"{kind.name} members" for kind in CHALLENGERS[:5])]
     assert phases(drawn)[:len(expected)] == expected
     assert phases(drawn)[-2:] == ["last rounds", "done"]
-    trained = sum(line["n_rounds"] * (4 if line["share"] else 1) for line in model.selection_ if line["variant"] != "smooth")
+    trained = sum(line["n_rounds"] * (4 if line["share"] else 1) for line in model.selection_ if line["variant"] not in ("smooth", "logistic"))
     assert len(counted) >= trained  # by rounds, not by the first member's
     assert max(drawn.shares[:-1]) > 0.9  # before it is set to its end
 
@@ -122,7 +124,8 @@ def test_the_share_is_that_of_the_rounds(drawn, counted, monkeypatch):
     monkeypatch.setattr("minrisk.ensemble.defaults.GRACE_ROUNDS", 1000)
     X, y = some(150)
     MinRiskClassifier(surrogate="coupled", n_estimators=25, pool=False, random_state=0, verbose=1).fit(X, y)
-    assert complete(drawn) and len(counted) == 4 * 25
+    first = first_rounds(150, 25)
+    assert complete(drawn) and len(counted) == 4 * (first + last_rounds(150, first, 25))
     drawn.shares, drawn.whats, all_rounds = [], [], len(counted)
     bar = ProgressBar(True)
     with bar:
