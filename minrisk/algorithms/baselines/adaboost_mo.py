@@ -221,7 +221,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     >>> model.code_.tolist()
     [[1, 1, 1], [-1, 1, -1], [1, -1, -1]]
     >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.96
+    0.97
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
