@@ -37,7 +37,7 @@ from benchmarks.time_to_error import SINGLE
 from minrisk import MinRiskClassifier
 from minrisk._kernels._exponential import exponential
 from minrisk.boosting.monitors import ProgressBar
-from minrisk.ensemble.kinds.plain import usual_share
+from minrisk.ensemble.sizes import feature_share
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
 
@@ -152,7 +152,7 @@ def timed_rounds(K: int, jobs: int, n: int, d: int, rounds: int) -> tuple[dict[s
 # -- counting ------------------------------------------------------------------------------------------------------
 def counts(K: int, n: int, d: int, trees: dict[str, float], model: Any) -> dict[str, dict[str, float]]:
     """Bytes, adds, exponentials and divisions of each part in one round."""
-    entries, columns, drawn = float(n * K), model.sketch + 1, round(usual_share(d) * d)
+    entries, columns, drawn = float(n * K), model.sketch + 1, round(feature_share(d) * d)
     looked_at, passed = trees["bins"] * drawn, trees["rows"] * drawn
     growth = passed * (1 + 4 + 8 * columns) + trees["small_rows"] * drawn * 5  # rows into bins; which bins there are
     growth += trees["rows"] * (4 + 16 * columns) + trees["split_rows"] * 9 + looked_at * 8 * columns

@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 LARGEST_STEP = 18.0  # |a| of a column that one learner separates perfectly: e^-36 is the rounding of a double
 STUMP_TIE = 1e-5  # a stump must beat the best so far by this factor
-LEAF_TIE = 2.0**-40  # a leaf's new answer must beat the best so far by this part of sum |u|
+LEAF_TIE = 2.0**-17  # a leaf's new answer must beat the best so far by this part of sum |u|
 STALLED = 1e-15  # a round must lower the sum of the entries' losses by more than this part of it
 
 

@@ -60,6 +60,13 @@ def random_cost(rng, kind, y, K):
     return rows
 
 
+def short(weights):
+    """Weights of 22 bits over the largest one, a power of two, which the package takes as they are."""
+    weights = np.rint(weights * 2.0**20) / 2.0**20
+    weights[weights.argmax()] = 4.0
+    return weights
+
+
 def random_problem(seed):
     """Problem number `seed`; losses, offsets and depths take turns, all else is drawn."""
     rng = np.random.default_rng(seed)
@@ -83,7 +90,7 @@ def random_problem(seed):
         kind=kind,
         cost=cost,
         cost_rows=full if kind.startswith("rows") else full[y],
-        sample_weight=rng.uniform(0.2, 3.0, size=n) if rng.random() < 0.5 else None,
+        sample_weight=short(rng.uniform(0.2, 3.0, size=n)) if rng.random() < 0.5 else None,
         edges=naive.uniform_edges(X, 10) if uniform else naive.midpoint_edges(X),
         settings={
             "loss": LOSSES[seed % 3],

@@ -45,12 +45,13 @@ def fit_weight(held: HeldOut, link: Link, start: float, caution: float, whole: b
     low, high, weight, loss = 0.0, LARGEST_WEIGHT, start or 1.0, least
     for _ in range(MOST_STEPS):
         loss, slope, curvature = held.along(link, weight, caution, whole).tolist()
-        low, high = (low, weight) if slope > 0.0 else (weight, high)
+        too_far = slope > 0.0 or loss > least  # the latter without the former where the loss is not convex
+        low, high = (low, weight) if too_far else (weight, high)
         wanted = weight - slope / curvature if curvature > 0.0 else np.inf
-        if abs(wanted - weight) <= SAME_WEIGHT * weight:
+        if loss <= least and abs(wanted - weight) <= SAME_WEIGHT * weight:
             break
-        if not low < wanted < high:
-            wanted = 0.5 * (low + high) if slope > 0.0 or high < LARGEST_WEIGHT else min(2.0 * weight, high)
+        if loss > least or not low < wanted < high:
+            wanted = 0.5 * (low + high) if too_far or high < LARGEST_WEIGHT else min(2.0 * weight, high)
         if wanted == weight:  # all rows are decided rightly: the largest weight
             break
         weight = wanted

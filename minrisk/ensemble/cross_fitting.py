@@ -21,7 +21,8 @@ from minrisk.rows.folded import FoldedRows, HeldOut
 # -- rounds ------------------------------------------------------------------------------------------------------------
 def last_rounds(n_rows: float, n_rounds: int, most: int) -> int:
     """Rounds on all rows, for a member of so many without its fold; at `most` rounds in all."""
-    return min(n_rounds * int(1e6 * sizes.last_share(n_rows)) // 10**6, most - n_rounds)
+    share = int(1e6 * sizes.last_share(n_rows))
+    return min((2 * n_rounds * share + 10**6) // (2 * 10**6), most - n_rounds)  # to the nearest
 
 
 def first_rounds(n_rows: float, most: int) -> int:
