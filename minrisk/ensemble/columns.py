@@ -36,7 +36,7 @@ def bin_columns(
 
 def linear_columns(
     X: Any, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
-    max_bins: int | None, workers: Workers, n_members: int | None = None,
+    max_bins: int | None, workers: Workers,
 ) -> tuple[Projection, list[IntArray]] | None:  # fmt: skip
     """Linear features, put behind the others: their projection, and the columns that each fold's member may see.
 
@@ -49,10 +49,8 @@ def linear_columns(
     X : ndarray, SparseRows or RowBlocks of shape (N, d)
     rows : ndarray of int, (n,)
         Rows of X that `codes`, `weight`, `folds` and `axis` are about.
-    n_members : int, optional
-        First folds that may have a member, default: all.
     """
-    d, n_folds = X.shape[1], min(int(folds.max()) + 1, n_members or len(rows))
+    d, n_folds = X.shape[1], min(int(folds.max()) + 1, len(rows))
     most = min(d, defaults.PRINCIPAL) + n_folds * min(d, defaults.DISCRIMINANT)
     if d > defaults.LINEAR_FEATURES or most * len(rows) > defaults.LINEAR_BINS:
         return None

@@ -37,7 +37,6 @@ VARIED_FEATURES, VARIED_SMOOTHING = (1.0, 0.5, 2.0), (1.0, 0.2, 5.0)
 CAUTION = 0.5  # rows of another class than scores of left-out rows could know: Krichevsky and Trofimov's estimate
 SHIFT_ROWS = 4.0  # of a class, that hold its shift at 0
 DOUBT = 0.3  # standard errors of its slope, by which a kind must lower the loss of left-out rows before it has a weight
-HOPE = 1.0  # standard errors, by which first left-out rows must speak against a kind, before it is not trained on
 SIGNAL, SURE = 1.0, 0.5  # standard errors of their paired difference, by which first and later rounds must be better
 
 # -- trees of plain members --------------------------------------------------------------------------------------------
@@ -64,19 +63,13 @@ ROWS_OF_FINE_BIN = 16  # likewise where features are few, and each must tell its
 ALL_BINS = 512  # bins of all features together, up to which they are few
 
 # -- challengers -------------------------------------------------------------------------------------------------------
-# "small" and "tiny": rules without noise
-SMALL_LEAVES, TINY_LEAVES = 8, 4  # of a tree
-SMALL_FEATURES = 20  # looked at in a split of theirs, at least
-TINY_VALUES, TINY_CLASSES, TINY_ROWS = 10, 10, 1 << 15  # at most (values of a feature in the mean), for tiny trees
+# "gentle": weak signals, and rules without noise
+GENTLE_RATE, GENTLE_LEAVES = 0.5, 8  # times the step of plain members; of a tree
+GENTLE_FEATURES = 20  # looked at in a split of theirs, at least
+GENTLE_CLASSES = 6  # up to which splits are chosen by all classes, without a sketch of them
 
-# "gentle": weak signals
-GENTLE_RATE, GENTLE_SMOOTHING, GENTLE_LEAVES = 0.2, 3.0, 4  # times those of plain members; of a tree
-
-# "random": thresholds drawn at random
-RANDOM_RATE = 0.4  # times that of plain members: a drawn threshold gains less, and rounds even out its chance
-RANDOM_LEAVES = 1.5  # likewise, leaves of a tree
-
-# "linear": boundaries across the features
+# "random": thresholds drawn at random, also across the features
+RANDOM_RATE = 0.7  # times that of plain members: a drawn threshold gains less, and rounds even out its chance
 LINEAR_SHARE = 0.5  # of `max_features`, where linear features about treble their number
 LINEAR_FEATURES = 2000  # of X, at most: principal axes take d^3 steps
 PRINCIPAL, FISHER, DISCRIMINANT = 20, 10, 20  # columns of a kind, at most; of the last two together

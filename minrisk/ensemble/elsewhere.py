@@ -67,11 +67,11 @@ class FoldedPiece:
         return Columns(binner.transform(self._counted.X, self._order, workers), binner.n_bins, binner.thresholds)
 
     def add_linear(
-        self, columns: Columns, binning: str, max_bins: int | None, n_members: int | None, workers: Workers
+        self, columns: Columns, binning: str, max_bins: int | None, workers: Workers
     ) -> tuple[Projection, list[IntArray]] | None:
         """Linear features, put behind the others: see `minrisk.ensemble.columns.linear_columns`."""
         counted, exchange = self._counted, self.place.exchange
-        d, n_folds = counted.X.shape[1], min(self.n_folds, n_members or counted.n_rows)
+        d, n_folds = counted.X.shape[1], min(self.n_folds, counted.n_rows)
         most = min(d, defaults.PRINCIPAL) + n_folds * min(d, defaults.DISCRIMINANT)
         if d > defaults.LINEAR_FEATURES or most * counted.n_rows > defaults.LINEAR_BINS:
             return None
@@ -122,6 +122,6 @@ def table_elsewhere(driver: Any, counted: Any, plan: Any, n: int, d: int) -> tup
     table = Table(
         none, np.empty(0, np.int32), columns,
         (lambda: piece.columns(plan.binning, fine, Workers())) if finer else None,
-        (lambda: piece.add_linear(columns, plan.binning, usual, None, Workers())) if plan.pool else None,
+        (lambda: piece.add_linear(columns, plan.binning, usual, Workers())) if plan.pool else None,
     )
     return table, folded

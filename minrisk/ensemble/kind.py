@@ -185,7 +185,7 @@ class CrossFit(NamedTuple):
 
 
 class Kind(ABC):
-    """A kind of members: what they see, how they are trained, and who its rivals are for a place in the pool.
+    """A kind of members: what they see, and how they are trained.
 
     Parameters
     ----------
@@ -193,7 +193,6 @@ class Kind(ABC):
     """
 
     name: ClassVar[str]
-    place: ClassVar[str]  # in the pool, which rivals strive for: the name of the first of them
     makes_rounds: ClassVar[bool] = True  # of trees
     wait: float = 0.0  # rounds before which nobody loses patience
     tried_on: int = 1  # first folds, whose rows say whether members for the others are trained

@@ -5,8 +5,8 @@
 3. `train_pool`: plain members first, each on all folds but one. Members of every other kind are first trained without
    the first fold only (`trial`).
 4. `challenge`: a kind is trained for the other folds unless the left-out rows of the first one speak against it
-   (`promise`), of rivals only the one for which they speak most. Then left-out rows weigh all trained kinds again
-   (`minrisk.ensemble.calibration`); a kind of weight 0 has no share. Where none has one, all rows get one answer.
+   (`promises`). Then left-out rows weigh all trained kinds again (`minrisk.ensemble.calibration`); a kind of weight 0
+   has no share. Where none has one, all rows get one answer.
 5. `vary`: with a budget of time, members with other settings join in the same way until it is used up.
 6. `Kind.finish`: members go on for some rounds on all rows; `minrisk.ensemble.average` makes one model of them.
 
@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -238,9 +237,9 @@ def train_pool(
         watch.stands(pool)
         return pool
     n_rounds = first_rounds(task.costs.n_rows, most)
-    n, groups = min(task.n_members, task.folded.n_folds), grouped(challengers)
+    n = min(task.n_members, task.folded.n_folds)
     phases = Phases(watch, task.costs.n_rows, most)
-    phases.expect(n, groups)
+    phases.expect(n, challengers)
     phases.begin("plain members", n, 1)
     members = [plain.member(fold) for fold in range(n)]
     fit = cross_fit(plain, members, n_rounds, workers)
@@ -256,13 +255,13 @@ def train_pool(
     del members  # they hold memory
     phases.usual = fit.judged[-1][0]
     watch.stands(pool)
-    return with_challengers(pool, groups, n_rounds, workers, matrix, phases)
+    return with_challengers(pool, challengers, n_rounds, workers, matrix, phases)
 
 
 def with_challengers(
-    pool: Pool, groups: list[list[Kind]], n_rounds: int, workers: Workers, matrix: FloatArray, phases: Phases
+    pool: Pool, challengers: Sequence[Kind], n_rounds: int, workers: Workers, matrix: FloatArray, phases: Phases
 ) -> Pool:
-    """The pool after each group of rivals has striven for a place in it, as far as there is time."""
+    """The pool after each challenger has striven for a place in it, as far as there is time."""
     plain, n = pool.fits[0], pool.held.n_folds
     budget, usual = plain.kind.task.budget, plain.seconds * min(n, workers.n) / n
     budget.kept = finishing(pool.fits, phases.most)
@@ -270,26 +269,25 @@ def with_challengers(
         return pool
     stop = budget.stop
     with stop.giving_up():
-        groups = [rivals for group in groups if (rivals := [kind for kind in group if not stop.over and kind.ready()])]
+        kinds = [kind for kind in challengers if not stop.over and kind.ready()]
     if stop.over:
         return pool
-    phases.expect(n, groups)
-    kinds = list(itertools.chain.from_iterable(groups))
+    phases.expect(n, kinds)
     if workers.n > 1:
         if budget.left() < usual * len(kinds) / workers.n:
             return pool
-        phases.begin("challengers", len(groups), 1)
+        phases.begin("challengers", len(kinds), 1)
     try:
         ahead = workers.map(lambda kind: trial(kind, n, n_rounds), kinds) if workers.n > 1 else []
     except NothingJudged:
         return pool
-    for number, rivals in enumerate(groups, 1):  # one after another: what is tried holds memory
-        if not ahead and budget.left() < usual * len(rivals):
+    for number, kind in enumerate(kinds, 1):  # one after another: what is tried holds memory
+        if not ahead and budget.left() < usual:
             break
-        phases.begin(f"{rivals[0].name} members", phases.coming[number], number + 1)
+        phases.begin(f"{kind.name} members", phases.coming[number], number + 1)
         try:
-            trials = [ahead.pop(0) if ahead else trial(kind, n, n_rounds) for kind in rivals]
-            found = challenge(pool, trials, n_rounds, workers, matrix)
+            tried = ahead.pop(0) if ahead else trial(kind, n, n_rounds)
+            found = challenge(pool, tried, n_rounds, workers, matrix)
         except NothingJudged:  # the pool stands as it is
             break
         if not budget.limited or validated_risk(found, matrix) <= validated_risk(pool, matrix):
@@ -320,7 +318,7 @@ def vary(pool: Pool, most: int, matrix: FloatArray, watch: Watch) -> Pool:
         assert isinstance(base, Plain)
         kind = Variation(base, factors, int(random.randint(1 << 31)))
         try:
-            joined = challenge(pool, [trial(kind, n, n_rounds)], n_rounds, workers, matrix)
+            joined = challenge(pool, trial(kind, n, n_rounds), n_rounds, workers, matrix)
         except NothingJudged:
             break
         cost = validated_risk(joined, matrix)
@@ -352,11 +350,6 @@ def with_smooth(pool: Pool, most: int) -> Pool:
     return pool._replace(fits=fits)
 
 
-def grouped(kinds: Sequence[Kind]) -> list[list[Kind]]:
-    """Rivals together."""
-    return [list(group) for _, group in itertools.groupby(kinds, key=attrgetter("place"))]
-
-
 def members_for(fit: CrossFit) -> int:
     """Of a kind: more than were asked for where left-out rows ended its rounds soon. Their average has less chance."""
     task = fit.kind.task
@@ -371,30 +364,22 @@ def trial(kind: Kind, n_members: int, n_rounds: int) -> Trial:
     return Trial(kind, members, cross_fit(kind, members, n_rounds, Workers(), part))
 
 
-def challenge(pool: Pool, trials: list[Trial], n_rounds: int, workers: Workers, matrix: FloatArray) -> Pool:
-    """The pool with the best of these rivals in it, with as many members, if left-out rows give it a share.
+def challenge(pool: Pool, tried: Trial, n_rounds: int, workers: Workers, matrix: FloatArray) -> Pool:
+    """The pool with this kind in it, with as many members, if left-out rows give it a share.
 
     On many rows with no more members than its rounds allow; the pool is then judged by their folds alone.
     """
-    promises = [promise(pool, tried.fit) for tried in trials]
-    best = int(np.argmax(promises)) if max(promises) > -defaults.HOPE else -1
-    for number, tried in enumerate(trials):
-        if number != best:
-            pool = drop(pool, tried.fit, matrix)
-    if best < 0:
-        return pool
-    kind, first, fit = trials[best]
+    kind, first, fit = tried
+    if not promises(pool, fit):
+        return drop(pool, fit, matrix)
     n = min(pool.held.n_folds, max(len(first), members_for(fit)))
     members = [*first, *kind.members(len(first), n)]
     return join(pool, cross_fit(kind, members, n_rounds, workers), matrix)
 
 
-def promise(pool: Pool, fit: CrossFit) -> float:
-    """What the first left-out rows say of a part of this kind in the pool, in standard errors."""
-    if not fit.n_rounds:
-        return -np.inf
-    slope, error = slope_of(pool, fit)
-    return slope / error if error > 0.0 else 0.0
+def promises(pool: Pool, fit: CrossFit) -> bool:
+    """Whether the first left-out rows would lose less with a part of this kind in the pool."""
+    return fit.n_rounds > 0 and slope_of(pool, fit)[0] > 0.0
 
 
 class Phases:
@@ -407,9 +392,9 @@ class Phases:
         self.watch, self.n_rows, self.most, self.coming = watch, n_rows, most, list[int]()
         self.usual = self.longest = first_rounds(n_rows, most)
 
-    def expect(self, n_members: int, groups: Sequence[Sequence[Kind]]) -> None:
-        """So many plain members, and as many of one kind of each of these groups."""
-        self.coming = [n_members, *(n_members * rivals[0].makes_rounds for rivals in groups)]
+    def expect(self, n_members: int, challengers: Sequence[Kind]) -> None:
+        """So many plain members, and as many of each of these kinds."""
+        self.coming = [n_members, *(n_members * kind.makes_rounds for kind in challengers)]
 
     def begin(self, what: str, members: int, number: int) -> None:
         """So many members, before the kinds from this number on; last rounds are for all kinds until they begin."""

@@ -1,29 +1,38 @@
-"""Gentle members: few leaves and short steps, for weak signals that greedy trees drown in noise."""
+"""Gentle members: small trees in short steps on finer bins, for weak signals and for rules without noise.
+
+Greedy trees of many leaves drown the former in noise; the latter ask for thresholds as sharp as the rows allow.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Self
 
 from minrisk.ensemble import defaults
-from minrisk.ensemble.kind import Task
+from minrisk.ensemble.kind import Task, is_wide
 from minrisk.ensemble.kinds.plain import Plain
 from minrisk.learners.vector_tree import VectorTrees
+from minrisk.rows.columns import Columns
 
 
 class Gentle(Plain):
-    """Trees of 4 leaves, a fifth of the usual step."""
+    """Trees of 8 leaves in half the usual steps, whose splits are chosen among 20 features or more."""
 
     name = "gentle"
-    place = "gentle"
-    rate, smoothing = defaults.GENTLE_RATE, defaults.GENTLE_SMOOTHING  # times those of plain members
+    rate = defaults.GENTLE_RATE
 
-    def __init__(self, task: Task) -> None:
-        settings = task.settings
-        settings = settings._replace(
-            learning_rate=self.rate * settings.learning_rate, smoothing=self.smoothing * settings.smoothing
-        )
-        super().__init__(task._replace(settings=settings))
+    @classmethod
+    def of(cls, task: Task) -> Self | None:
+        """Where features are not so many that plain trees are small themselves."""
+        return None if is_wide(task.costs.n_rows, task.table.n_features) else cls(task)
+
+    @property
+    def columns(self) -> Columns:
+        """Finer bins."""
+        return self.task.table.finer
 
     def shaped(self, trees: VectorTrees, n_seen: int) -> VectorTrees:
-        """Few leaves."""
-        return replace(trees, max_leaf_nodes=defaults.GENTLE_LEAVES)
+        """Few leaves, and a look at more features; at all classes where these are few."""
+        share = min(1.0, max(trees.max_features, defaults.GENTLE_FEATURES / n_seen))
+        sketch = trees.sketch if self.task.n_outputs > defaults.GENTLE_CLASSES else None
+        return replace(trees, max_leaf_nodes=defaults.GENTLE_LEAVES, max_features=share, sketch=sketch)

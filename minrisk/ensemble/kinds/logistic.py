@@ -191,7 +191,6 @@ class Logistic(Kind):
     """For linear signals, which trees make of many steps."""
 
     name = "logistic"
-    place = "logistic"
     makes_rounds = False
 
     def __init__(self, task: Task) -> None:

@@ -142,7 +142,7 @@ class Plain(Kind):
     """
 
     name = "plain"
-    place = "plain"
+    rate = 1.0  # times the learning rate of the task
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -182,6 +182,7 @@ class Plain(Kind):
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
         settings, costs = self.task.settings, rows.cost_facts
+        settings = settings._replace(learning_rate=self.rate * settings.learning_rate)
         usual = usual_trees(settings, costs.told_rows, rows.n_outputs, self.columns.thresholds, len(seen))
         loss = surrogate_loss(self.task.surrogate)
         return recipe_of(settings, loss, costs, self.shaped(usual, len(seen)), seen)

@@ -85,7 +85,6 @@ class Smooth(Kind):
     """For boundaries that trees make of stairs, on few rows."""
 
     name = "smooth"
-    place = "smooth"
     makes_rounds = False
 
     def __init__(self, task: Task, basis: Basis, few: FewRows) -> None:

@@ -42,7 +42,6 @@ class Variation(Plain):
     """
 
     name = "varied"
-    place = "varied"
 
     def __init__(self, base: Plain, factors: Factors, seed: int) -> None:
         settings = base.task.settings
@@ -50,7 +49,7 @@ class Variation(Plain):
             learning_rate=settings.learning_rate * factors.learning_rate,
             smoothing=settings.smoothing * factors.smoothing,
         )
-        self.base, self.factors = base, factors
+        self.base, self.factors, self.rate = base, factors, base.rate
         super().__init__(base.task._replace(settings=settings, seed=seed))
 
     @property
