@@ -111,7 +111,7 @@ class CostFit(NamedTuple):
             held = [None if part is None else part.of_folds(n_folds) for part in self.held]
             means = self.regression.means
             paid_less = probabilities.of_folds(n_folds).paid_less(link, temperature, means, held)
-            if exceeds_its_error(paid_less, defaults.SURE):
+            if exceeds_its_error(paid_less):
                 return self.regression
         return replace(CostRegression.of_means(self.regression.means), unit=self.regression.unit)
 
@@ -225,7 +225,7 @@ def _fit_class(
             break
         if reached == 0:  # the first fold tells whether there is anything to learn
             members[0].train([n_rounds])
-            if not exceeds_its_error(pooled(rows, members, n_rounds).closer_than(best, top), defaults.SIGNAL):
+            if not exceeds_its_error(pooled(rows, members, n_rounds).closer_than(best, top)):
                 return None
             members += [member(fold, seed + fold) for fold in range(1, len(folds))]
             best = pooled(rows, members, 0)

@@ -63,8 +63,8 @@ def cross_fit(
     """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at. The rounds
-    of the last one are kept that was better than the one kept before by more than chance: see `is_better`, and without
-    a link `LEAST_FALL`. Members may have been trained before. The default budget is the task's.
+    of the last one are kept that was better than the one kept before by more than chance, see `is_better`, or by
+    `LEAST_FALL`, which is less than chance where the loss is of few rows. Members may have been trained before. The default budget is the task's.
 
     Where somebody asks that the fit end, the last checkpoint that all members have reached is the last.
 
@@ -109,8 +109,8 @@ def cross_fit(
                 running, total = fit_weight(held, link, running, 0.0)
             judged = total / (held.weight or 1.0)
             curve.append((rounds[c], judged))
-            errors = defaults.SURE if chosen else defaults.SIGNAL
-            better = chosen_held is None or is_better(held, running, chosen_held, weight, link, errors)
+            better = chosen_held is None or is_better(held, running, chosen_held, weight, link)
+            better |= chosen > 0 and judged < best - defaults.LEAST_FALL * best
         stop.worth |= c > 0
         if better:
             best, chosen, chosen_held, weight = judged, c, held, running
@@ -129,19 +129,19 @@ def cross_fit(
 
 
 def is_better(
-    held: HeldOut, weight: float, before: HeldOut, of_before: float, link: Link, errors: float
+    held: HeldOut, weight: float, before: HeldOut, of_before: float, link: Link
 ) -> bool:  # fmt: skip
-    """Whether these scores gain so many standard errors over others, row by row."""
-    return exceeds_its_error(held.gain_over(before, link, weight, of_before), errors)
+    """Whether these scores gain more than a standard error over others, row by row."""
+    return exceeds_its_error(held.gain_over(before, link, weight, of_before))
 
 
-def exceeds_its_error(gain: FloatArray, errors: float) -> bool:
-    """Whether a sum over rows is larger than so many standard errors, by the sum of the squares (2,).
+def exceeds_its_error(gain: FloatArray) -> bool:
+    """Whether a sum over rows is larger than its standard error, by the sum of the squares (2,).
 
     The weight of scores of noise gains z^2 / 2 of the log-loss, with an error of |z|, z being normal: one standard
     error is gained where |z| is above 2.
     """
-    return bool(gain[0] > errors * math.sqrt(gain[1]))
+    return bool(gain[0] > math.sqrt(gain[1]))
 
 
 def go_on(member: Member, rounds: Sequence[int], rests: bool) -> None:

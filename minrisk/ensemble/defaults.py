@@ -11,7 +11,8 @@ FOLDS = 4  # members of a kind, unless `cv` says otherwise
 FIRST_CHECKPOINT = 5  # rounds before left-out rows are looked at for the first time
 CHECKPOINT_RATIO = 1.25  # of a checkpoint's round to that of the one before
 FIRST_FALL = 0.005  # share of the cost, by which first rounds of members trained on costs must be better than none
-LEAST_FALL = 0.02  # share of the cost, or of its fall so far if less, by which later ones must
+LEAST_FALL = 0.02  # share of the loss by which later ones are better in any case; of the cost they must be, or of its
+# fall so far if less
 PATIENCE, GRACE_ROUNDS = 1.25, 5  # stop at a round above this many times the best one, and so many more
 SLOW_START = 40  # rounds without any gain, after which the features say nothing
 LAST_ROUNDS = 0.2  # rounds on all rows, for each one without its fold: what the fold says would be lost otherwise
@@ -37,7 +38,6 @@ VARIED_FEATURES, VARIED_SMOOTHING = (1.0, 0.5, 2.0), (1.0, 0.2, 5.0)
 CAUTION = 0.5  # rows of another class than scores of left-out rows could know: Krichevsky and Trofimov's estimate
 SHIFT_ROWS = 4.0  # of a class, that hold its shift at 0
 DOUBT = 0.3  # standard errors of its slope, by which a kind must lower the loss of left-out rows before it has a weight
-SIGNAL, SURE = 1.0, 0.5  # standard errors of their paired difference, by which first and later rounds must be better
 
 # -- trees of plain members --------------------------------------------------------------------------------------------
 FEWEST_LEAVES = 24  # of a tree, or less on few rows:
