@@ -18,6 +18,30 @@ def fixed_factors(top, bits):
 
 
 @kernel
+def largest_sizes(values):
+    """Of the numbers (m, S) of each column the largest one without its sign; a NaN is the largest."""
+    top = np.zeros(values.shape[1])
+    for i in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            size = abs(values[i, k])
+            if size > top[k] or size != size:
+                top[k] = size
+    return top
+
+
+@kernel
+def add_two_parts(values, factor, bits, sums):
+    """Add to sums (2, S) values (m, S) times factor as whole numbers, and what that rounding takes, times 2**bits."""
+    scale = math.ldexp(1.0, bits)
+    for i in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            scaled = values[i, k] * factor[k]
+            whole = np.rint(scaled)
+            sums[0, k] += np.int64(whole)
+            sums[1, k] += np.int64(np.rint((scaled - whole) * scale))
+
+
+@kernel
 def fix_columns(values, in_bag, factor, start, stop, fixed, first):
     """fixed[i, first + k] = rint(values[i, k] * factor[k]) for rows in the bag, else 0; returns the column sums."""
     n_columns = values.shape[1]

@@ -64,7 +64,8 @@ def cross_fit(
 
     At every checkpoint the pooled log-loss at the best temperature (without a link: the risk) is looked at. The rounds
     of the last one are kept that was better than the one kept before by more than chance, see `is_better`, or by
-    `LEAST_FALL`, which is less than chance where the loss is of few rows. Members may have been trained before. The default budget is the task's.
+    `LEAST_FALL`, which is less than chance where few rows make the loss. Members may have been trained before. The
+    default budget is the task's.
 
     Where somebody asks that the fit end, the last checkpoint that all members have reached is the last.
 

@@ -8,7 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED, SUM_BITS
-from minrisk._kernels.fixed import fixed_factors
+from minrisk._kernels.fixed import add_two_parts, fixed_factors, largest_sizes
+from minrisk._memory import points
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.exchange import Exchange
 
@@ -47,9 +48,10 @@ def exact_sum(parts: Callable[[], Iterable[FloatArray]], n_rows: int, exchange: 
     exchange : Exchange
     """
     bits = sum_bits(n_rows)
-    top = exchange.largest(np.max([np.abs(part).max(axis=0, initial=0.0) for part in parts()], axis=0))
-    factor = fixed_factor(top, bits)
-    own = np.sum([in_two_parts(part, factor, bits).sum(axis=1) for part in parts()], axis=0)
+    top = exchange.largest(np.max([largest_sizes(points(part)) for part in parts()], axis=0))
+    factor, own = fixed_factors(top, bits), np.zeros((2, len(top)), dtype=FIXED)
+    for part in parts():
+        add_two_parts(points(part), factor, bits, own)
     return of_two_parts(exchange.added(own), factor, bits)
 
 

@@ -34,5 +34,6 @@ class Gentle(Plain):
     def shaped(self, trees: VectorTrees, n_seen: int) -> VectorTrees:
         """Few leaves, and a look at more features; at all classes where these are few."""
         share = min(1.0, max(trees.max_features, defaults.GENTLE_FEATURES / n_seen))
-        sketch = trees.sketch if self.task.n_outputs > defaults.GENTLE_CLASSES else None
+        exact = 2 < self.task.n_outputs <= defaults.GENTLE_CLASSES  # two are told by one sum
+        sketch = None if exact else trees.sketch
         return replace(trees, max_leaf_nodes=defaults.GENTLE_LEAVES, max_features=share, sketch=sketch)
