@@ -187,15 +187,15 @@ class MinRiskClassifier(BoostedClassifier):
     weights, which also make the temperature, and each class a small shift. A kind of weight 0 is dropped.
 
     - "plain" members have the trees that the parameters describe.
-    - "gentle" members have trees of 4 leaves and short steps, for weak signals.
-    - "random" members have trees of drawn thresholds, which err elsewhere.
-    - "linear" members also split linear combinations of the features (up to 2000 features).
-    - "small" members have trees of 8 leaves on finer bins and "tiny" ones trees of 4.
-    - "smooth" members have Gaussian kernels around 128 rows in place of trees (up to 4096 rows, surrogate "softmax").
     - "logistic" members are softmax regressions with a ridge penalty, on ranks and values of the bins (up to 32 768
       rows and 2000 features, surrogate "softmax"). Each ends as one tree for every feature.
+    - "random" members have trees of drawn thresholds, which err elsewhere. They also split linear combinations of the
+      features (up to 2000 features).
+    - "gentle" members have trees of 8 leaves on finer bins and short steps, for weak signals and for sharp rules (not
+      with more than 2000 features and 1000 rows).
+    - "smooth" members have Gaussian kernels around 128 rows in place of trees (up to 4096 rows, surrogate "softmax").
 
-    "linear", "smooth" and "logistic" members depend on the scales of the features; the others do not.
+    "random", "smooth" and "logistic" members depend on the scales of the features; the others do not.
 
     *Costs for each row.* If `fit` is given what each decision costs for each row, a regression learns how the costs of
     a class depend on the features, and C in the formula above is what it predicts. Where left-out rows do not show that
@@ -227,7 +227,7 @@ class MinRiskClassifier(BoostedClassifier):
     - `sketch`: a number above twice the number of classes means None. None also searches splits on all rows.
     - `search_rows`: up to 16 times as many rows are drawn if so many have large gradients. `min_samples_leaf` counts
       the rows that are searched.
-    - `max_bins`: one bin for each 16 rows if there are few features, up to 512 bins in all. Small and tiny trees have
+    - `max_bins`: one bin for each 16 rows if there are few features, up to 512 bins in all. Gentle members have
       256 bins.
     - Members: more than said above, up to 4, if few rounds are needed.
 
