@@ -4,9 +4,9 @@
 2. `folds_of`: rows into folds, which stand one after another.
 3. `train_pool`: plain members first, each on all folds but one. Members of every other kind are first trained without
    the first fold only (`trial`).
-4. `challenge`: a kind is trained for the other folds unless the left-out rows of the first one speak against it
-   (`promises`). Then left-out rows weigh all trained kinds again (`minrisk.ensemble.calibration`); a kind of weight 0
-   has no share. Where none has one, all rows get one answer.
+4. `challenge`: a kind is trained for the other folds if the left-out rows of the first one speak for it (`promises`).
+   Then left-out rows weigh all trained kinds again (`minrisk.ensemble.calibration`); a kind of weight 0 has no share.
+   Where none has one, all rows get one answer.
 5. `vary`: with a budget of time, members with other settings join in the same way until it is used up.
 6. `Kind.finish`: members go on for some rounds on all rows; `minrisk.ensemble.average` makes one model of them.
 

@@ -65,7 +65,7 @@ class LinearFeatures(NamedTuple):
 def linear_features(model: Any) -> LinearFeatures:
     """Return what a runtime of trees needs beside the columns of X.
 
-    Members of `MinRiskClassifier` of the kind "linear" split linear combinations of the features.
+    Members of `MinRiskClassifier` of the kind "random" split linear combinations of the features.
     Formats that hold trees only take these as further columns behind those of X, which the returned function makes.
 
     Parameters
