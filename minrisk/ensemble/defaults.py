@@ -93,7 +93,7 @@ LOGISTIC_ROWS = 1 << 15  # at most: of more, trees learn as much
 LOGISTIC_FITTED, LOGISTIC_VALUES = 20_000, 1 << 23  # rows, and values of their columns, that it is fitted to at most
 LOGISTIC_PRODUCTS = 1 << 27  # likewise, values times classes: those of an iteration
 LOGISTIC_LEAVES = 1 << 15  # of all trees that its model becomes, at most
-LOGISTIC_TOLERANCE, LOGISTIC_LAST_TOLERANCE = 5e-4, 1e-6  # of the gradient, in units of the curvature: on the way, and
+LOGISTIC_TOLERANCE, LOGISTIC_LAST_TOLERANCE = 2e-3, 1e-6  # of the gradient, in units of the curvature: on the way, and
 # of the member of all rows; a tenth of the first takes twice the time for a thousandth of the log-loss
 
 # -- the model ---------------------------------------------------------------------------------------------------------
