@@ -187,8 +187,8 @@ class MinRiskClassifier(BoostedClassifier):
     weights, which also make the temperature, and each class a small shift. A kind of weight 0 is dropped.
 
     - "plain" members have the trees that the parameters describe.
-    - "logistic" members are softmax regressions with a ridge penalty, on ranks and values of the bins (up to 32 768
-      rows and 2000 features, surrogate "softmax"). Each ends as one tree for every feature.
+    - "logistic" members are softmax regressions with a ridge penalty, on ranks and values of the bins (up to 2000
+      features, surrogate "softmax"). Each ends as one tree for every feature.
     - "random" members have trees of drawn thresholds, which err elsewhere. They also split linear combinations of the
       features (up to 2000 features).
     - "gentle" members have trees of 8 leaves on finer bins and short steps, for weak signals and for sharp rules (not

@@ -89,7 +89,6 @@ ONE_FOLD_TELLS = 500  # rows: on fewer, smooth members cost little and are judge
 LOGISTIC_PENALTY = 0.1  # share of the rows' weight at the first checkpoint, and as many rows more as there are columns:
 LOGISTIC_LEAST = 0.1  # rows' weight, that is always added: of few rows each decides about the coefficients
 LOGISTIC_POWER = 5  # from there it falls by this power of the rounds, to a third or so at the next one
-LOGISTIC_ROWS = 1 << 15  # at most: of more, trees learn as much
 LOGISTIC_FITTED, LOGISTIC_VALUES = 20_000, 1 << 23  # rows, and values of their columns, that it is fitted to at most
 LOGISTIC_PRODUCTS = 1 << 27  # likewise, values times classes: those of an iteration
 LOGISTIC_LEAVES = 1 << 15  # of all trees that its model becomes, at most

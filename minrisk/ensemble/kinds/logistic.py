@@ -202,9 +202,8 @@ class Logistic(Kind):
     @classmethod
     def of(cls, task: Task) -> Self | None:
         """Beside softmax, on rows that lie here."""
-        n, table = task.costs.n_rows, task.table
-        few = n <= defaults.LOGISTIC_ROWS and table.n_features <= defaults.LINEAR_FEATURES
-        return cls(task) if task.link == "softmax" and few and len(table.rows) else None
+        few = task.table.n_features <= defaults.LINEAR_FEATURES
+        return cls(task) if task.link == "softmax" and few and len(task.table.rows) else None
 
     def ready(self) -> bool:
         """With the columns, if there are any."""
