@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
+from benchmarks.rare_families import payments
 from minrisk import MinRiskClassifier
 from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.calibration import fit_mixture, fit_weight
@@ -56,6 +57,32 @@ def test_a_rare_class_of_real_data(data_folder):
     learnt, tested = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     model = MinRiskClassifier(random_state=0).fit(X[learnt], rare_class[learnt])
     assert roc_auc_score(rare_class[tested], model.predict_proba(X[tested])[:, 1]) > 0.98
+
+
+def test_rare_events_that_are_a_hundred_times_as_dear():
+    """The decisions cost less than the best constant one, and no more than those by logistic regression."""
+    X, y, X_test, y_test = rare(0, 8000, 0.45, -5.3, tests=16_000)
+    paid = {}
+    for name, fit in (("ours", MinRiskClassifier([[0, 1], [100, 0]], random_state=0)), ("peer", LogisticRegression())):
+        p = fit.fit(X, y).predict_proba(X_test)[:, 1]
+        decided = fit.predict(X_test) if name == "ours" else 100 * p > 1 - p
+        paid[name] = np.where(y_test == 1, 100 * (decided == 0), decided == 1).mean()
+    assert paid["ours"] < min(1.05 * paid["peer"], 0.9 * min(100 * y_test.mean(), 1 - y_test.mean()))
+
+
+@pytest.mark.parametrize("random_state", [0, 5, 11])
+def test_frauds_among_payments_are_found(random_state):
+    """Each fraud costs its amount, which is known when a decision is made; no random state learns nothing."""
+    frame, y, paid = payments(np.random.default_rng(3), 2000)
+    learnt, tested = slice(2000), slice(2000, None)
+    cost = pd.DataFrame(paid[np.arange(len(y)), y], columns=["honest", "fraud"])
+    words = np.array(["honest", "fraud"])[y]
+    model = MinRiskClassifier(random_state=random_state).fit(frame[learnt], words[learnt], cost=cost[learnt])
+    assert model.n_iter_ > 0
+    full = paid[tested][:, ::-1, ::-1]  # classes in their order: fraud, honest
+    fraud = model.predict(frame[tested], cost=full) == "fraud"
+    of_rows = cost[tested].to_numpy()
+    assert of_rows[np.arange(len(of_rows)), fraud.astype(int)].mean() < 0.95 * of_rows.mean(axis=0).min()
 
 
 @pytest.mark.parametrize("seed", range(2))
