@@ -125,7 +125,7 @@ def test_many_rows_within_a_budget(monkeypatch, processor_clock):
     X, y = noisy(2000)
     model = MinRiskClassifier(random_state=0, time_budget=2.5).fit(X, y)
     assert all(line["risk"] is not None for line in model.selection_)
-    assert {line["variant"] for line in model.selection_} >= {"plain", "linear"}
+    assert {line["variant"] for line in model.selection_} >= {"plain", "random"}
 
 
 def test_costs_per_row_within_a_budget(processor_clock):

@@ -188,7 +188,7 @@ def test_a_callback_stops_the_rounds(cls):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("stops_at", "name"), [(1, "round"), (30, "round"), (1, "plain members"), (1, "linear members")])
+@pytest.mark.parametrize(("stops_at", "name"), [(1, "round"), (30, "round"), (1, "plain members"), (1, "random members")])
 def test_a_callback_ends_the_training_of_a_pool(stops_at, name, n_jobs):
     X, y = some(400)
     recorder = Recorder(stops_at, name)

@@ -30,7 +30,7 @@ from minrisk.cli.app import app
 from minrisk.data import binning, row_blocks
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.row_blocks import RowBlocks, blocks_of
-from minrisk.ensemble import defaults
+from minrisk.ensemble import defaults, training
 from tests.helpers import few_are_many
 
 pa = pytest.importorskip("pyarrow")
@@ -271,12 +271,15 @@ def test_an_array_in_a_file(tmp_path):
 
 def test_linear_features_of_too_many_rows_are_left_out(monkeypatch):
     X, y = made()
-    model = MinRiskClassifier(n_estimators=10, random_state=0)
-    assert "linear" in {tried["variant"] for tried in model.fit(X, y).selection_}
-    monkeypatch.setattr(defaults, "LINEAR_BINS", (6 + 4 * 6) * len(X) - 1)
-    assert "linear" not in {tried["variant"] for tried in model.fit(X, y).selection_}
-    monkeypatch.setattr(defaults, "LINEAR_BINS", (6 + 4 * 6) * len(X))
-    assert "linear" in {tried["variant"] for tried in model.fit(X, y).selection_}
+    found, linear_columns = [], training.linear_columns
+    monkeypatch.setattr(training, "linear_columns", lambda *given: found.append(linear_columns(*given)) or found[-1])
+    for most in (None, (6 + 4 * 6) * len(X) - 1, (6 + 4 * 6) * len(X)):
+        if most is not None:
+            monkeypatch.setattr(defaults, "LINEAR_BINS", most)
+        model = MinRiskClassifier(n_estimators=10, random_state=0).fit(X, y)
+        assert "random" in {tried["variant"] for tried in model.selection_}  # with linear features or without
+        assert model.model_.projection is None or found[-1] is not None
+    assert [one is not None for one in found] == [True, False, True]
 
 
 # -- rows in blocks ----------------------------------------------------------------------------------------------------

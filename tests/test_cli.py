@@ -501,14 +501,14 @@ def selected(surrogate, variant, share, risk=0.25):
 @pytest.mark.parametrize("columns", [80, 120])
 def test_candidates_in_a_table(monkeypatch, capsys, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    rows = [selected("softmax", "plain", 0.75), selected("softmax", "linear", 0.25), selected("softmax", "small", 0.0),
+    rows = [selected("softmax", "plain", 0.75), selected("softmax", "random", 0.25), selected("softmax", "gentle", 0.0),
             selected("exponential", "plain", 1.0, None)]
     facts = {"selection": rows, "surrogate": "softmax", "rounds": 30, "temperature": 1.5}
     report._print_selection(layout.new_console(), facts)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[2] == "surrogate candidate share rounds temperature mean cost"
     assert lines[4:9] == [
-        "softmax plain 75.0 % 20 2.5 0.25", "softmax linear 25.0 % 20 2.5 0.25", "softmax small – 20 2.5 0.25",
+        "softmax plain 75.0 % 20 2.5 0.25", "softmax random 25.0 % 20 2.5 0.25", "softmax gentle – 20 2.5 0.25",
         "exponential plain – 20 2.5 –", "softmax together 100.0 % 30 1.5 0.125",
     ]  # fmt: skip
     assert "A candidate without a share is not in the model" in " ".join(lines[9:])

@@ -92,7 +92,7 @@ def test_pieces_of_one_memory_do_not_disturb_each_other(name, monkeypatch, tmp_p
 
 
 def test_a_model_knows_nothing_of_where_rows_were(monkeypatch):
-    """Linear members have a share here; it is used, copied, pickled."""
+    """Trees on linear features have a share here; it is used, copied, pickled."""
     as_many_rows(monkeypatch)
     random = np.random.default_rng(0)
     y = random.integers(0, 3, 1200)

@@ -188,8 +188,8 @@ def interrupt_when(monkeypatch, what, after=8):
 
 
 PHASES = [
-    ("plain members", None), ("plain members", 100.0), ("linear members", None), ("small members", 100.0),
-    ("small members", None), ("variation 2", 100.0), ("last rounds", None),
+    ("plain members", None), ("plain members", 100.0), ("random members", None), ("gentle members", 100.0),
+    ("gentle members", None), ("variation 2", 100.0), ("last rounds", None),
 ]  # fmt: skip
 
 

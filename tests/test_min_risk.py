@@ -28,7 +28,8 @@ from minrisk.ensemble.folds import fold_numbers
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
-VARIANTS = ("plain", "gentle", "random", "linear", "small", "tiny", "logistic", "smooth")  # the last two beside softmax
+TREES = ("plain", "random", "gentle")  # kinds of trees
+VARIANTS = (*TREES, "logistic", "smooth")  # the last two beside softmax
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,7 @@ def test_a_line_for_every_candidate(surrogate, pool, digits):
     assert sum(line["share"] for line in lines) == pytest.approx(1)
     assert len({line["pooled_risk"] for line in lines}) == 1 and all(0 < line["risk"] < 10 for line in lines)
     if pool and surrogate in POSTERIOR:
-        expected = VARIANTS if surrogate == "softmax" else VARIANTS[:6]
+        expected = VARIANTS if surrogate == "softmax" else TREES
         assert sorted(line["variant"] for line in lines) == sorted(expected) and lines[0]["variant"] == "plain"
     else:
         assert [(line["variant"], line["share"]) for line in lines] == [("plain", 1.0)]
@@ -228,6 +229,11 @@ def told_rounds(checkpoints):
     return np.array([number for number, _, _ in first]), np.array(means), chosen[0]
 
 
+def last_of(first, n=300):
+    """Rounds on all of so many rows, to the nearest number."""
+    return int(first * LAST_ROUNDS * n / (n + LAST_FEW_ROWS) + 0.5)
+
+
 def test_rounds_are_chosen_on_left_out_rows(checkpoints):
     X, y = noisy()
     model = MinRiskClassifier(random_state=0, pool=False, learning_rate=0.1).fit(X, y)
@@ -236,13 +242,16 @@ def test_rounds_are_chosen_on_left_out_rows(checkpoints):
     np.testing.assert_allclose(model.validation_loss_[:, 1], losses, rtol=1e-5)
     assert 0 < first < rounds[-1] < 200  # patience ended before n_estimators
     assert rounds[-2] <= PATIENCE * first + GRACE_ROUNDS < rounds[-1]
-    assert model.n_iter_ == first + int(first * LAST_ROUNDS * 300 / (300 + LAST_FEW_ROWS)) > first
+    assert model.n_iter_ == first + last_of(first) > first
     assert len(model.train_loss_) == model.n_iter_ + 1
 
 
-@pytest.mark.parametrize(("caution", "most"), [(0.0, 1.0), (0.5, 1.001)])
-def test_what_left_out_rows_say_is_not_lost(caution, most, monkeypatch):
-    """Little noise: the rows that a member has not seen are a quarter of what there is to know."""
+@pytest.mark.parametrize("caution", [0.0, 0.5])
+def test_what_left_out_rows_say_is_not_lost(caution, monkeypatch):
+    """Little noise: the rows that a member has not seen are a quarter of what there is to know.
+
+    One draw of 500 rows may say otherwise by chance, so the mean of several must be above its error.
+    """
     monkeypatch.setattr("minrisk.ensemble.defaults.CAUTION", caution)
     monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)  # trees alone
     monkeypatch.setattr("minrisk.ensemble.defaults.LOGISTIC_ROWS", 0)
@@ -251,11 +260,12 @@ def test_what_left_out_rows_say_is_not_lost(caution, most, monkeypatch):
     for share in (LAST_ROUNDS, 0.0):
         monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS", share)
         losses.append([])
-        for seed in range(3):
+        for seed in range(6):
             parts = train_test_split(X, y, train_size=500, random_state=seed, stratify=y)
             model = MinRiskClassifier(random_state=0).fit(parts[0], parts[2])
             losses[-1].append(log_loss(parts[3], model.predict_proba(parts[1])))
-    assert np.all(losses[0] < most * np.array(losses[1])) and np.mean(losses[0]) < 0.985 * np.mean(losses[1])
+    gains = np.log(losses[1]) - np.log(losses[0])
+    assert gains.mean() > 0.01 and gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains))
 
 
 @pytest.mark.parametrize("surrogate", ["auto", "exponential"])
@@ -346,7 +356,7 @@ def test_features_that_say_nothing_leave_the_class_frequencies(seed, surrogate, 
         assert model.n_iter_ == 0 and all(line["share"] == 0 for line in model.selection_[1:])
         if surrogate == "softmax":
             assert model.train_loss_ == pytest.approx([-shares @ np.log(shares)], rel=1e-3)
-    expected = set(VARIANTS if surrogate == "softmax" else VARIANTS[:6]) - {"tiny"} if pool else {"plain"}
+    expected = set(VARIANTS if surrogate == "softmax" else TREES) if pool else {"plain"}
     assert {line["variant"] for line in model.selection_} == expected
     assert np.all(model.predict(X) == 0)
 
@@ -373,7 +383,7 @@ def test_of_one_row_of_each_class_next_to_nothing_is_known(surrogate, K):
 
 
 def test_few_rows_have_few_bins_leaves_and_members():
-    X, y = (part[:199] for part in noisy())  # 149 rows for each member
+    X, y = (part[:176] for part in noisy())  # 132 rows for each member, and less than 180 in its last rounds
     few = {"random_state": 0, "n_estimators": 10, "pool": False}
     usual = MinRiskClassifier(**few).fit(X, y)
     told = MinRiskClassifier(**few, max_bins=16, cv=4, max_leaf_nodes=8).fit(X, y)
@@ -382,38 +392,35 @@ def test_few_rows_have_few_bins_leaves_and_members():
     assert not np.array_equal(usual.predict_proba(X), more.predict_proba(X))
 
 
-def test_small_trees_know_rules_exactly():
-    """Boundaries between two bins of 51: with those alone the error is 0.7 %."""
-    rng = np.random.default_rng(27)
+def table_of_rules(seed):
+    """Boundaries between two bins of 51."""
+    rng = np.random.default_rng(seed)
     X = rng.random((4000, 10))
     y = np.where((X[:, 0] > 0.9) & (X[:, 1] > 0.7), 1, 0)
     y[X[:, 2] < 0.05] = 2
-    model = MinRiskClassifier(random_state=0).fit(X[:2400], y[:2400])
-    assert model.score(X[2400:], y[2400:]) > 0.997
-    used = {line["variant"]: line["share"] for line in model.selection_}
-    assert used["small"] > 0.4
+    return X, y, 2400
 
 
-def test_tiny_trees_know_rules_on_features_of_few_values():
-    """Classes by a sum of two tables of two features each, without noise."""
-    X = np.random.default_rng(5).integers(0, 4, (1800, 6)).astype(float)
+def sums_of_tables(seed):
+    """Classes by a sum of two tables of two features each, without noise, on features of few values."""
+    X = np.random.default_rng(seed).integers(0, 4, (1800, 6)).astype(float)
     sums = np.minimum(X[:, 0], X[:, 1]) + np.maximum(X[:, 2], X[:, 3]) + 0.5 * X[:, 4]
-    y = np.searchsorted([3, 4, 5], sums)
-    model = MinRiskClassifier(random_state=0).fit(X[:900], y[:900])
-    lines = {line["variant"]: line for line in model.selection_}
-    assert lines["tiny"]["share"] > 0.5 and lines["small"]["share"] == 0
-    assert lines["tiny"]["risk"] < 0.7 * lines["plain"]["risk"]
-    kinds = np.repeat([line["variant"] for line in model.selection_ if line["share"] > 0], 4)
-    leaves = np.diff(model.model_.packed.vector_offsets).reshape(-1, len(kinds))
-    assert leaves[:, kinds == "tiny"].max() == 4
-    assert model.score(X[900:], y[900:]) > 0.98
+    return X, np.searchsorted([3, 4, 5], sums), 900
 
 
-@pytest.mark.parametrize(("n_classes", "levels"), [(4, 11), (11, 4)])
-def test_tiny_trees_are_for_few_classes_and_values(n_classes, levels):
-    X, y = np.random.default_rng(0).integers(0, levels, (400, 6)), np.arange(400) % n_classes
-    model = MinRiskClassifier(random_state=0, n_estimators=5).fit(X, y)
-    assert sorted(line["variant"] for line in model.selection_) == sorted(set(VARIANTS) - {"tiny"})
+@pytest.mark.parametrize(("make", "score"), [(table_of_rules, 0.996), (sums_of_tables, 0.98)])
+def test_gentle_members_know_rules(make, score):
+    """Their own decisions are wrong less often than those of plain members, and so are the pool's."""
+    errors = []
+    for seed in (5, 27, 28):
+        X, y, n = make(seed)
+        model = MinRiskClassifier(random_state=0).fit(X[:n], y[:n])
+        lines = {line["variant"]: line for line in model.selection_}
+        assert lines["gentle"]["share"] > 0.0 and lines["gentle"]["risk"] < 0.7 * lines["plain"]["risk"]
+        alone = MinRiskClassifier(random_state=0, pool=False).fit(X[:n], y[:n])
+        errors.append([1 - one.score(X[n:], y[n:]) for one in (model, alone)])
+    pooled, plain = np.mean(errors, axis=0)
+    assert pooled < 1 - score and pooled < 0.7 * plain
 
 
 def test_a_pool_has_the_rounds_of_the_longest_of_its_members(checkpoints):
@@ -422,9 +429,9 @@ def test_a_pool_has_the_rounds_of_the_longest_of_its_members(checkpoints):
     rounds, losses, first = told_rounds(checkpoints)
     plain = model.selection_[0]
     np.testing.assert_allclose(model.validation_loss_.T, [rounds, losses], rtol=1e-5)
-    last = int(first * LAST_ROUNDS * 300 / (300 + LAST_FEW_ROWS)) * (plain["share"] > 0)  # only those of a part go on
+    last = last_of(first) * (plain["share"] > 0)  # only those of a part go on
     assert plain["variant"] == "plain" and plain["n_rounds"] == first + last
-    boosted = [line for line in model.selection_ if line["share"] > 0 and line["variant"] in VARIANTS[:6]]
+    boosted = [line for line in model.selection_ if line["share"] > 0 and line["variant"] in TREES]
     assert model.n_iter_ == max(line["n_rounds"] for line in boosted)
     assert len(model.train_loss_) == model.n_iter_ + 1
 

@@ -1,5 +1,6 @@
 """Folds, weights of scores, checkpoints and members of cross-fitting."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -29,14 +30,22 @@ from minrisk.ensemble.defaults import (
     CHECKPOINT_RATIO,
     FIRST_CHECKPOINT,
     FIRST_FALL,
+    GENTLE_CLASSES,
+    GENTLE_FEATURES,
+    GENTLE_LEAVES,
     GRACE_ROUNDS,
     LEAST_FALL,
+    LINEAR_SHARE,
     PATIENCE,
     SLOW_START,
+    WIDE_FEATURES,
+    WIDE_ROWS,
 )
 from minrisk.ensemble.folds import fold_numbers, folds_of
 from minrisk.ensemble.kind import Kind, Settings, Table, Task
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
+from minrisk.ensemble.kinds.gentle import Gentle
+from minrisk.ensemble.kinds.random import Random
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.decisions import LINK_KERNELS, least_cost
@@ -845,19 +854,43 @@ def test_columns_index_their_rows_as_they_stand():
 
 
 @pytest.mark.parametrize(
-    ("n", "K", "bins", "tiny"),
-    [(1 << 15, 10, [2, 18], True), ((1 << 15) + 1, 10, [2, 18], False), (50, 11, [2, 2], False), (50, 2, [2, 19], False)],
-)
+    ("n", "d", "wide"), [(WIDE_ROWS + 1, WIDE_FEATURES + 1, True), (WIDE_ROWS, WIDE_FEATURES + 1, False), (WIDE_ROWS + 1, WIDE_FEATURES, False)]
+)  # fmt: skip
 @pytest.mark.parametrize("linear", [True, False])
-def test_tiny_trees_are_for_few_values_classes_and_rows(n, K, bins, tiny, linear):
-    y = np.arange(n, dtype=np.int32) % K
-    columns = Columns(np.zeros((2, 1), dtype=np.uint8), np.array(bins), ())
-    table = Table(np.zeros((n, 2)), np.arange(n), columns, None, lambda: (None, []) if linear else None)
-    blind = folded_rows(make_costs(1 - np.eye(K), y, np.ones(n)), np.zeros(n, dtype=int))
+def test_gentle_trees_are_for_data_that_are_not_wide_and_random_ones_see_what_there_is(n, d, wide, linear):
+    """Random members have linear features where there are any; there the first fold's sees those learnt without it."""
+    y = np.arange(n, dtype=np.int32) % 3
+    columns = Columns(np.zeros((d, 1), dtype=np.uint8), np.full(d, 2), ())
+    seen = [np.arange(d + 3), np.r_[: d + 1, d + 3 : d + 5]]
+    table = Table(np.zeros((n, d)), np.arange(n), columns, None, lambda: (None, seen) if linear else None)
+    blind = folded_rows(make_costs(1 - np.eye(3), y, np.ones(n)), np.zeros(n, dtype=int))
     task = Task(table, blind, "softmax", "softmax", USUAL, 0, Workers())
-    tried = [kind.name for cls in CHALLENGERS if cls.name not in ("smooth", "logistic") and (kind := cls.of(task)) is not None and kind.ready()]
-    expected = ["gentle", "random", "linear", "small", "tiny"]
-    assert tried == [name for name in expected if (linear or name != "linear") and (tiny or name != "tiny")]
+    of_trees = [kind for cls in CHALLENGERS if issubclass(cls, Plain) and (kind := cls.of(task)) is not None and kind.ready()]
+    assert [kind.name for kind in of_trees] == ["random", *([] if wide else ["gentle"])]
+    for fold in range(2):
+        np.testing.assert_array_equal(of_trees[0].seen(fold), seen[fold] if linear else np.arange(d))
+        assert all(kind.seen(fold).tolist() == list(range(d)) for kind in of_trees[1:])
+
+
+@pytest.mark.parametrize("K", [GENTLE_CLASSES, GENTLE_CLASSES + 1])
+@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("d", [10, 200])
+def test_trees_of_other_kinds_differ_from_plain_ones(d, linear, K):
+    """Gentle ones are small, look at 20 features or more and need no sketch of few classes; random ones are drawn."""
+    y = np.arange(500, dtype=np.int32) % K
+    columns = Columns(np.zeros((d, 1), dtype=np.uint8), np.full(d, 2), ())
+    seen = [np.arange(3 * d)] * 4
+    table = Table(np.zeros((500, d)), np.arange(500), columns, None, lambda: (None, seen) if linear else None)
+    blind = folded_rows(make_costs(1 - np.eye(K), y, np.ones(500)), np.zeros(500, dtype=int))
+    task = Task(table, blind, "softmax", "softmax", USUAL, 0, Workers())
+    random, gentle = Random(task), Gentle(task)
+    assert random.ready() and gentle.ready()
+    usual = VectorTrees(max_leaf_nodes=40, thresholds=(), max_features=0.4, sketch=2)
+    found = gentle.shaped(usual, d)
+    assert found.max_leaf_nodes == GENTLE_LEAVES and n_drawn(found.max_features, d) == max(min(d, GENTLE_FEATURES), round(0.4 * d))
+    assert found.sketch == (None if K <= GENTLE_CLASSES else 2) and not found.random
+    found = random.shaped(usual, len(random.seen(0)))
+    assert found == replace(usual, random=True, max_features=0.4 * (LINEAR_SHARE if linear else 1.0))
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_smooth_boundaries_are_found(seed, monkeypatch):
     found = MinRiskClassifier(random_state=0).fit(X, y)
     monkeypatch.setattr(defaults, "SMOOTH_ROWS", 0)
     trees = MinRiskClassifier(random_state=0).fit(X, y)
-    assert trees.model_.smooth is None and {line["variant"] for line in trees.selection_} == {"plain", "logistic", "gentle", "random", "linear", "small"}
+    assert trees.model_.smooth is None and {line["variant"] for line in trees.selection_} == {"plain", "logistic", "random", "gentle"}
     with_smooth, without = (log_loss(y_test, model.predict_proba(X_test)) for model in (found, trees))
     assert with_smooth < 0.8 * without and line_of(found)["share"] > 0.3
 
