@@ -8,6 +8,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Recipe
 from minrisk.costs.units import AvoidableCosts
 from minrisk.data.binning import fit_binner
+from minrisk.ensemble import training
 from minrisk.io.arrays import made
 from minrisk.io.former_trees import read_former_trees
 from minrisk.io.packed_trees import read_trees, stored
@@ -30,6 +31,12 @@ def few_are_many(monkeypatch, n_rows):
     """From so many rows on folds are drawn by numbers and kinds have one member, as from 20 000 and 30 000 on."""
     monkeypatch.setattr("minrisk.ensemble.folds.MANY_ROWS", n_rows)
     monkeypatch.setattr("minrisk.ensemble.defaults.MEMBER_ROWS", 2 * n_rows)
+
+
+def without_kinds(monkeypatch, *names):
+    """`MinRiskClassifier` tries no members of these kinds."""
+    kinds = tuple(kind for kind in training.CHALLENGERS if kind.name not in names)
+    monkeypatch.setattr(training, "CHALLENGERS", kinds)
 
 
 def random_costs(rng, K, D=None, kind="general"):

@@ -14,7 +14,7 @@ from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
 from minrisk.model.cascade import NEVER
 from minrisk.rows.remote.placed import Part, PlacedRows
 from minrisk.rows.remote.replica import Shard
-from tests.helpers import few_are_many
+from tests.helpers import few_are_many, without_kinds
 from tests.partitions import Divided, divide
 from tests.test_pieces import content
 
@@ -42,8 +42,7 @@ MODELS = {
 def as_many_rows(monkeypatch):
     """Fits take the way of many rows."""
     few_are_many(monkeypatch, 100)
-    for of_few in ("LOGISTIC_ROWS", "SMOOTH_ROWS"):  # so many rows have no such members
-        monkeypatch.setattr(f"minrisk.ensemble.defaults.{of_few}", 0)
+    without_kinds(monkeypatch, "logistic", "smooth")  # rows elsewhere have no such members
 
 
 def check_same(model, monkeypatch, folder, n_parts, n=900, weight=None, cost=None, **how):

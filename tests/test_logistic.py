@@ -18,6 +18,7 @@ from minrisk.model.packed import pack
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
+from tests.helpers import without_kinds
 
 
 def drawn(seed, n=600, d=6, K=3, rare=1.0, size=0.7):
@@ -261,8 +262,7 @@ def fitted():
 
 def test_linear_signals_of_rare_classes_are_found(fitted, monkeypatch):
     X, y = drawn(1, 4000, 12, 2, 0.05)
-    monkeypatch.setattr(defaults, "LOGISTIC_ROWS", 0)
-    monkeypatch.setattr(defaults, "SMOOTH_ROWS", 0)
+    without_kinds(monkeypatch, "logistic", "smooth")
     without = MinRiskClassifier(random_state=0).fit(*drawn(0, 1500, 12, 2, 0.05))
     assert "logistic" not in {line["variant"] for line in without.selection_}
     losses = [log_loss(y, model.predict_proba(X)) for model in (fitted, without)]
@@ -301,12 +301,9 @@ def test_tables_with_categories_say_which_columns_are_codes(monkeypatch):
     assert is_copy.tolist() == [False] * 4 + [True] * 4 + [False] * (len(is_copy) - 8)
 
 
-def test_rows_are_left_to_trees_where_they_are_many_or_elsewhere(monkeypatch):
+def test_there_is_something_to_regress_on():
     X, y = drawn(0, 60, 2)
     assert Logistic.of(task_of(X, y)) is not None and Logistic.of(task_of(X, y, link="sigmoid")) is None
-    monkeypatch.setattr(defaults, "LOGISTIC_ROWS", 59)
-    assert Logistic.of(task_of(X, y)) is None
-    monkeypatch.undo()
     assert not Logistic.of(task_of(np.ones((60, 2)), y)).ready()
 
 

@@ -20,11 +20,12 @@ from minrisk.ensemble.defaults import (
     GRACE_ROUNDS,
     LAST_FEW_ROWS,
     LAST_ROUNDS,
+    LEAST_FALL,
     PATIENCE,
     SLOW_START,
-    SURE,
 )
 from minrisk.ensemble.folds import fold_numbers
+from tests.helpers import without_kinds
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
@@ -224,7 +225,8 @@ def told_rounds(checkpoints):
         weight = minimize_scalar(lambda w, g=scores: losses(g, w).sum(), bounds=(0, 50), options={"xatol": 1e-6}).x
         of_rows = losses(scores, weight)
         means.append(of_rows.mean())
-        if chosen is None or (gain := chosen[1] - of_rows).sum() > SURE * np.sqrt(np.sum(gain**2)):
+        gain = 0.0 if chosen is None else chosen[1] - of_rows
+        if chosen is None or gain.sum() > np.sqrt(np.sum(gain**2)) or (chosen[0] and gain.sum() > LEAST_FALL * chosen[1].sum()):
             chosen = number, of_rows
     return np.array([number for number, _, _ in first]), np.array(means), chosen[0]
 
@@ -253,8 +255,7 @@ def test_what_left_out_rows_say_is_not_lost(caution, monkeypatch):
     One draw of 500 rows may say otherwise by chance, so the mean of several must be above its error.
     """
     monkeypatch.setattr("minrisk.ensemble.defaults.CAUTION", caution)
-    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)  # trees alone
-    monkeypatch.setattr("minrisk.ensemble.defaults.LOGISTIC_ROWS", 0)
+    without_kinds(monkeypatch, "logistic", "smooth")
     X, y = load_digits(return_X_y=True)
     losses = []
     for share in (LAST_ROUNDS, 0.0):

@@ -25,7 +25,7 @@ from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.columns import Columns
 from minrisk.rows.factory import folded_rows
-from tests.helpers import check_packed, make_costs, random_costs
+from tests.helpers import check_packed, make_costs, random_costs, without_kinds
 
 LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
 SLOPES = {"sigmoid2": 2.0, "softmax": 1.0}  # of the log-odds, by the scores
@@ -778,8 +778,7 @@ def oblique(seed, n, d, K=2, missing=0.0):
 
 def trees_alone(monkeypatch):
     """Without the kinds that are not boosted, which find planes before any tree does."""
-    monkeypatch.setattr("minrisk.ensemble.defaults.SMOOTH_ROWS", 0)
-    monkeypatch.setattr("minrisk.ensemble.defaults.LOGISTIC_ROWS", 0)
+    without_kinds(monkeypatch, "logistic", "smooth")
 
 
 def pooled_fit(X, y, monkeypatch, **options):

@@ -306,10 +306,7 @@ def test_gains_over_other_scores_and_what_is_mixed(link):
     gain = row_losses(link, base, other, y, 0.4) - row_losses(link, base, one, y, 0.9)
     found = parts[0].gain_over(parts[1], link, 0.9, 0.4)
     np.testing.assert_allclose(found, [mass @ gain, mass**2 @ gain**2])
-    for sure, better in ((0.5, found[0] > 0.5 * np.sqrt(found[1])), (1e6, False), (-1e6, True)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(defaults, "SURE", sure)
-            assert is_better(parts[0], 0.9, parts[1], 0.4, link, defaults.SURE) == better
+    assert is_better(parts[0], 0.9, parts[1], 0.4, link) == (found[0] > np.sqrt(found[1]))
     mixed = parts[0].mixed(parts[1:], link, np.array([0.7, 0.2]), 1.7, shift)
     np.testing.assert_allclose(mixed._scores, 1.7 / slope * (base + shift) + 0.7 * one + 0.2 * other, rtol=1e-5, atol=1e-6)
     weights = np.array([0.7, 0.2]) / 1.7  # its probabilities at the temperature are those of the mixture
@@ -665,8 +662,8 @@ def test_rounds_and_weight_are_those_of_least_loss_on_left_out_rows(surrogate, n
             assert loss * total == pytest.approx(least, rel=SAME_WEIGHT**2)
             found.append(row_losses(link, base, scores, y[seen], best))
             gain = weight * (found[chosen] - found[c])
-            errors = defaults.SURE if chosen else defaults.SIGNAL
-            chosen = c if gain.sum() > errors * np.sqrt((gain**2).sum()) else chosen
+            by_much = chosen > 0 and loss < losses[chosen] * (1.0 - LEAST_FALL)
+            chosen = c if by_much or gain.sum() > np.sqrt((gain**2).sum()) else chosen
     assert fit.n_rounds == [0, *checkpoints(18)][chosen] > 0
     np.testing.assert_array_equal(fit.held._scores, stages[chosen])
     if link is None:
@@ -683,8 +680,8 @@ def test_rounds_that_are_better_by_less_than_chance_are_not_kept(monkeypatch):
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds, counts = np.arange(len(y)) * 3 // len(y), []
     for sure in (0.0, 3.0, 1e6):
-        monkeypatch.setattr(defaults, "SURE", sure)
-        monkeypatch.setattr(defaults, "SIGNAL", sure)
+        monkeypatch.setattr("minrisk.ensemble.cross_fitting.exceeds_its_error", lambda gain, z=sure: gain[0] > z * np.sqrt(gain[1]))
+        monkeypatch.setattr(defaults, "LEAST_FALL", np.inf)
         fit, _ = crossed(kind_of("softmax", rows, binner, folds), 40)
         counts.append(fit.n_rounds)
     assert counts[0] > counts[1] > counts[2] == 0 == fit.weight

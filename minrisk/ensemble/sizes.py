@@ -55,8 +55,8 @@ def feature_share(n_features: int) -> float:
 def n_bins(binning: str, asked: int | None, n_rows: float, n_features: int) -> tuple[int | None, int | None]:
     """Of a feature, and of one for gentle members: as asked for, else by the rows; None: the default of `fit_binner`.
 
-    Finer bins cost time; where features are few each must tell its boundaries alone. Gentle members answer for rules that
-    are as sharp as the rows allow.
+    Finer bins cost time; where features are few each must tell its boundaries alone. Gentle members answer for rules
+    that are as sharp as the rows allow.
     """
     if asked is not None or binning != "quantile":
         return asked, asked
