@@ -562,7 +562,7 @@ def check_early(model, X, folder):
             write(model)
 
 
-HOSTILE = (0.0, -1.0, 5e-324, 1e-300, 1e-100, 0.5, 10.0, 1e100, 1e300, np.inf, -np.inf, np.nan)
+HOSTILE = (0.0, -1.0, 5e-324, 1e-300, 1e-100, 0.5, 7.0, 10.0, 1e100, 1e300, np.inf, -np.inf, np.nan)
 EARLY = [*GROUPS["early decisions"], "temperature", "intercept"]
 
 
