@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,14 @@ def warmup() -> Path | None:
 
 
 def compile_all(backwards: bool = False) -> None:
-    """All tiny fits, in this process."""
+    """All tiny fits, in this process; that some of them learn nothing of so few rows nobody needs to know."""
     parts = (
         _vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines, _sparse, _explanations,
     )  # fmt: skip
-    for part in reversed(parts) if backwards else parts:
-        part()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* has learnt nothing", UserWarning)
+        for part in reversed(parts) if backwards else parts:
+            part()
 
 
 def n_processors() -> int:

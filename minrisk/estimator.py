@@ -216,7 +216,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
                 raise ValueError("Chunks hold the labels of their rows: leave y out.")
             X, y, sample_weight = self._check_chunks(X, sample_weight, goes_on)
         else:
-            X, y, sample_weight = self._check_training(X, y, sample_weight, goes_on)
+            X, y, sample_weight = self._check_training(X, y, sample_weight, cost, goes_on)
         evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
         n_jobs = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:

@@ -173,7 +173,9 @@ class Inputs:
         for name, value in self._lasting_parameters().items():
             check_the_same(name, self._began_with.get(name, value), value)
 
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, goes_on: bool) -> tuple[Any, Labels, Any]:
+    def _check_training(
+        self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool
+    ) -> tuple[Any, Labels, Any]:
         """Numbers, labels and weights; sets `_categories` and `_column_names`."""
         if goes_on:
             self._check_lasting()
@@ -196,12 +198,17 @@ class Inputs:
         weight = self._weights(sample_weight, X)
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
-        learnt, numbers = learning.learn(codes, y, weight, self._column_names, self._group)
+        mass = self._category_weights(X, y, sample_weight, cost) if learning.columns else weight
+        learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group)
         self._tell_columns(table, codes, y, weight > 0, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
         return numbers, y, sample_weight
+
+    def _category_weights(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any) -> FloatArray:
+        """Weights of the rows that tell what categories say."""
+        return self._weights(sample_weight, X)
 
     def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
         """Weights of the rows times what `class_weight` says of their classes; as they are where it says nothing."""

@@ -154,7 +154,7 @@ def test_costs_by_name(folder, tmp_path, costs, table, method):
     given = [] if costs is None else ["--costs", costs]
     facts = json.loads(run("fit", folder / "numbers.csv", "--target", "grade", *given, "--n-estimators", 2,
                            "--method", method, "--out", out, "--json"))
-    assert facts["classes"] == [1, 2, 3] and facts["rounds"] == 2 and facts["bytes"] == out.stat().st_size
+    assert facts["classes"] == [1, 2, 3] and facts["rounds"] in ((1, 2) if method == "minrisk" else (2,)) and facts["bytes"] == out.stat().st_size
     assert np.array_equal(minrisk.load(out).cost_, table)
 
 

@@ -14,7 +14,7 @@ from minrisk.data.copies import are_copies, content_keys, merged, near_copies, t
 from minrisk.data.row_keys import odd_numbers
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.ensemble import training
-from minrisk.ensemble.folds import without_copies
+from minrisk.ensemble.folds import merged_copies, rows_together
 from tests.helpers import few_are_many
 from tests.partitions import Divided, divide
 from tests.test_pieces import content
@@ -135,7 +135,9 @@ def as_array(X, rng):
 
 
 def as_frame(X, rng):
-    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(city=[f"c{k}" for k in rng.integers(0, 4, len(X))])
+    """With categories that have a column each, and with some that have shares of the classes."""
+    categories = {name: [f"c{k}" for k in rng.integers(0, n, len(X))] for name, n in (("city", 4), ("town", 25))}
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(**categories)
 
 
 def as_sparse(X, rng):
@@ -175,8 +177,9 @@ def test_copies_share_what_their_mistakes_cost(tmp_path):
     expected = content(model.fit(X, y, cost=cost), tmp_path)
     assert content(model.fit(X[rows], y[rows], cost=cost[rows]), tmp_path) == expected
     other = cost[rows] * np.tile([1.0, 2.0], 250)[:, None]
-    weight, group = without_copies(X[rows], 8, y[rows], np.ones(500), other, None, None)
-    assert weight is None and len(np.unique(group)) == 250  # they pay otherwise, but are left out together
+    assert merged_copies(X[rows], 8, y[rows], np.ones(500), other, None, None) == (True, None)
+    group = rows_together(X[rows], 8, np.ones(500), True, None, None)
+    assert len(np.unique(group)) == 250  # they pay otherwise, but are left out together
 
 
 def test_copies_of_other_groups_stay(monkeypatch):
@@ -191,7 +194,7 @@ def test_a_splitter_has_all_rows(monkeypatch):
     rows = np.repeat(np.arange(100), 2)
     folds = folds_of_fit(monkeypatch, small(cv=KFold(4)), X[rows], y[rows])
     np.testing.assert_array_equal(folds, np.repeat(np.arange(4), 50))
-    assert without_copies(X[rows], 8, y[rows], np.ones(200), None, None, 1)[0] is not None  # also where none are left out
+    assert merged_copies(X[rows], 8, y[rows], np.ones(200), None, None, 1).weight is not None  # also where none are left out
 
 
 @pytest.mark.parametrize("many", [False, True])

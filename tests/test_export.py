@@ -14,10 +14,14 @@ from sklearn.preprocessing import StandardScaler
 
 import minrisk
 from minrisk import ALGORITHMS, MinRiskClassifier
+from minrisk.ensemble import training
+from minrisk.ensemble.kinds.random import Random
+from minrisk.ensemble.kinds.smooth import Smooth
 from minrisk.export import linear_features, register_skl2onnx, to_json, to_onnx, to_treelite
 from minrisk.export.onnx_graph import float32_below
 from minrisk.export.parts import leaf_trees, parts_of
 from minrisk.metrics import expected_cost
+from tests.test_tree_frame import planes
 
 SAME = 1e-5  # of the largest score
 TIE = 1e-7  # of the largest score: a lead below it is lost where scores are rounded to float32
@@ -127,7 +131,8 @@ def test_every_algorithm_is_the_same_in_onnx_or_is_refused(algorithm):
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.__name__)
 def test_every_algorithm_is_the_same_in_treelite_or_is_refused(algorithm):
     X, y = wine()
-    model = small(algorithm).fit(X[::2], y[::2])
+    alone = {"pool": False} if algorithm is MinRiskClassifier else {}  # no smooth members, which are refused below
+    model = small(algorithm, **alone).fit(X[::2], y[::2])
     pytest.importorskip("treelite", reason="to_treelite makes Treelite's models")
     if (why := REFUSED.get(algorithm.__name__, (None, None))[1]) is not None:
         with pytest.raises(ValueError, match=f"{why}.*[Uu]se to_"):
@@ -207,10 +212,12 @@ def test_costs_with_a_decision_that_is_no_class(algorithm):
 @pytest.fixture(scope="module")
 def pooled():
     """A model with linear features and smooth members, and one with linear features only."""
-    X, y = load_iris(return_X_y=True)
-    X = rounded(X)
-    smooth = MinRiskClassifier(n_estimators=30, random_state=0).fit(X, y)
-    assert smooth.model_.smooth is not None
+    X, y = planes()
+    X = rounded(X.to_numpy())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "CHALLENGERS", (Random, Smooth))
+        smooth = MinRiskClassifier(n_estimators=30, random_state=0).fit(X, y)
+    assert smooth.model_.projection is not None and smooth.model_.smooth is not None
     digits, z = load_digits(return_X_y=True)
     linear = MinRiskClassifier(surrogate="exponential", n_estimators=20, random_state=0).fit(digits[:700], z[:700])
     assert linear.model_.projection is not None and linear.model_.smooth is None

@@ -88,7 +88,8 @@ def test_smooth_members_and_linear_features():
 def test_costs_of_each_row():
     X, y = wine()
     y = np.where(np.arange(len(y)) % 4 == 0, np.random.default_rng(1).integers(0, 3, len(y)), y)  # decisions hang on costs
-    cost = np.random.default_rng(0).uniform(1, 3, (len(y), 3)) * (1 + 4 * (X[:, :1] > np.median(X[:, 0])))
+    cost = np.random.default_rng(0).uniform(1, 1.5, (len(y), 3))
+    cost[:, 2] *= np.where(X[:, 2] > np.median(X[:, 2]), 10.0, 0.2)  # the third decision is dear where there is much ash
     cost[np.arange(len(y)), y] = 0
     model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y, cost=cost)
     read = check(model, hard_rows(model, X, 200).astype(np.float64))

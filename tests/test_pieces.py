@@ -259,7 +259,7 @@ def test_leads_are_those_of_one_array(costs, judged, in_folds, monkeypatch):
     cascade = model.fit(X, y, sample_weight=weight).model_.cascade
     for name, values in vars(whole).items():
         np.testing.assert_array_equal(getattr(cascade, name), values)
-    assert cascade.leads.min() < NEVER and cascade.ending[1] > cascade.ending[-1]
+    assert cascade.leads.min() < NEVER and cascade.ending[0] > cascade.ending[-1]
 
 
 @pytest.mark.parametrize("in_folds", [False, True])

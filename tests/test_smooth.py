@@ -23,6 +23,7 @@ from minrisk.ensemble.kind import Settings, Table, Task
 from minrisk.ensemble.kinds.smooth import Smooth, SmoothMember
 from minrisk.ensemble.landmarks import fit_basis
 from minrisk.model import smooth as module
+from minrisk.model.additive import FINER
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
@@ -271,8 +272,9 @@ def test_smooth_members_may_be_alone(tmp_path):
     assert log_loss(y_test, p) < 0.3 * log_loss(y_test, np.tile(np.bincount(y) / len(y), (3000, 1)))
     scores = np.tile(model.model_.intercept, (3000, 1))
     model.model_.smooth.add_scores(X_test, scores)
-    scores /= model.model_.temperature
-    np.testing.assert_allclose(p, softmax(scores, axis=1), rtol=1e-6)
+    grid = FINER * model.model_.vectors.unit  # on which vectors of trees would be added without rounding
+    scores = np.rint(scores / grid) * grid / model.model_.temperature
+    np.testing.assert_allclose(p, softmax(scores, axis=1), rtol=1e-9)
     minrisk.save(model, tmp_path / "model")
     np.testing.assert_array_equal(minrisk.load(tmp_path / "model").predict_proba(X_test), p)
 

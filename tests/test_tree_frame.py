@@ -8,9 +8,20 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from minrisk import ALGORITHMS, LocalizedSimilaritiesClassifier, MCBoostClassifier, MinRiskClassifier, REBELClassifier
+from minrisk.ensemble import training
+from minrisk.ensemble.kinds.random import Random
+from minrisk.ensemble.kinds.smooth import Smooth
 from minrisk.inspection import to_frame
 from minrisk.inspection.why_columns import names_of_features
 from tests.command_line import refused, run
+
+
+def planes(n=300):
+    """Classes parted by planes that lie across the axes."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 4))
+    return pd.DataFrame(X, columns=["length", "width", "height", "depth"]), (X @ rng.normal(size=(4, 3))).argmax(axis=1)
+
 
 TREES = [cls for cls in ALGORITHMS if cls is not LocalizedSimilaritiesClassifier]
 
@@ -95,12 +106,13 @@ def test_leaves_with_a_slope(wine):
     np.testing.assert_allclose(rebuilt_scores(table, rows), model.model_.scores(rows.to_numpy()), rtol=0, atol=1e-8)
 
 
-@pytest.mark.xfail(reason="not yet mended for the new kinds of members", strict=False)
-def test_linear_and_smooth_members(wine):
-    X, y = wine
-    model = MinRiskClassifier(random_state=0).fit(*load_iris(return_X_y=True, as_frame=True))
-    assert model.model_.projection is not None
-    rows = load_iris(as_frame=True).data.iloc[::40]
+def test_linear_features_and_smooth_members(monkeypatch):
+    """Random members, which split linear features where planes across the axes part the classes, and smooth ones."""
+    monkeypatch.setattr(training, "CHALLENGERS", (Random, Smooth))
+    X, y = planes()
+    model = MinRiskClassifier(random_state=0).fit(X, y)
+    assert model.model_.projection is not None and model.model_.smooth is not None
+    rows = X.iloc[::40]
     np.testing.assert_allclose(
         rebuilt_scores(to_frame(model), with_linear(model, rows)), bits_or_scores(model, rows), rtol=0, atol=1e-6
     )

@@ -56,6 +56,10 @@ for options in (dict(), dict(sketch=3, subsample=0.5, max_features=1.0), dict(sk
         model.predict(X[:500])
     model.set_params(pool=False).fit(X[:500], y[:500]).predict(X[:500])
     model.set_params(surrogate="softmax", cv=1).fit(X, y).predict(X)
+signal = np.digitize(X[:, 0] + X[:, 1], (-1.0, 1.0))
+for n_jobs in (None, 2):  # members of all kinds on more rows than those whose leaves are looked at row by row
+    MinRiskClassifier(n_estimators=3, n_jobs=n_jobs, random_state=0).fit(X, signal).predict_proba(X)
+    MinRiskClassifier(n_estimators=3, n_jobs=n_jobs, random_state=0).fit(X, signal, sample_weight=rng.uniform(0, 2, 9000))
 wide = rng.normal(size=(5000, 60))
 MinRiskClassifier(n_estimators=2, cv=1, n_jobs=2).fit(wide, y[:5000])  # whose nodes threads share
 staged = MinRiskClassifier(cost, n_estimators=60, cv=2, random_state=0).fit(X[:2000], np.digitize(X[:2000, 0] + X[:2000, 1], (-1.0, 0.0, 1.0)))
@@ -226,7 +230,6 @@ _cache.KernelCache._find = take
 """
 
 
-@pytest.mark.xfail(reason="not yet mended for the new kinds of members", strict=False)
 def test_after_warmup_nothing_is_compiled(tmp_path):
     """In a copy of the package, which has the machine code alone that the warmup asks for."""
     shutil.copytree(PACKAGE, tmp_path / "minrisk", ignore=shutil.ignore_patterns("__pycache__"))

@@ -181,15 +181,14 @@ FIT = """
 import sys, numpy as np, minrisk
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12_000, 3)) @ rng.normal(size=(3, 60)) + rng.normal(size=(12_000, 60))
-y = np.digitize(X[:, 0] + X[:, 1], (-1, 1))
+y = np.digitize(X[:, 0] + X[:, 1] + 5 * rng.normal(size=12_000), (-1, 1))  # a weak signal, which logistic members find
 weight = rng.random(12_000)
 model = minrisk.MinRiskClassifier(n_estimators=3, random_state=0).fit(X, y, sample_weight=weight)
-assert model.selection_[1]["variant"] == "linear"
+assert model.model_.projection is not None and {"logistic", "random"} <= {line["variant"] for line in model.selection_ if line["share"] > 0}
 minrisk.save(model, sys.argv[1])
 """
 
 
-@pytest.mark.xfail(reason="not yet mended for the new kinds of members", strict=False)
 def test_a_model_does_not_depend_on_the_threads_of_matrix_products(tmp_path):
     files = []
     for n in "124":

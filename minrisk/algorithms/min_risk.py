@@ -28,8 +28,10 @@ from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rul
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
+    from minrisk.data.chunks import CodedLabels
     from minrisk.elsewhere import Elsewhere
     from minrisk.ensemble.blending import Pool
+    from minrisk.ensemble.folds import Merged
     from minrisk.ensemble.kind import Settings
     from minrisk.ensemble.training import Plan, TrainedPool
 
@@ -352,12 +354,14 @@ class MinRiskClassifier(BoostedClassifier):
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
         """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
-        from minrisk.ensemble.folds import without_copies
+        from minrisk.ensemble.folds import rows_together
         from minrisk.ensemble.training import train
 
-        weight = self._checked_weights(sample_weight, X)
-        merged, self._group = without_copies(X, self.n_features_in_, y, weight, cost, self._group, self.cv)
-        sample_weight = sample_weight if merged is None else merged
+        merged = self.__dict__.pop("_merged", None) or self._copies(X, y, sample_weight, cost)
+        if merged is not None:
+            sample_weight = sample_weight if merged.weight is None else merged.weight
+            weight = self._checked_weights(sample_weight, X)
+            self._group = rows_together(X, self.n_features_in_, weight, merged.copied, self._group, self.cv)
         rows, costs = self._counted(X, y, sample_weight, cost, False)
         codes_of(self, watch.eval_sets)  # which fails before the training and not after it
         plan, settings = self._plan(costs.n_rows, X.shape[1])
@@ -366,6 +370,20 @@ class MinRiskClassifier(BoostedClassifier):
         self._keep(found)
         self._warn_of_a_constant(found.pool)
         record_stages(self, watch.eval_sets)
+
+    def _copies(self, X: Any, y: Labels | CodedLabels, sample_weight: Any, cost: Any) -> Merged | None:
+        """Copies among the rows of X, by the columns that were given."""
+        from minrisk.ensemble.folds import merged_copies
+
+        weight = self._checked_weights(sample_weight, X)
+        return merged_copies(X, self.n_features_in_, y, weight, cost, self._group, self.cv)
+
+    def _category_weights(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any) -> FloatArray:
+        """Those of the rows that training has: copies are one."""
+        self._merged = self._copies(X, y, sample_weight, cost)
+        if self._merged is not None and self._merged.weight is not None:
+            sample_weight = self._merged.weight
+        return super()._category_weights(X, y, sample_weight, cost)
 
     def _plan(self, n_rows: int, n_features: int) -> tuple[Plan, Settings]:
         """What the parameters say to a fit of so many rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,38 +45,53 @@ NEAR_GROUPS = (
 )
 
 
-def without_copies(
-    X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, cost: Any,
-    group: IntArray | None, cv: Any,
-) -> tuple[FloatArray | None, IntArray | None]:  # fmt: skip
-    """Weights (N,) of rows of which copies are one, or None where there are none; and which rows belong together.
+class Merged(NamedTuple):
+    """Whether equal rows are copies, and what rows weigh of which copies are one."""
+
+    copied: bool
+    weight: FloatArray | None  # (N,); None: as before
+
+
+def merged_copies(
+    X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, cost: Any, group: IntArray | None, cv: Any
+) -> Merged | None:
+    """Copies as one row, or None where they are not looked for: a splitter gets the rows as they are.
 
     Copies are equal in their first d cells, in label, group and costs of their own; the first one has the weight of
-    all. Rows of equal cells and other labels belong together, and so do near copies, unless groups are stated: then
-    these rule. A splitter gets the rows as they are.
+    all.
     """
-    rows = np.flatnonzero(weight > 0.0)
-    own = _own_costs(cost, y)
+    rows, own = np.flatnonzero(weight > 0.0), _own_costs(cost, y)
     if own is None or not (cv is None or isinstance(cv, Integral)) or len(rows) < 2:
-        return None, group
+        return None
     codes = y.codes if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)[1]
     few = told_by(np.arange(len(rows)), len(rows))
     told = X if isinstance(X, np.ndarray) and len(few) == len(X) else X[rows[few]]
-    copied, found, several = are_copies(told, codes[rows[few]], d), None, cv != 1
+    if not are_copies(told, codes[rows[few]], d):
+        return Merged(False, None)
     del told
-    if not (copied or _searched(X, d, len(rows), several)):
-        return None, group
     odds = odd_numbers(np.random.default_rng(1), d + len(own) + 2)
-    key = content_keys(X, rows, d, odds)
-    if copied:
-        others = [codes[rows], *(column[rows] for column in own), *([] if group is None else [group[rows]])]
-        with np.errstate(over="ignore"):
-            of_all = key + summed_keys(others, odds[d:])
-        total = merged(of_all, scaled(weight)[0][rows])
-        if not np.all(total > 0.0):
-            found = np.zeros(len(weight))
-            found[rows] = total
-            rows, key = rows[total > 0.0], key[total > 0.0]
+    others = [codes[rows], *(column[rows] for column in own), *([] if group is None else [group[rows]])]
+    with np.errstate(over="ignore"):
+        of_all = content_keys(X, rows, d, odds) + summed_keys(others, odds[d:])
+    total = merged(of_all, scaled(weight)[0][rows])
+    if np.all(total > 0.0):
+        return Merged(True, None)
+    found = np.zeros(len(weight))
+    found[rows] = total
+    return Merged(True, found)
+
+
+def rows_together(
+    X: Any, d: int, weight: FloatArray, copied: bool, group: IntArray | None, cv: Any
+) -> IntArray | None:
+    """Which rows belong together, (N,): those of equal cells where these are `copied`, and near copies.
+
+    Stated groups rule.
+    """
+    rows, several = np.flatnonzero(weight > 0.0), cv != 1
+    if not (copied or _searched(X, d, len(rows), several)):
+        return group
+    key = content_keys(X, rows, d, odd_numbers(np.random.default_rng(1), d))
     _, first, together = np.unique(key, return_index=True, return_inverse=True)
     if _searched(X, d, len(first), several):
         distinct = rows[first]
@@ -90,7 +105,7 @@ def without_copies(
     if group is None and copied and several and len(np.unique(together)) < len(rows):
         group = np.zeros(len(weight), dtype=np.int64)
         group[rows] = together
-    return found, group
+    return group
 
 
 def _searched(X: Any, d: int, n_rows: int, several: bool) -> bool:
