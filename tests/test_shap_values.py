@@ -16,9 +16,13 @@ import minrisk
 from minrisk._workers import Workers
 from minrisk.algorithms import ALGORITHMS
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
+from minrisk.ensemble import training
+from minrisk.ensemble.kinds.random import Random
+from minrisk.ensemble.kinds.smooth import Smooth
 from minrisk.inspection import ShapExplainer, cost_importances, shap_values, to_shap, wide_columns
 from minrisk.inspection.shap_scores import ScoreShapley, linear_shares, sufficient_points, with_linear_features
 from minrisk.inspection.shap_trees import SIDE_BY_SIDE, gauss_legendre
+from tests.test_tree_frame import planes
 
 
 # -- the slow twin: every tree walked down for every coalition --------------------------------------------------------
@@ -152,15 +156,16 @@ def test_repeated_features_and_ways_that_no_row_took(deep):
     np.testing.assert_allclose(found.values[:, players], shapley(game, len(players)), rtol=1e-9, atol=1e-11)
 
 
-def test_linear_features_go_to_the_columns_that_make_them():
-    X, y = load_iris(return_X_y=True)
-    model = minrisk.MinRiskClassifier(random_state=0, n_estimators=20).fit(X, y)
+def test_linear_features_go_to_the_columns_that_make_them(monkeypatch):
+    monkeypatch.setattr(training, "CHALLENGERS", (Random, Smooth))
+    frame, y = planes(150)
+    background = frame.to_numpy()
+    model = minrisk.MinRiskClassifier(random_state=0, n_estimators=20).fit(background, y)
     additive = model.model_
     assert additive.projection is not None
-    X = X[::15].copy()
+    X = background[::15].copy()
     X[1, 2] = np.nan
     X[2] = additive.projection.center  # no column is apart from the mean
-    background = load_iris().data
     with Workers() as workers:
         scores = ScoreShapley(model, background, workers)
     wide = np.zeros((len(X), 4 + additive.projection.n_columns, 3))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from minrisk.data.chunks import CodedLabels
     from minrisk.elsewhere import Elsewhere
     from minrisk.ensemble.blending import Pool
-    from minrisk.ensemble.folds import Merged
+    from minrisk.ensemble.folds import MergedRows
     from minrisk.ensemble.kind import Settings
     from minrisk.ensemble.training import Plan, TrainedPool
 
@@ -371,7 +371,7 @@ class MinRiskClassifier(BoostedClassifier):
         self._warn_of_a_constant(found.pool)
         record_stages(self, watch.eval_sets)
 
-    def _copies(self, X: Any, y: Labels | CodedLabels, sample_weight: Any, cost: Any) -> Merged | None:
+    def _copies(self, X: Any, y: Labels | CodedLabels, sample_weight: Any, cost: Any) -> MergedRows | None:
         """Copies among the rows of X, by the columns that were given."""
         from minrisk.ensemble.folds import merged_copies
 

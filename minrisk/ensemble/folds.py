@@ -45,7 +45,7 @@ NEAR_GROUPS = (
 )
 
 
-class Merged(NamedTuple):
+class MergedRows(NamedTuple):
     """Whether equal rows are copies, and what rows weigh of which copies are one."""
 
     copied: bool
@@ -54,7 +54,7 @@ class Merged(NamedTuple):
 
 def merged_copies(
     X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, cost: Any, group: IntArray | None, cv: Any
-) -> Merged | None:
+) -> MergedRows | None:
     """Copies as one row, or None where they are not looked for: a splitter gets the rows as they are.
 
     Copies are equal in their first d cells, in label, group and costs of their own; the first one has the weight of
@@ -67,7 +67,7 @@ def merged_copies(
     few = told_by(np.arange(len(rows)), len(rows))
     told = X if isinstance(X, np.ndarray) and len(few) == len(X) else X[rows[few]]
     if not are_copies(told, codes[rows[few]], d):
-        return Merged(False, None)
+        return MergedRows(False, None)
     del told
     odds = odd_numbers(np.random.default_rng(1), d + len(own) + 2)
     others = [codes[rows], *(column[rows] for column in own), *([] if group is None else [group[rows]])]
@@ -75,10 +75,10 @@ def merged_copies(
         of_all = content_keys(X, rows, d, odds) + summed_keys(others, odds[d:])
     total = merged(of_all, scaled(weight)[0][rows])
     if np.all(total > 0.0):
-        return Merged(True, None)
+        return MergedRows(True, None)
     found = np.zeros(len(weight))
     found[rows] = total
-    return Merged(True, found)
+    return MergedRows(True, found)
 
 
 def rows_together(
