@@ -153,8 +153,11 @@ def test_decisions_are_those_of_unrounded_vectors(problem, monkeypatch):
     monkeypatch.undo()
     rounded = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)
     assert isinstance(exact.model_.vectors, np.ndarray) and not isinstance(rounded.model_.vectors, np.ndarray)
-    np.testing.assert_array_equal(exact.predict(new), rounded.predict(new))
     log_odds = [np.log(model.predict_proba(new)) for model in (exact, rounded)]
+    first, second = -np.sort(-log_odds[0], axis=1)[:, :2].T
+    ahead = first - second > 6 * ROUNDING  # four standard deviations of what rounding does to a difference
+    assert ahead.mean() > 0.9
+    np.testing.assert_array_equal(exact.predict(new)[ahead], rounded.predict(new)[ahead])
     moved = [p - p[:, :1] for p in log_odds]
     assert 0 < np.std(moved[0] - moved[1]) < 2 * ROUNDING  # a difference of two scores
 
