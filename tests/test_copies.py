@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_classification
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, PredefinedSplit
 
 from minrisk import Chunks, DataWarning, MinRiskClassifier
 from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
@@ -177,7 +177,7 @@ def test_copies_share_what_their_mistakes_cost(tmp_path):
     expected = content(model.fit(X, y, cost=cost), tmp_path)
     assert content(model.fit(X[rows], y[rows], cost=cost[rows]), tmp_path) == expected
     other = cost[rows] * np.tile([1.0, 2.0], 250)[:, None]
-    assert merged_copies(X[rows], 8, y[rows], np.ones(500), other, None, None) == (True, None)
+    assert merged_copies(X[rows], 8, y[rows], np.ones(500), other, None, None)[:2] == (True, None)
     group = rows_together(X[rows], 8, np.ones(500), True, None, None)
     assert len(np.unique(group)) == 250  # they pay otherwise, but are left out together
 
@@ -189,11 +189,21 @@ def test_copies_of_other_groups_stay(monkeypatch):
     np.testing.assert_array_equal(folds < 0, np.tile([False, True, False], 200))
 
 
-def test_a_splitter_has_all_rows(monkeypatch):
+def test_a_splitter_is_asked_once_and_has_all_rows(monkeypatch):
+    """Copies are one row in each of its folds."""
     X, y, _ = world(3, 100)
-    rows = np.repeat(np.arange(100), 2)
-    folds = folds_of_fit(monkeypatch, small(cv=KFold(4)), X[rows], y[rows])
-    np.testing.assert_array_equal(folds, np.repeat(np.arange(4), 50))
+    rows, asked = np.repeat(np.arange(100), 3), []
+    of_rows = np.arange(300) % 3 // 2 + 2 * (np.arange(300) // 150)  # two copies in one fold, one in another
+
+    class Told(PredefinedSplit):
+        def split(self, X=None, y=None, groups=None):
+            asked.append(len(y))
+            return super().split()
+
+    folds = folds_of_fit(monkeypatch, small(cv=Told(of_rows)), X[rows], y[rows])
+    assert asked == [300]
+    np.testing.assert_array_equal(folds < 0, np.tile([False, True, False], 100))
+    np.testing.assert_array_equal(folds[folds >= 0], of_rows[folds >= 0])
     assert merged_copies(X[rows], 8, y[rows], np.ones(200), None, None, 1).weight is not None  # also where none are left out
 
 

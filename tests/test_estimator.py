@@ -56,7 +56,6 @@ PARTING = (REBELClassifier, StagewiseMCBoostClassifier, MultiBoostClassifier, Gr
 
 
 EQUIVALENCE = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"
-MERGED = "a row of weight 2 is fewer effective rows than its copies, until copies are merged"
 TIES = "scores of rows without weight tie where classes are balanced, and rounding decides"
 
 
@@ -64,9 +63,7 @@ def expected_failures(estimator):
     found = dict(EXPECTED) if getattr(estimator, "early_stopping", False) else {}
     if isinstance(estimator, PARTING) or getattr(estimator, "max_depth", None) == 2:
         found |= NO_LEAST_WEIGHT
-    if isinstance(estimator, MinRiskClassifier):
-        found |= dict.fromkeys(EQUIVALENCE, MERGED)
-    elif estimator.class_weight is not None:
+    if estimator.class_weight is not None and not isinstance(estimator, MinRiskClassifier):
         found |= dict.fromkeys(EQUIVALENCE, TIES)
     return found
 
@@ -95,7 +92,7 @@ ROUNDING = "of losses near 1e-100 rounding is left, and scores of rows without w
 WASHED_OUT = "weights of 1000 and 0.0001 wash out in 100 rounds and more, which part single rows of noise"
 AT_DEFAULTS = {
     check_sample_weight_equivalence_on_dense_data: {
-        "MinRiskClassifier": MERGED, "LocalizedSimilaritiesClassifier": ROUNDING, "AdaBoostSIPClassifier": ROUNDING,
+        "LocalizedSimilaritiesClassifier": ROUNDING, "AdaBoostSIPClassifier": ROUNDING,
     },
     check_class_weight_classifiers: dict.fromkeys([
         "REBELClassifier", "LocalizedSimilaritiesClassifier", "MultiBoostClassifier", "PIBoostClassifier",
@@ -125,7 +122,6 @@ def test_weights_of_classes_decide_where_steps_are_short(estimator):
     check_class_weight_classifiers(type(estimator).__name__, estimator)
 
 
-@pytest.mark.xfail(reason=MERGED, strict=False)
 @pytest.mark.parametrize("surrogate", ["exponential", "coupled", "gll", "gel"])
 def test_weights_that_count_rows_are_repeated_rows_to_scikit_learn(surrogate):
     """With all default rounds, and defaults that depend on the number of rows."""

@@ -384,7 +384,6 @@ def test_rows_of_weight_0_are_left_out_of_what_is_learnt_of_categories():
         np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
-@pytest.mark.xfail(reason="a row of weight 2 is fewer effective rows than its copies, until copies are merged", strict=False)
 @law(DRAWN)
 def test_so_it_is_where_folds_are_told(name, seed):
     """Else copies of a row fall in any folds, where each is left out by itself."""

@@ -239,7 +239,7 @@ class MinRiskClassifier(BoostedClassifier):
     *Copies.* Rows that are equal in all features, in the label, in the group and in costs of their own count as one row
     with the sum of their weights, unless they are coincidences of few values.
     Near copies are left out together, and a `DataWarning` says how many rows have one: state `groups` then.
-    With a splitter as `cv` rows are taken as they are.
+    With a splitter as `cv` copies count as one row where they are in the same fold, and near copies are not sought.
 
     *A budget of time.* The first 5 rounds are always made.
     Time that is left trains the other kinds of members, then the surrogate "exponential" (if `surrogate` is "auto"),
@@ -360,11 +360,14 @@ class MinRiskClassifier(BoostedClassifier):
         merged = self.__dict__.pop("_merged", None) or self._copies(X, y, sample_weight, cost)
         if merged is not None:
             sample_weight = sample_weight if merged.weight is None else merged.weight
+        if merged is not None and merged.folds is None:
             weight = self._checked_weights(sample_weight, X)
             self._group = rows_together(X, self.n_features_in_, weight, merged.copied, self._group, self.cv)
         rows, costs = self._counted(X, y, sample_weight, cost, False)
         codes_of(self, watch.eval_sets)  # which fails before the training and not after it
         plan, settings = self._plan(costs.n_rows, X.shape[1])
+        if merged is not None and merged.folds is not None:
+            plan = plan._replace(cv=merged.folds)
         matrix = None if self.cost_ is None else costs.table
         found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, watch)
         self._keep(found)

@@ -50,35 +50,38 @@ class MergedRows(NamedTuple):
 
     copied: bool
     weight: FloatArray | None  # (N,); None: as before
+    folds: IntArray | None = None  # (N,) of a splitter, which is asked once
 
 
 def merged_copies(
     X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, cost: Any, group: IntArray | None, cv: Any
 ) -> MergedRows | None:
-    """Copies as one row, or None where they are not looked for: a splitter gets the rows as they are.
+    """Copies as one row, or None where they are not looked for.
 
-    Copies are equal in their first d cells, in label, group and costs of their own; the first one has the weight of
-    all.
+    Copies are equal in their first d cells, in label, group and costs of their own, and in the fold that a splitter has
+    put them in; the first one has the weight of all.
     """
     rows, own = np.flatnonzero(weight > 0.0), _own_costs(cost, y)
-    if own is None or not (cv is None or isinstance(cv, Integral)) or len(rows) < 2:
+    if own is None or len(rows) < 2:
         return None
+    folds = None if cv is None or isinstance(cv, Integral) else stated_folds(cv, X, y, group)
     codes = y.codes if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)[1]
     few = told_by(np.arange(len(rows)), len(rows))
     told = X if isinstance(X, np.ndarray) and len(few) == len(X) else X[rows[few]]
     if not are_copies(told, codes[rows[few]], d):
-        return MergedRows(False, None)
+        return MergedRows(False, None, folds)
     del told
-    odds = odd_numbers(np.random.default_rng(1), d + len(own) + 2)
-    others = [codes[rows], *(column[rows] for column in own), *([] if group is None else [group[rows]])]
+    odds = odd_numbers(np.random.default_rng(1), d + len(own) + 3)
+    others = [codes[rows], *(column[rows] for column in own)]
+    others += [column[rows] for column in (group, folds) if column is not None]
     with np.errstate(over="ignore"):
         of_all = content_keys(X, rows, d, odds) + summed_keys(others, odds[d:])
     total = merged(of_all, scaled(weight)[0][rows])
     if np.all(total > 0.0):
-        return MergedRows(True, None)
+        return MergedRows(True, None, folds)
     found = np.zeros(len(weight))
     found[rows] = total
-    return MergedRows(True, found)
+    return MergedRows(True, found, folds)
 
 
 def rows_together(
@@ -131,7 +134,8 @@ def folds_of(
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
-    All are in one fold where every class is: a member that leaves a class out can say nothing about it. `more` is what
+    All are in one fold where every class is: a member that leaves a class out can say nothing about it. `cv` may be the
+    folds (N,) that a splitter gave. `more` is what
     rows may differ by beside features and class, (n,) each: their weight, and costs of their own. `group` (N,) says
     which of all rows belong together and are in one fold.
     """
@@ -154,7 +158,8 @@ def folds_of(
             return spread_folds(drawn_folds(np.arange(len(rows)), n_folds, seed), codes)
         folds = fold_numbers(binned, codes, n_folds, seed, apart)
     else:
-        folds = np.unique(stated_folds(cv, X, y, group)[rows], return_inverse=True)[1]
+        stated = cv if isinstance(cv, np.ndarray) else stated_folds(cv, X, y, group)
+        folds = np.unique(stated[rows], return_inverse=True)[1]
         if group is not None:
             together = group[rows]
             if len(np.unique(together * (int(folds.max()) + 1) + folds)) > len(np.unique(together)):
