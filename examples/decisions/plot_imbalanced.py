@@ -3,7 +3,7 @@ Rare classes, without resampling
 ================================
 
 In one diabetes patient of ten the disease progresses rapidly. These patients are to be found from an examination.
-A decision rule that counts mistakes would call nearly nobody rapid and be right for nine patients of ten.
+A decision rule that counts mistakes finds few of them, and is still right for nine patients of ten.
 Here a missed patient costs as much more than a false alarm as these patients are rarer: all classes count alike.
 """
 
@@ -89,8 +89,8 @@ right.legend(frameon=False)
 # What was learnt
 # ---------------
 #
-# Balanced costs find the rare class and keep probabilities that mean what they say. Copies fall into several folds, so
-# that the rows by which the model judges itself are no longer new to it. Dropped rows exaggerate the rare class.
+# Balanced costs find the rare class and keep probabilities that mean what they say. Where rows are copied or dropped,
+# the rare class is as frequent as the other in training, and so the probabilities of new patients exaggerate it.
 # :doc:`/guide/costs` tells about balanced costs, :doc:`/guide/probabilities` about what probabilities promise.
 
 plt.show()

@@ -52,7 +52,7 @@ for pair in found.wilcoxon(control="MinRisk"):
     print(f"MinRisk costs less than {pair.second} on {pair.won} sets of 5; Wilcoxon's p = {pair.holm_p_value:.2f}")
 
 # %%
-# The picture shows mean ranks, where 1 is the best. The bar joins methods that Nemenyi's test cannot tell apart.
+# The picture shows mean ranks, where 1 is the best. A bar joins methods that Nemenyi's test cannot tell apart.
 
 found.plot()
 
@@ -76,7 +76,7 @@ ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 # ---------------
 #
 # Five data sets are too few: even a method that is the best on all five is not shown to differ from any other by
-# Wilcoxon's test, and from two of them by Nemenyi's. A claim about methods needs more data sets.
+# Wilcoxon's test, and from three of them by Nemenyi's. A claim about methods needs more data sets.
 # :doc:`/guide/comparing` explains the tests, :doc:`/more/benchmarks` compares on 30 data sets.
 
 plt.show()

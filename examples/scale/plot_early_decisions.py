@@ -40,7 +40,7 @@ print(f"final after {np.quantile(settled, 0.9):.0f} of {model.n_iter_} rounds: n
 # -------------------------------------------------
 #
 # Without an allowed excess, ``predict`` stops a row only when the remaining trees cannot change its decision.
-# The excess holds on the average of many rows: of these test digits, one or two make the difference.
+# The excess holds on the average of many rows: of these test digits, one makes the difference.
 
 many = np.tile(X_test, (10, 1))
 
