@@ -913,3 +913,21 @@ def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
         wide = features / (1 + features) * n / (n + 1000)
         expected = (1 - wide) * of_few + wide * few
         assert expected - 1.05 < sizes.n_leaves(n, K, d) <= expected + 1e-9
+
+
+@pytest.mark.parametrize("way", ["weights", "costs"])
+def test_a_millionth_more_of_a_row_leaves_the_folds_as_they_are(way):
+    """Rows of equal bins are told by their features, and by weights and costs only where these are equal as well."""
+    rng = np.random.default_rng(0)
+    X, y = np.vstack([rng.normal(size=(200, 3)), rng.integers(0, 2, (100, 3))]), rng.integers(0, 2, 300)
+    binned = (X > 0.5).T.astype(np.uint8)
+    more = rng.uniform(0.5, 2, 300), *(rng.uniform(1, 2, (2, 300)) if way == "costs" else ())
+    rows = np.arange(300)
+    folds = folds_of(4, X, y, rows, binned, y, 0, more)
+    nearly = [column * (1 + 1e-6 * rng.random(300)) for column in more]
+    np.testing.assert_array_equal(folds_of(4, X, y, rows, binned, y, 0, nearly), folds)
+    others = [rng.permutation(column) for column in more]
+    np.testing.assert_array_equal(folds_of(4, X, y, rows, binned, y, 0, others)[:200], folds[:200])
+    order = rng.permutation(300)
+    again = folds_of(4, X[order], y[order], rows, binned[:, order], y[order], 0, [column[order] for column in more])
+    np.testing.assert_array_equal(again, folds[order])

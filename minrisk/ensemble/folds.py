@@ -135,17 +135,20 @@ def folds_of(
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
     All are in one fold where every class is: a member that leaves a class out can say nothing about it. `cv` may be the
-    folds (N,) that a splitter gave. `more` is what
-    rows may differ by beside features and class, (n,) each: their weight, and costs of their own. `group` (N,) says
-    which of all rows belong together and are in one fold.
+    folds (N,) that a splitter gave. `more` is what rows of equal features and class may differ by, (n,) each: their
+    weight, and costs of their own. `group` (N,) says which of all rows belong together and are in one fold.
     """
 
     def apart(tied: IntArray) -> Keys:
-        d, keys = X.shape[1], np.empty(len(tied), dtype=np.uint64)
-        odds = odd_numbers(np.random.default_rng([seed, 3]), d + len(more))
+        keys = np.empty(len(tied), dtype=np.uint64)
+        odds = odd_numbers(np.random.default_rng([seed, 3]), X.shape[1])
         for places, block, inside in blocks_of(X, rows[tied]):
-            others = [column[tied[places]] for column in more]
-            keys[places] = _keys(block if inside is None else block[inside], others, odds)
+            keys[places] = _keys(block if inside is None else block[inside], odds)
+        _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
+        equal = np.flatnonzero((times > 1)[place])
+        if len(equal) and more:  # by size, so that a millionth more of a weight or a cost changes nothing
+            values = np.column_stack([column[tied[equal]] for column in more])
+            keys[equal] += np.unique(values, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
         return keys
 
     if cv is None or isinstance(cv, Integral):
@@ -233,14 +236,13 @@ def _bin_keys(binned: Binned | SparseBins, odds: Keys) -> Keys:
     return binned.keys(odds) if isinstance(binned, SparseBins) else summed_keys(binned, odds)
 
 
-def _keys(some: np.ndarray | SparseRows, others: Sequence[np.ndarray], odds: Keys) -> Keys:
-    """Of some rows and of what else they may differ by."""
+def _keys(some: np.ndarray | SparseRows, odds: Keys) -> Keys:
+    """Of some rows, by their features."""
     d = some.shape[1]
     if isinstance(some, SparseRows) and d > SUMMED_FROM:
-        with np.errstate(over="ignore"):
-            return np.asarray(some.keys(odds) + summed_keys(others, odds[d:]))
+        return some.keys(odds)
     features = map(some.column, range(d)) if isinstance(some, SparseRows) else some.T
-    return (row_keys if d <= SUMMED_FROM else summed_keys)([*features, *others], odds)
+    return (row_keys if d <= SUMMED_FROM else summed_keys)([*features], odds)
 
 
 def stated_folds(
