@@ -330,3 +330,12 @@ def test_a_class_that_a_fold_does_not_see(monkeypatch):
     member = ready(task_of(X, y, K=3)).member(0)
     member.train([5, 20])
     assert np.all(np.isfinite(member.scores(20))) and member.scores(20)[:, 2].max() < member.scores(20)[:, :2].max()
+
+
+def test_a_rare_class_is_not_given_up_after_one_fold():
+    """One fold of four positives does not tell a signal from chance; the seed must not decide."""
+    balanced, rare_class = (task_of(np.random.default_rng(0).normal(size=(1000, 2)), y) for y in (
+        np.arange(1000) % 2, (np.arange(1000) < 20).astype(int)))  # fmt: skip
+    assert Logistic(balanced).tried_on == 1 and Logistic(rare_class).tried_on == rare_class.folded.n_folds
+    X, y = drawn(0, 3000, 6, 2, 0.005)
+    assert all(MinRiskClassifier(random_state=seed).fit(X, y).n_iter_ > 0 for seed in range(3))

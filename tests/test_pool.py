@@ -290,6 +290,7 @@ class Told(Kind):
         table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None), folds
         self.folded = folded_rows(stated or make_costs(1 - np.eye(K), codes, np.ones(n) if weight is None else weight), folds)
         super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, 0, self.workers))
+        self.tried_on = 1
 
     def member(self, fold):
         self.calls.append(fold)

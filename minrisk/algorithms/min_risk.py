@@ -367,7 +367,7 @@ class MinRiskClassifier(BoostedClassifier):
         codes_of(self, watch.eval_sets)  # which fails before the training and not after it
         plan, settings = self._plan(costs.n_rows, X.shape[1])
         if merged is not None and merged.folds is not None:
-            plan = plan._replace(cv=merged.folds)
+            plan = plan._replace(folds=merged.folds)
         matrix = None if self.cost_ is None else costs.table
         found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, watch)
         self._keep(found)

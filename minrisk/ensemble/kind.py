@@ -195,11 +195,12 @@ class Kind(ABC):
     name: ClassVar[str]
     makes_rounds: ClassVar[bool] = True  # of trees
     wait: float = 0.0  # rounds before which nobody loses patience
-    tried_on: int = 1  # first folds, whose rows say whether members for the others are trained
     workers: Workers  # that train its members side by side
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        # first folds, whose rows say whether members for the others are trained
+        self.tried_on = 1 if task.costs.told_rows >= defaults.ONE_FOLD_TELLS else task.folded.n_folds
 
     @classmethod
     def of(cls, task: Task) -> Self | None:

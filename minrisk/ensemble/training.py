@@ -3,7 +3,7 @@
 1. `bin_table`: bins of the features; finer ones, and linear features beside them, when they are first asked for.
 2. `folds_of`: rows into folds, which stand one after another.
 3. `train_pool`: plain members first, each on all folds but one. Members of every other kind are first trained without
-   the first fold only (`trial`).
+   the first fold only, or where few rows or a rare class tell little at once on all (`trial`).
 4. `challenge`: a kind is trained for the other folds if the left-out rows of the first one speak for it (`promises`).
    Then left-out rows weigh all trained kinds again (`minrisk.ensemble.calibration`); a kind of weight 0 has no share.
    Where none has one, all rows get one answer.
@@ -70,6 +70,7 @@ class Plan(NamedTuple):
     seed: int
     group: IntArray | None = None  # (N,) of all rows, which belong together
     source: IntArray | None = None  # (d,): the feature of X that each was made of
+    folds: IntArray | None = None  # (N,) of a splitter, which was asked before
 
 
 class TrainedPool(NamedTuple):
@@ -178,7 +179,8 @@ def bin_table(
     usual, fine = sizes.n_bins(plan.binning, plan.max_bins, costs.n_rows, X.shape[1])
     columns = bin_columns(X, rows, weight, plan.binning, workers, usual)
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
-    folds = folds_of(plan.cv, X, y, rows, columns.binned, costs.label, plan.seed, differ_by, plan.group)
+    stated = plan.cv if plan.folds is None else plan.folds
+    folds = folds_of(stated, X, y, rows, columns.binned, costs.label, plan.seed, differ_by, plan.group)
     if folds.max() == 0:
         return Table(X, rows, columns), folded_rows(costs, folds)
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others

@@ -195,8 +195,7 @@ class Logistic(Kind):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self.workers, n = task.workers, task.costs.n_rows
-        self.tried_on = 1 if n >= defaults.ONE_FOLD_TELLS else n
+        self.workers = task.workers
         self.design: Design | None = None
 
     @classmethod

@@ -90,8 +90,6 @@ class Smooth(Kind):
     def __init__(self, task: Task, basis: Basis, few: FewRows) -> None:
         super().__init__(task)
         self.basis, self.few, self.workers = basis, few, task.workers
-        n = task.costs.n_rows
-        self.tried_on = 1 if n >= defaults.ONE_FOLD_TELLS else n
 
     @classmethod
     def of(cls, task: Task) -> Self | None:
