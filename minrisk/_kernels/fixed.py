@@ -19,7 +19,7 @@ def fixed_factors(top, bits):
 
 @kernel
 def largest_sizes(values):
-    """Of the numbers (m, S) of each column the largest one without its sign; a NaN is the largest."""
+    """Find the largest size of the numbers (m, S) of each column; a NaN is the largest."""
     top = np.zeros(values.shape[1])
     for i in range(values.shape[0]):
         for k in range(values.shape[1]):

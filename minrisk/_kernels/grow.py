@@ -82,14 +82,14 @@ def count_of(total, gain):
 
 @kernel
 def mass_of(total, gain):
-    """Mass behind a total of a sketch."""
+    """Give the mass behind a total of a sketch."""
     last = total.shape[0] - 1
     return total[last] >> COUNT_BITS if gain == SKETCH else total[last - 1]
 
 
 @kernel
 def is_large(total, gain, min_leaf, min_mass):
-    """Whether a node has rows for two leaves and, where one is asked for, the mass of a sketch to be split."""
+    """Say whether a node has rows for two leaves and, where one is asked for, the mass of a sketch to be split."""
     rows = count_of(total, gain) >= 2 * min_leaf
     return rows and (min_mass <= 0.0 or mass_of(total, gain) >= min_mass)
 
@@ -178,7 +178,7 @@ def draw_features(features, n_drawn, seed, node, out):
 
 @kernel
 def cut_draws(seed, node, random):
-    """What the thresholds of a node are drawn from, one for each feature; 0: none is drawn, all are looked at."""
+    """Give what a node's thresholds are drawn from, one for each feature; 0: none is drawn, all are looked at."""
     if not random:
         return np.int64(0)
     return np.int64(mix(mix(np.uint64(seed) ^ CUT_SALT) ^ mix(np.uint64(node))) >> np.uint64(1)) | np.int64(1)
@@ -186,7 +186,7 @@ def cut_draws(seed, node, random):
 
 @kernel
 def cut_between(low, high, draws, feature):
-    """The bin that a feature's drawn threshold is behind: of those from `low` to below `high`, each as likely.
+    """Draw the bin that a feature's threshold is behind: of those from `low` to below `high`, each as likely.
 
     Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006.
     """
@@ -213,7 +213,7 @@ def drawn_cut(histogram, words, gain, draws, feature):
 
 @kernel
 def fill_sides(column, order, start, end, gathered, total, draws, feature, histogram, words):
-    """Sums of the node's rows on either side of a feature's drawn threshold, in the bins next to it; words mark these.
+    """Sum the node's rows on either side of a feature's drawn threshold, into the bins next to it; words mark these.
 
     To the split that is found it makes no difference that the bins further away are empty. It takes less time.
     """

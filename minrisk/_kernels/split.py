@@ -15,7 +15,6 @@ LARGEST_EDGE_GAIN = 3  # drop = max_k |E_k|: the most violated constraint of a d
 ABSOLUTE_EDGE_GAIN = 4  # drop = sum_k |E_k|: the slope along the best vector of -1 and +1
 
 
-
 @kernel
 def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop, best_bin):
     """Best split of each feature for a free vector.

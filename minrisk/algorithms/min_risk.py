@@ -375,14 +375,14 @@ class MinRiskClassifier(BoostedClassifier):
         record_stages(self, watch.eval_sets)
 
     def _copies(self, X: Any, y: Labels | CodedLabels, sample_weight: Any, cost: Any) -> MergedRows | None:
-        """Copies among the rows of X, by the columns that were given."""
+        """Find copies among the rows of X, by the columns that were given."""
         from minrisk.ensemble.folds import merged_copies
 
         weight = self._checked_weights(sample_weight, X)
         return merged_copies(X, self.n_features_in_, y, weight, cost, self._group, self.cv)
 
     def _category_weights(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any) -> FloatArray:
-        """Those of the rows that training has: copies are one."""
+        """Weigh the rows that training has: copies are one."""
         self._merged = self._copies(X, y, sample_weight, cost)
         if self._merged is not None and self._merged.weight is not None:
             sample_weight = self._merged.weight

@@ -44,12 +44,12 @@ class Pool(NamedTuple):
 
     @property
     def boosted(self) -> list[CrossFit]:
-        """Those whose members make rounds."""
+        """Select those whose members make rounds."""
         return [fit for fit in self.fits if fit.kind.makes_rounds]
 
     @property
     def n_rounds(self) -> int:
-        """Of its model: those of boosters; else a tree of each other kind is one, and kernels alone are one as well."""
+        """Count its model's: of boosters; else a tree of each other kind is one, and kernels alone are one as well."""
         of_trees = max((fit.n_rounds for fit in self.boosted), default=0) or max(fit.n_trees for fit in self.fits)
         return of_trees or int(any(fit.n_rounds for fit in self.fits))
 
@@ -60,7 +60,7 @@ class Pool(NamedTuple):
 
     @property
     def weights(self) -> list[float]:
-        """What each kind counts for: its share in how far the kinds move log-odds."""
+        """Say what each kind counts for: its share in how far the kinds move log-odds."""
         if self.mixture is None:
             return [float(share) for share in self.shares]
         sizes = self.mixture.moves.tolist()
@@ -114,7 +114,7 @@ def without_rounds(fit: CrossFit) -> CrossFit:
 
 
 def slope_of(pool: Pool, fit: CrossFit) -> tuple[float, float]:
-    """What a unit of weight of another kind takes off the loss where it begins, by its left-out rows, and its error."""
+    """Find what a unit of weight of another kind takes off the loss of its left-out rows at first, and the error."""
     assert pool.link is not None and pool.mixture is not None
     parts = [*(part.held.of_folds(fit.n_folds) for part in pool.fits), fit.held]
     weights = np.append(pool.mixture.weights, 0.0)
@@ -123,7 +123,7 @@ def slope_of(pool: Pool, fit: CrossFit) -> tuple[float, float]:
 
 
 def judged(fit: CrossFit, matrix: FloatArray) -> CrossFit:
-    """With the risk of its own decisions."""
+    """Add the risk of its own decisions."""
     link, held = fit.kind.task.link, fit.held
     if link is None:
         return fit._replace(risk=_risk(held, None, 1.0, matrix))

@@ -14,7 +14,6 @@ from minrisk.costs import is_per_row
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import scaled
 from minrisk.data.chunks import CodedLabels
-from minrisk.data.coded_rows import CodedRows
 from minrisk.data.column_report import DataWarning
 from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
 from minrisk.data.groups import placed_groups
@@ -261,7 +260,7 @@ def stated_folds(
         y = y.labels[y.codes]
     folds, number = np.full(len(y), -1), -1
     try:
-        given = X.matrix if isinstance(X, SparseRows) else X.dense() if isinstance(X, CodedRows) else X
+        given = X.matrix if isinstance(X, SparseRows) else X
         given = np.empty((len(X), 0)) if isinstance(given, RowBlocks) else given
         splits = list(check_cv(cv, y, classifier=True).split(given, y, group))
     except (TypeError, ValueError) as problem:
