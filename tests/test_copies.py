@@ -260,6 +260,8 @@ def test_independent_rows_have_no_near_copies(n):
             rng.standard_cauchy(size=(n, 6)), rng.normal(size=(n, 1)) + 0.1 * rng.normal(size=(n, 8)),
             make_classification(n, 20, random_state=seed)[0], np.c_[rng.normal(size=(n, 5)), rng.integers(0, 2, (n, 12))],
             rng.normal(size=(n, 2)), 3.0 * rng.integers(0, 5, (n, 1)) + rng.normal(size=(n, 6)),
+            rng.poisson(100, (n, 6)), rng.poisson(rng.gamma(0.3, 30, (n, 20))), np.clip(rng.normal(size=(n, 6)), -1.7, 1.7),
+            np.c_[np.arange(n), rng.integers(0, 2, (n, 12))], np.where(rng.random((n, 8)) < 0.15, 0.0, rng.normal(size=(n, 8))),
         ]  # fmt: skip
         assert [k for k, X in enumerate(some) if sought(X) is not None] == []
 
@@ -280,6 +282,49 @@ def test_snapshots_are_grouped(n, d, jitter):
     assert np.mean(whole) > 0.7 and np.bincount(own).max() < 40  # missing values set some apart
     again = sought(X)
     assert again.share == pytest.approx(found.share) and len(set(again.group)) == len(set(own)) == len(set(again.group * n + own))
+
+
+@pytest.mark.parametrize("n", [200, 2000])
+def test_twin_columns_are_no_near_copies(n):
+    rng = np.random.default_rng(n)
+    km, age, town, places = rng.integers(0, 1000, n), rng.integers(18, 90, n), rng.integers(0, n // 8, n), rng.random((n // 8, 2))
+    some = [
+        np.c_[km, km * 1.609, km**2, -km, np.log1p(km), rng.normal(size=n)],
+        np.c_[age, age**2, age**3, 90 - age, rng.normal(size=n)],
+        np.c_[town, places[town], rng.normal(size=(n, 2))],
+    ]
+    assert [k for k, X in enumerate(some) if sought(X) is not None] == []
+
+
+def nearly_copied(way, X, rng):
+    """Ten waves of each row, which differ in some columns."""
+    waves = np.repeat(X, 10, axis=0)
+    if way == "a row number":
+        return np.c_[waves, np.arange(len(waves))]
+    if way == "noise":
+        return np.c_[waves, np.tile(np.arange(10), len(X)), rng.normal(size=(len(waves), X.shape[1] // 2))]
+    for k in np.flatnonzero(np.arange(len(waves)) % 10):  # what has changed stays
+        waves[k] = waves[k - 1]
+        waves[k, rng.choice(X.shape[1], X.shape[1] // 6, replace=False)] = rng.normal(size=X.shape[1] // 6)
+    return waves
+
+
+@pytest.mark.parametrize("way", ["a row number", "noise", "changes"])
+@pytest.mark.parametrize(("n", "d"), [(30, 12), (200, 12), (200, 30)])
+def test_waves_that_differ_in_some_columns_are_grouped(way, n, d):
+    rng = np.random.default_rng(d)
+    X, order, own = nearly_copied(way, rng.normal(size=(n, d)), rng), rng.permutation(10 * n), np.empty(10 * n, dtype=int)
+    own[order] = sought(X[order]).group
+    whole = own.reshape(n, 10) == own[::10, None]
+    assert whole.all(axis=1).mean() > 0.95 and np.bincount(own).max() == 10
+
+
+def test_waves_in_other_groups_are_told():
+    X, y, rng = world(9, 40)
+    X, customer = nearly_copied("noise", X, rng), np.repeat(np.arange(40), 10)
+    assert warned(small(), X, y[customer], groups=customer) == []
+    (said,) = warned(small(), X, y[customer], groups=np.arange(400))
+    assert "about 400 of 400 rows have a near twin in another group" in said
 
 
 def test_oversampling_with_noise_is_found():
@@ -339,6 +384,18 @@ def test_what_is_believed_of_copies_is_true(way):
         Z, t, _ = world(100 + seed, 8000, shift=-2.0 if way == "balanced" else 0.0)
         weight = np.where(t == 1, (t == 0).sum() / t.sum(), 1.0) if way == "balanced" else None
         found.append(believed_and_true(X, y, Z, t, weight))
+    believed, true = np.mean(found, axis=0)
+    assert true / 1.2 < believed < 1.2 * true
+
+
+@pytest.mark.parametrize("way", ["a row number", "noise"])
+def test_what_is_believed_of_waves_is_true(way):
+    found = []
+    for seed in range(2):
+        X, y, rng = world(seed, 400)
+        Z, t, _ = world(100 + seed, 1000)
+        waves, others = nearly_copied(way, X, rng), nearly_copied(way, Z, rng)
+        found.append(believed_and_true(waves, y.repeat(10), others, t.repeat(10)))
     believed, true = np.mean(found, axis=0)
     assert true / 1.2 < believed < 1.2 * true
 

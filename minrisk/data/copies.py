@@ -11,6 +11,8 @@ one from the other, and neither asks what the columns mean.
 
 Near copies are told by distances. Of the k nearest rows of m dimensions the nearest one is at a share x of the
 distance of the farthest one with probability 1 - (1 - x^m)^(k-1) or less, wherever the density is about constant.
+Near copies that differ in some columns alone, such as a row number, are told by the law of columns: of the pairs of
+rows that agree by chance in half of the columns of many values, less than half agree in two thirds of them.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Keys
 from minrisk.data.row_blocks import blocks_of
-from minrisk.data.row_keys import mixed, numbered_keys, odd_numbers
+from minrisk.data.row_keys import mixed, numbered_keys, odd_numbers, summed_keys
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 
 TOLD_BY = 20_000  # rows that tell copies from coincidences, of more
@@ -33,8 +35,8 @@ NEIGHBOURS = 10, 50  # k: the first finds a few near copies of a row, the second
 FIRST_ASKED, ASKED = 100, 500  # rows whose neighbours are sought; the others only where some of the first have copies
 CHANCE = 1e-3  # of a row that has no copy and yet one as near
 NEAR_SHARE = 0.1  # of rows as near as that, from which there are near copies (vowel: 0.08, all others: 0.02 or less)
-FEWEST_COLUMNS = 4  # of many values: in fewer dimensions near rows say nothing
-MOST_EQUAL = 0.05  # share of the pairs of rows that are equal in a column of many values
+FEWEST_COLUMNS = 4  # of many values: rows that are near or agree in fewer say nothing (zip code, latitude, longitude)
+MOST_EQUAL = 0.05  # share of the pairs of rows that are equal in a column of many values, or of the rows with one value
 NEAR_DIMENSIONS = 8  # in which near rows are sought
 LARGEST_GROUP, SHORTER = 1 / 16, 0.8  # of the rows, at most; else with a radius so much shorter
 SMALLEST = 1e-9  # of distances and of logarithms of their ratios
@@ -204,9 +206,17 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> Near
     (1.0, 100)
     """
     asked = np.argsort(key, kind="stable")[:ASKED]
-    Z = _ranks(X, asked)
+    Z, cells = _ranks(X, asked)
+    if len(cells) < FEWEST_COLUMNS:
+        return None
+    found = [_near_by_distance(Z, asked, group), _near_by_agreement(cells, asked, group)]
+    return max((own for own in found if own and own.share >= NEAR_SHARE), key=lambda own: own.share, default=None)
+
+
+def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None) -> NearCopies | None:
+    """Near copies that differ a little in all columns."""
     scales = [k for k in NEIGHBOURS if 4 * k <= len(Z)]
-    if Z.shape[1] < FEWEST_COLUMNS or not scales:
+    if not scales:
         return None
     distances = _distances(Z, asked[:FIRST_ASKED], 2 * scales[-1], group)
     if not any(_near(distances, k)[1].mean() > 0.25 * NEAR_SHARE for k in scales):
@@ -223,8 +233,84 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> Near
         gap = np.argmax(inner[:, 1:] / inner[:, :-1], axis=1)  # between a row's copies and the rows beyond them
         edges = inner[np.arange(len(inner)), gap] * inner[np.arange(len(inner)), gap + 1]
         own = _chained(Z, float(np.exp(0.5 * np.mean(np.log(edges)))))
-        return NearCopies(float(np.mean(np.bincount(own)[own] > 1)), own)
+        return NearCopies(_share(own), own)
     return None
+
+
+def _near_by_agreement(cells: IntArray, asked: IntArray, group: IntArray | None) -> NearCopies | None:
+    """Near copies that differ in some columns only."""
+    m, n = cells.shape
+    least, half = max(FEWEST_COLUMNS, -(-2 * m // 3)), -(-m // 2)
+    for some, share in ((asked[:FIRST_ASKED], 0.25 * NEAR_SHARE), (asked, NEAR_SHARE)):
+        agreeing, by_half = _times_agreeing(cells, some, (least, half), group).T
+        found = float(np.mean(agreeing > 0))
+        if found < share or 2 * agreeing.sum() < by_half.sum():
+            return None
+    if group is not None:
+        return NearCopies(found, None)
+    while least <= m:
+        own = _tied(cells, least)
+        if np.bincount(own).max() <= _largest(n):
+            return NearCopies(_share(own), own)
+        least = (least + m) // 2 + 1  # where rows that are merely alike tie too many together
+    return None
+
+
+def _times_agreeing(cells: IntArray, asked: IntArray, levels: tuple[int, ...], group: IntArray | None) -> IntArray:
+    """With how many other rows some rows agree in so many columns or more, (m, levels)."""
+    height, found = max(1, DENSE_VALUES // cells.shape[1]), []
+    for first in range(0, len(asked), height):
+        own = asked[first : first + height]
+        agreements = np.zeros((len(own), cells.shape[1]), dtype=np.uint16)
+        for column in cells:
+            agreements += column == np.where(column[own] < 0, -2, column[own])[:, None]
+        agreements[np.arange(len(own)), own] = 0
+        if group is not None:
+            agreements[group[own][:, None] == group] = 0
+        found.append(np.stack([np.count_nonzero(agreements >= level, axis=1) for level in levels], axis=1))
+    return np.concatenate(found)
+
+
+def _tied(cells: IntArray, least: int) -> IntArray:
+    """Group of each row: a chain of rows, each of which agrees with the next one in so many columns.
+
+    Two such rows agree in all columns of one block, if there are more blocks than columns in which they differ.
+    """
+    m, n = cells.shape
+    rng = np.random.default_rng(0)
+    odds, block = odd_numbers(rng, m), rng.permutation(m) % (m - least + 1)
+    keys = [summed_keys(cells[block == b], odds[block == b]) for b in range(m - least + 1)]
+    found = []
+    for b, key in enumerate(keys):
+        order = np.lexsort((keys[b - 1], key))
+        for apart in range(1, 4):  # because rows that agree less may stand between the two
+            at = np.flatnonzero(key[order[apart:]] == key[order[:-apart]])
+            found.append(order[at] * n + order[at + apart])
+    one, other = np.divmod(np.unique(np.concatenate(found)), n)
+    agreements = np.zeros(len(one), dtype=np.uint16)
+    for column in cells:
+        agreements += (column[one] == column[other]) & (column[one] >= 0)
+    return _linked(np.stack([one, other])[:, agreements >= least], n)
+
+
+def _largest(n: int) -> float:
+    """How many of n rows may be in one group, so that rows are left for other folds."""
+    return max(2.0 * NEIGHBOURS[0], LARGEST_GROUP * n)
+
+
+def _share(group: IntArray) -> float:
+    """Share of the rows that are not alone in their group."""
+    return float(np.mean(np.bincount(group)[group] > 1))
+
+
+def _linked(pairs: IntArray, n: int) -> IntArray:
+    """Group of each of n rows, of which these pairs (2, m) are tied together."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_matrix((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(n, n))
+    group: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
+    return group
 
 
 def _near(distances: FloatArray, k: int) -> tuple[FloatArray, np.ndarray]:
@@ -238,12 +324,14 @@ def _near(distances: FloatArray, k: int) -> tuple[FloatArray, np.ndarray]:
     return D, D[:, 0] < least * D[:, k - 1]
 
 
-def _ranks(X: np.ndarray, some: IntArray) -> FloatArray:
-    """Columns of many values as shares of the rows below, (n, columns): no unit counts, and no tail.
+def _ranks(X: np.ndarray, some: IntArray) -> tuple[FloatArray, IntArray]:
+    """Columns of many values as shares of the rows below, (n, columns), and as codes of their values, (columns, n).
 
-    Columns of which some rows have very few values are not looked at further.
+    By shares no unit counts, and no tail. Codes of frequent values, in which rows agree by chance, are -1. Columns of
+    which some rows have very few values are not looked at further, and of columns in the same order or the opposite one
+    the first one stands for all.
     """
-    found, n = [], len(X)
+    ranks, cells, seen, n = [], [], set[bytes](), len(X)
     for column in X.T:
         of_some = np.unique(column[some], return_counts=True)[1] / len(some)
         if np.sum(of_some**2) > 3.0 * MOST_EQUAL:
@@ -253,9 +341,15 @@ def _ranks(X: np.ndarray, some: IntArray) -> FloatArray:
         if missing.any() and not missing.all():
             values[missing] = np.median(values[~missing])
         _, place, times = np.unique(values, return_inverse=True, return_counts=True)
-        if np.sum((times / n) ** 2) < MOST_EQUAL:
-            found.append(((np.cumsum(times) - 0.5 * times) / n)[place])
-    return np.ascontiguousarray(np.transpose(found)) if found else np.empty((len(X), 0))
+        code = place.astype(np.int32)
+        orders = {code.tobytes(), (code.max() - code).tobytes()}
+        if np.sum((times / n) ** 2) < MOST_EQUAL and not orders & seen:
+            seen |= orders
+            ranks.append(((np.cumsum(times) - 0.5 * times) / n)[place])
+            cells.append(np.where(times[place] > MOST_EQUAL * n, -1, code))
+    if not ranks:
+        return np.empty((n, 0)), np.empty((0, n), dtype=np.int32)
+    return np.ascontiguousarray(np.transpose(ranks)), np.stack(cells)
 
 
 def _distances(Z: FloatArray, asked: IntArray, k: int, group: IntArray | None) -> FloatArray:
@@ -277,10 +371,8 @@ def _distances(Z: FloatArray, asked: IntArray, k: int, group: IntArray | None) -
 def _chained(Z: FloatArray, radius: float) -> IntArray:
     """Group of each row: a chain of rows, each within this distance of the next one, or a shorter one.
 
-    It is shorter where chains would run on through rows that are merely close, until no rows were left for other folds.
+    It is shorter where chains would run on through rows that are merely close.
     """
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
     (n, d), k = Z.shape, min(2 * NEIGHBOURS[0], len(Z) - 1)
@@ -291,15 +383,13 @@ def _chained(Z: FloatArray, radius: float) -> IntArray:
         low, bound = Z, radius
     other = cKDTree(low).query(low, k=k + 1, distance_upper_bound=min(bound, radius) * (1.0 + 1e-9))[1]
     row, at = np.nonzero(other < n)
-    pairs = row, other[row, at]
+    pairs = np.stack([row, other[row, at]])
     apart, height = np.empty(len(row)), max(1, DENSE_VALUES // d)
     for first in range(0, len(row), height):
         part = slice(first, first + height)
         apart[part] = np.sqrt(np.sum((Z[pairs[0][part]] - Z[pairs[1][part]]) ** 2, axis=1))
     while True:
-        inside = apart <= radius
-        linked = coo_matrix((np.ones(np.count_nonzero(inside)), (pairs[0][inside], pairs[1][inside])), shape=(n, n))
-        own: IntArray = connected_components(linked, directed=False)[1].astype(np.int64)
-        if np.bincount(own).max() <= max(2 * NEIGHBOURS[0], LARGEST_GROUP * n):
+        own = _linked(pairs[:, apart <= radius], n)
+        if np.bincount(own).max() <= _largest(n):
             return own
         radius *= SHORTER
