@@ -24,7 +24,7 @@ from minrisk import ALGORITHMS, Chunks, MinRiskClassifier, REBELClassifier
 from minrisk.boosting.monitors import split_rows
 from minrisk.data.categories import Categories
 from minrisk.data.groups import placed_groups
-from minrisk.data.row_keys import numbered_keys
+from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys
 from minrisk.ensemble.folds import folds_of, grouped_folds
 from tests.helpers import few_are_many
 from tests.partitions import Divided, divide
@@ -70,9 +70,10 @@ def spread(folds, codes):
 
 
 # -- folds ---------------------------------------------------------------------------------------------------------------
-def folds_by(group, codes, n_folds=4, seed=0, X=None):
+def folds_by(group, codes, n_folds=4, seed=0, X=None, weight=None):
     X = np.random.default_rng(5).integers(0, 256, (3, len(codes)), dtype=np.uint8) if X is None else X
-    return grouped_folds(group, codes, n_folds, seed, (X, lambda tied: np.zeros(len(tied), dtype=np.uint64)))
+    keys = row_keys(X, odd_numbers(np.random.default_rng(9), len(X)))
+    return grouped_folds(group, codes, n_folds, seed, keys, np.ones(len(codes)) if weight is None else weight)
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,23 +118,23 @@ def test_neither_the_order_of_rows_nor_names_of_groups_matter(n, n_groups, K, se
     assert together(back, group)
 
 
-def test_groups_that_are_equal_in_their_bins_are_told_apart():
-    group, codes = np.repeat(np.arange(8), 4), np.tile([0, 1, 0, 1], 8)
-    X, values = np.zeros((1, 32), dtype=np.uint8), np.random.default_rng(0).integers(0, 2**63, 32).astype(np.uint64)
-    folds = grouped_folds(group, codes, 4, 0, (X, lambda tied: values[tied]))
-    order = np.random.default_rng(1).permutation(32)
-    again = grouped_folds(group[order], codes[order], 4, 0, (X, lambda tied: values[order][tied]))
-    np.testing.assert_array_equal(again, folds[order])
-    others = grouped_folds(group, codes, 4, 1, (X, lambda tied: values[tied]))
-    assert not np.array_equal(others, folds)  # of another seed
+def test_folds_of_groups_depend_on_the_seed_and_on_no_row_of_nearly_no_weight():
+    group, codes = np.repeat(np.arange(40), 4), np.tile([0, 1, 0, 1], 40)
+    X, weight = np.arange(160)[None], np.random.default_rng(0).uniform(0.5, 2, 160)
+    folds = folds_by(group, codes, X=X, weight=weight)
+    assert not np.array_equal(folds_by(group, codes, seed=1, X=X, weight=weight), folds)
+    for more in range(10):
+        with_it = folds_by(np.append(group, more), np.append(codes, more % 2), X=np.append(X, [[160 + more]], axis=1),
+                           weight=np.append(weight, 1e-9))  # fmt: skip
+        np.testing.assert_array_equal(with_it[:-1], folds)
+    np.testing.assert_array_equal(folds_by(group, codes, X=X, weight=weight * np.linspace(1, 1 + 1e-7, 160)), folds)
 
 
 def test_groups_of_one_row_are_none(wine):
     X, y = wine
-    binned = np.random.default_rng(0).integers(0, 9, (2, len(y)), dtype=np.uint8)
-    rows = np.arange(len(y))
-    found = folds_of(None, X, y, rows, binned, y, 0, group=rows[::-1])
-    np.testing.assert_array_equal(found, folds_of(None, X, y, rows, binned, y, 0))
+    rows, ones = np.arange(len(y)), (np.ones(len(y)),)
+    found = folds_of(None, X, 5, y, rows, y, 0, ones, group=rows[::-1])
+    np.testing.assert_array_equal(found, folds_of(None, X, 5, y, rows, y, 0, ones))
     parts = split_rows(y, 0.2, 3, rows[::-1]), split_rows(y, 0.2, 3)
     for own, usual in zip(*parts, strict=True):
         np.testing.assert_array_equal(own, usual)
@@ -146,7 +147,7 @@ def test_many_groups_are_placed_in_a_second_and_the_smallest_drawn():
     part = placed_groups(group, codes, np.full(8, 1 / 8), numbered_keys(np.arange(50_000), 0), most=1000)
     counts = np.array([np.bincount(codes[part[group] == f]) for f in range(8)])
     assert np.abs(counts / counts.sum(axis=0) - 1 / 8).max() < 0.02  # of the hundred large ones 12 or 13 are in a part
-    folds = grouped_folds(group, codes, 8, 0)  # by numbers: of many rows
+    folds = folds_by(group, codes, 8, X=np.arange(len(group))[None])
     assert together(folds[:200], group[:200]) and np.abs(np.bincount(folds) / len(group) - 1 / 8).max() < 0.002
 
 
@@ -155,8 +156,8 @@ def drawn(monkeypatch):
     """The folds that fits take, each with rows numbered as they were."""
     found = []
 
-    def watched(cv, X, y, rows, *others, **more):
-        folds = folds_of(cv, X, y, rows, *others, **more)
+    def watched(cv, X, d, y, rows, *others, **more):
+        folds = folds_of(cv, X, d, y, rows, *others, **more)
         found.append((np.asarray(rows).copy(), np.asarray(folds)))
         return folds
 
@@ -473,7 +474,6 @@ def test_every_estimator_can_be_asked_for_them(algorithm):
 # -- sparse rows -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("n_features", [6, 2100])
 def test_sparse_rows_have_the_folds_of_others(n_features, patients, tmp_path):
-    """Up to 2000 features and beyond, where keys of rows are sums."""
     from scipy.sparse import csr_array
 
     _, y, patient = patients

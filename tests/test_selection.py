@@ -61,27 +61,24 @@ USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults o
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
-def distinct_rows(rng, n, d=4):
-    """Bins (d, n) without equal rows."""
-    while True:
-        X = rng.integers(0, 256, (d, n), dtype=np.uint8)
-        if len(np.unique(X, axis=1).T) == n:
-            return X
+def folds_by_keys(keys, codes, n_folds=4, seed=0, weight=None, *more):
+    weight = np.ones(len(codes)) if weight is None else weight
+    return fold_numbers(np.asarray(keys).astype(np.uint64), codes, n_folds, seed, (weight, *more))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 150), st.integers(1, 8), st.integers(1, 7), st.integers(0, 10**6))
 def test_rows_are_spread_evenly(n, K, n_folds, seed):
     rng = np.random.default_rng(seed)
-    codes = rng.integers(0, K, n)
-    X = distinct_rows(rng, n) if seed % 2 else rng.integers(0, 3, (2, n), dtype=np.uint8)
-    folds = fold_numbers(X, codes, n_folds, seed)
+    codes = np.unique(rng.integers(0, K, n), return_inverse=True)[1]
+    folds = folds_by_keys(rng.permutation(n) if seed % 2 else rng.integers(0, 9, n), codes, n_folds, seed)
     n_used = min(n_folds, n // 2)
-    assert folds.shape == (n,) and set(folds) == set(range(n_used))
-    sizes = np.bincount(folds)
-    assert np.ptp(sizes) <= 1 and sizes.min() >= 2
+    assert folds.shape == (n,) and set(folds) == set(range(folds.max() + 1)) and folds.max() < n_used
     for k in np.unique(codes):
-        assert np.ptp(np.bincount(folds[codes == k], minlength=n_used)) <= 1
+        own = np.bincount(folds[codes == k], minlength=folds.max() + 1)
+        assert np.ptp(own) <= 1
+    if np.bincount(codes).max() >= n_used:
+        assert folds.max() == n_used - 1
 
 
 @settings(max_examples=40, deadline=None)
@@ -89,34 +86,57 @@ def test_rows_are_spread_evenly(n, K, n_folds, seed):
 def test_folds_do_not_depend_on_the_order_of_the_rows(n, K, n_folds, seed):
     """Of equal rows as many are in each fold."""
     rng = np.random.default_rng(seed)
-    X, codes = distinct_rows(rng, n), rng.integers(0, K, n)
-    folds = fold_numbers(X, codes, n_folds, 3)
-    np.testing.assert_array_equal(fold_numbers(np.asfortranarray(X), codes, n_folds, 3), folds)
-    order = rng.permutation(n)
-    np.testing.assert_array_equal(fold_numbers(X[:, order], codes[order], n_folds, 3), folds[order])
+    keys, codes = rng.integers(0, 2**63, n), np.unique(rng.integers(0, K, n), return_inverse=True)[1]
+    folds, order = folds_by_keys(keys, codes, n_folds, 3), rng.permutation(n)
+    np.testing.assert_array_equal(folds_by_keys(keys[order], codes[order], n_folds, 3), folds[order])
     twice = np.concatenate([np.arange(n), rng.integers(0, n, n)])
-    X, codes = X[:, twice], codes[twice]
-    order = rng.permutation(2 * n)
-    found = [np.c_[x.T, y, fold_numbers(x, y, n_folds, 3)] for x, y in ((X, codes), (X[:, order], codes[order]))]
+    keys, codes, order = keys[twice], codes[twice], rng.permutation(2 * n)
+    found = [np.c_[x, y, folds_by_keys(x, y, n_folds, 3)] for x, y in ((keys, codes), (keys[order], codes[order]))]
     np.testing.assert_array_equal(*(rows[np.lexsort(rows.T)] for rows in found))
 
 
 def test_equal_rows_fall_in_any_folds():
     """As if they were drawn: pairs are together in a fifth of the draws."""
-    codes = np.repeat(np.arange(2), 500)
-    X = np.tile(distinct_rows(np.random.default_rng(0), 500), 2)
-    X[:, 250:500], X[:, 750:] = X[:, :250], X[:, 500:750]
+    codes, keys = np.repeat(np.arange(2), 500), np.random.default_rng(0).permutation(500)
+    keys = np.concatenate([keys[:250], keys[:250], keys[250:], keys[250:]])
     for seed in range(3):
-        folds = fold_numbers(X, codes, 5, seed)
+        folds = folds_by_keys(keys, codes, 5, seed)
         together = np.r_[folds[:250] == folds[250:500], folds[500:750] == folds[750:]]
         assert 0.13 < together.mean() < 0.27
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_a_row_more_moves_few_others_and_one_of_no_weight_none(equal):
+    rng = np.random.default_rng(0)
+    keys, codes, weight = rng.integers(0, 2**63, 900), rng.integers(0, 3, 900), rng.uniform(0.2, 3.0, 900)
+    keys[:50] = keys[50:100]
+    before = folds_by_keys(keys, codes, 4, 0, np.ones(900) if equal else weight)
+    moved = []
+    for more in range(20):
+        here = int(rng.integers(0, 900))
+        key, code = (keys[here] if more % 4 == 0 else rng.integers(0, 2**63)), int(rng.integers(0, 3))
+        for of_row, most in ((1e-9, 0), (1.0, 12)):
+            weights = np.insert(np.ones(900) if equal else weight, here, of_row)
+            after = np.delete(folds_by_keys(np.insert(keys, here, key), np.insert(codes, here, code), 4, 0, weights), here)
+            moved.append((np.count_nonzero(after != before), most))
+    assert all(found <= most for found, most in moved)
+
+
+def test_rows_that_weigh_less_need_more_for_a_fold():
+    rng = np.random.default_rng(0)
+    codes, weight = np.zeros(4000, dtype=int), np.where(np.arange(4000) < 2000, 1.0, 0.1)
+    folds = folds_by_keys(rng.integers(0, 2**63, 4000), codes, 4, 0, weight)
+    masses = np.bincount(folds, weight)
+    assert np.ptp(masses) < 0.01 * masses.mean()
+    heavy = np.where(np.arange(4000) == 7, 1e6, 1.0)  # which is one row and no fold
+    assert np.bincount(folds_by_keys(np.arange(4000), codes, 4, 0, heavy)).min() > 900
 
 
 # -- folds that are told --------------------------------------------------------------------------------------------
 def told(cv, n=12, classes=3, rows=None):
     X, y = np.zeros((n, 1)), np.arange(n) % classes
     rows = np.arange(n) if rows is None else rows
-    return folds_of(cv, X, y, rows, np.zeros((1, len(rows)), dtype=np.uint8), y[rows], 0)
+    return folds_of(cv, X, 1, y, rows, y[rows], 0, (np.ones(len(rows)),))
 
 
 def test_folds_of_a_splitter_and_of_pairs():
@@ -169,15 +189,18 @@ def test_what_a_splitter_says_of_the_rows_is_passed_on():
         told(KFold(20))
 
 
-def test_folds_depend_on_the_seed_and_rows_that_differ_in_one_bin_do_not_stay_together():
-    X = np.zeros((3, 256), dtype=np.uint8)
-    X[1] = np.arange(256)
-    codes = np.zeros(256, dtype=int)
-    first, second = (fold_numbers(X, codes, 4, seed) for seed in (0, 1))
+def test_folds_depend_on_the_seed_and_on_every_column():
+    X, codes, rows = np.zeros((256, 3)), np.zeros(256, dtype=int), np.arange(256)
+    X[:, 1] = np.arange(256)
+
+    def drawn(X, seed):
+        return folds_of(4, X, 3, codes, rows, codes, seed, (np.ones(256),))
+
+    first, second = drawn(X, 0), drawn(X, 1)
     assert 0.1 < np.mean(first == second) < 0.5
     assert list(np.bincount(first)) == [64] * 4
-    X[1], X[2] = X[2], X[1].copy()  # the same values in another feature
-    assert not np.array_equal(fold_numbers(X, codes, 4, 0), first)
+    assert not np.array_equal(drawn(X[:, [0, 2, 1]], 0), first)  # the same values in another feature
+    assert np.array_equal(drawn(np.c_[X, rows], 0), first)  # a column that was not given
 
 
 # -- log-loss and weights ----------------------------------------------------------------------------------------------
@@ -917,17 +940,16 @@ def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
 
 @pytest.mark.parametrize("way", ["weights", "costs"])
 def test_a_millionth_more_of_a_row_leaves_the_folds_as_they_are(way):
-    """Rows of equal bins are told by their features, and by weights and costs only where these are equal as well."""
+    """Rows of equal features are told by weights and costs."""
     rng = np.random.default_rng(0)
     X, y = np.vstack([rng.normal(size=(200, 3)), rng.integers(0, 2, (100, 3))]), rng.integers(0, 2, 300)
-    binned = (X > 0.5).T.astype(np.uint8)
     more = rng.uniform(0.5, 2, 300), *(rng.uniform(1, 2, (2, 300)) if way == "costs" else ())
     rows = np.arange(300)
-    folds = folds_of(4, X, y, rows, binned, y, 0, more)
+    folds = folds_of(4, X, 3, y, rows, y, 0, more)
     nearly = [column * (1 + 1e-6 * rng.random(300)) for column in more]
-    np.testing.assert_array_equal(folds_of(4, X, y, rows, binned, y, 0, nearly), folds)
+    np.testing.assert_array_equal(folds_of(4, X, 3, y, rows, y, 0, nearly), folds)
     others = [rng.permutation(column) for column in more]
-    np.testing.assert_array_equal(folds_of(4, X, y, rows, binned, y, 0, others)[:200], folds[:200])
+    np.testing.assert_array_equal(folds_of(4, X, 3, y, rows, y, 0, (more[0], *others[1:]))[:200], folds[:200])
     order = rng.permutation(300)
-    again = folds_of(4, X[order], y[order], rows, binned[:, order], y[order], 0, [column[order] for column in more])
+    again = folds_of(4, X[order], 3, y[order], rows, y[order], 0, [column[order] for column in more])
     np.testing.assert_array_equal(again, folds[order])

@@ -29,7 +29,6 @@ from minrisk.data.row_keys import odd_numbers, summed_keys
 from minrisk.data.sparse_points import SparsePoints, stored_units
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.data.stored import SparseBins
-from minrisk.ensemble import folds as fold_module
 from minrisk.inspection import explain
 from minrisk.rows.exchange import everything
 from minrisk.rows.limits import LIMITS
@@ -195,25 +194,7 @@ def test_parts_of_sparse_bins():
     more = rng.integers(0, 6, (3, 300)).astype(np.uint8)
     np.testing.assert_array_equal(sparse.beside(more).some(np.arange(11)), np.concatenate([dense, more]))
     odds = odd_numbers(rng, 8)
-    np.testing.assert_array_equal(sparse.keys(odds), summed_keys(dense, odds))
     np.testing.assert_array_equal(SparseRows(sp.csr_matrix(X)).keys(odds), summed_keys(X.T, odds))
-
-
-def test_folds_do_not_depend_on_the_order_of_the_rows_of_wide_data(monkeypatch):
-    monkeypatch.setattr(fold_module, "SUMMED_FROM", 5)
-    X = table(400, 8, 0.4, np.float64, 2)
-    y, order = labels(X, 2), np.random.default_rng(1).permutation(400)
-    binner = fit_binner(X)
-    folds = fold_module.fold_numbers(binner.transform(X), y, 4, 0)
-    again = fold_module.fold_numbers(binner.transform(X[order]), y[order], 4, 0)
-    same = np.unique(np.c_[X, y], axis=0, return_inverse=True)[1].ravel()
-    for folds_, same_ in ((folds, same), (again, same[order])):
-        assert np.bincount(folds_).min() >= 90
-        counts = np.zeros((same.max() + 1, 4), dtype=int)
-        np.add.at(counts, (same_, folds_), 1)
-        if folds_ is folds:
-            expected = counts
-    np.testing.assert_array_equal(expected, counts)
 
 
 @pytest.mark.parametrize("cls", minrisk.ALGORITHMS)

@@ -398,7 +398,7 @@ class MinRiskClassifier(BoostedClassifier):
         left_open = frozenset(name for name in (*Settings._fields, "n_estimators") if getattr(self, name) is None)
         plan = Plan(
             surrogates, self.n_estimators, self.cv, self.pool, self.binning, self.max_bins, self.time_budget, left_open,
-            self._seed, self._group, self._categories.source,
+            self._seed, self.n_features_in_, self._group, self._categories.source,
         )  # fmt: skip
         return plan, settings
 

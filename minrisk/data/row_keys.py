@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from minrisk._typing import Keys
+from minrisk._typing import FloatArray, Keys
 
 MIXER = np.uint64(0xBF58476D1CE4E5B9)  # splitmix64's first factor
 
@@ -58,6 +58,14 @@ def numbered_keys(numbers: np.ndarray, seed: int) -> Keys:
         for shift, factor in ((30, MIXER), (27, np.uint64(0x94D049BB133111EB))):
             key = (key ^ (key >> np.uint64(shift))) * factor
         return np.asarray(key ^ (key >> np.uint64(31)))
+
+
+def waiting_times(keys: Keys, weight: FloatArray) -> FloatArray:
+    """Exponential waiting times of rows with these random numbers, (n,): the m shortest draw m rows by weight.
+
+    A row whose weight changes a little, or one more, seldom makes a difference to who is drawn.
+    """
+    return np.asarray(-np.log((keys.astype(np.float64) + 0.5) / 2.0**64) / weight)
 
 
 def _whole(column: np.ndarray) -> Keys:

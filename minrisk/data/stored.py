@@ -10,8 +10,7 @@ import numpy as np
 from minrisk._kernels._dtypes import BIN
 from minrisk._kernels.stored import Entries, bin_entries, fill_columns
 from minrisk._memory import read_only
-from minrisk._typing import Binned, FloatArray, IntArray, Keys
-from minrisk.data.row_keys import mixed
+from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk.data.sparse_rows import SparseRows
 
 
@@ -103,16 +102,6 @@ class SparseBins:
             rows.append(apart.astype(np.int32))
             bins.append(column[apart])
         return SparseBins(self.shape[1], *map(np.concatenate, (default, offsets, rows, bins)))
-
-    def keys(self, odds: Keys) -> Keys:
-        """What `minrisk.data.row_keys.summed_keys` gives for these columns, (n,)."""
-        default, _, rows, bins = self.stored
-        feature, odds = self.feature, odds[: len(self)]
-        with np.errstate(over="ignore"):
-            usual = mixed(default, odds)
-            key = np.full(self.shape[1], usual.sum(dtype=np.uint64), dtype=np.uint64)
-            np.add.at(key, rows, mixed(bins, odds[feature]) - usual[feature])
-        return key
 
 
 class _Runs(NamedTuple):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._callers import warn_caller
-from minrisk._typing import Binned, Codes, FloatArray, IntArray, Keys, Labels
+from minrisk._typing import Codes, FloatArray, IntArray, Keys, Labels
 from minrisk.costs import is_per_row
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import scaled
@@ -17,14 +17,13 @@ from minrisk.data.chunks import CodedLabels
 from minrisk.data.column_report import DataWarning
 from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
 from minrisk.data.groups import placed_groups
-from minrisk.data.row_blocks import RowBlocks, blocks_of
-from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys, summed_keys
+from minrisk.data.row_blocks import RowBlocks
+from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, summed_keys, waiting_times
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
-from minrisk.data.stored import SparseBins
 from minrisk.ensemble import defaults
 
 MANY_ROWS = 20_000  # whose folds are drawn by their numbers: those of fewer spread the classes evenly
-SUMMED_FROM = 2000  # features from which keys of rows are sums, in which those that are 0 count together
+TURN = 0.382  # of a fold, by which parts are turned: rows of equal weight stand at no end of one
 ONE_GROUP = (
     "groups must divide the rows into two groups or more, because the fit leaves out whole groups, got one group: "
     "leave groups out, or set cv=1, with which no row is left out."
@@ -127,38 +126,31 @@ def _own_costs(cost: Any, y: Labels | CodedLabels) -> list[np.ndarray] | None:
 
 
 def folds_of(
-    cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels, rows: IntArray,
-    binned: Binned | SparseBins, codes: Codes, seed: int, more: Sequence[np.ndarray] = (),
-    group: IntArray | None = None,
+    cv: Any, X: np.ndarray | SparseRows | RowBlocks, d: int, y: Labels | CodedLabels, rows: IntArray, codes: Codes,
+    seed: int, differ_by: Sequence[np.ndarray], group: IntArray | None = None,
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
     All are in one fold where every class is: a member that leaves a class out can say nothing about it. `cv` may be the
-    folds (N,) that a splitter gave. `more` is what rows of equal features and class may differ by, (n,) each: their
-    weight, and costs of their own. `group` (N,) says which of all rows belong together and are in one fold.
+    folds (N,) that a splitter gave. Folds are drawn by the first d cells. `differ_by` is what rows that are equal in
+    these and in class may differ by, (n,) each: their weight first, and costs of their own. `group` (N,) says which of
+    all rows belong together and are in one fold.
     """
-
-    def apart(tied: IntArray) -> Keys:
-        keys = np.empty(len(tied), dtype=np.uint64)
-        odds = odd_numbers(np.random.default_rng([seed, 3]), X.shape[1])
-        for places, block, inside in blocks_of(X, rows[tied]):
-            keys[places] = _keys(block if inside is None else block[inside], odds)
-        _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
-        equal = np.flatnonzero((times > 1)[place])
-        if len(equal) and more:  # by size, so that a millionth more of a weight or a cost changes nothing
-            values = np.column_stack([column[tied[equal]] for column in more])
-            keys[equal] += np.unique(values, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
-        return keys
-
     if cv is None or isinstance(cv, Integral):
-        n_folds, many = defaults.FOLDS if cv is None else int(cv), len(rows) >= MANY_ROWS
-        together = None if group is None or n_folds == 1 else np.unique(group[rows], return_inverse=True)[1]
-        if together is not None and together.max() + 1 < len(rows):
-            keys = None if many else (binned, apart)
-            return spread_folds(grouped_folds(together, codes, n_folds, seed, keys), codes)
-        if many:
-            return spread_folds(drawn_folds(np.arange(len(rows)), n_folds, seed), codes)
-        folds = fold_numbers(binned, codes, n_folds, seed, apart)
+        n_folds, n = defaults.FOLDS if cv is None else int(cv), len(rows)
+        if n_folds == 1:
+            return np.zeros(n, dtype=np.uint8)
+        many = n >= MANY_ROWS
+        keys = np.arange(n).astype(np.uint64)
+        if not many:
+            keys = content_keys(X, rows, d, odd_numbers(np.random.default_rng(1), d))
+        together = None if group is None else np.unique(group[rows], return_inverse=True)[1]
+        if together is not None and together.max() + 1 < n:
+            folds = grouped_folds(together, codes, n_folds, seed, keys, differ_by[0])
+        elif many:
+            folds = drawn_folds(keys, n_folds, seed)
+        else:
+            folds = fold_numbers(keys, codes, n_folds, seed, differ_by)
     else:
         stated = cv if isinstance(cv, np.ndarray) else stated_folds(cv, X, y, group)
         folds = np.unique(stated[rows], return_inverse=True)[1]
@@ -169,15 +161,25 @@ def folds_of(
     return spread_folds(folds, codes)
 
 
+def masses(codes: Codes, weight: FloatArray) -> FloatArray:
+    """What rows count as where folds are to be as large, (n,): 1, or less if they weigh less than others of the class.
+
+    The others' weight is (sum w^1/2 / sum w^1/4)^4: a mean in which neither one heavy row says much, nor one of nearly
+    no weight.
+    """
+    root = np.sqrt(np.sqrt(weight))
+    of_class = np.bincount(codes, root * root) / np.maximum(np.bincount(codes, root), np.finfo(np.float64).tiny)
+    return np.minimum(1.0, (root / of_class[codes]) ** 4)
+
+
 def grouped_folds(
-    group: IntArray, codes: Codes, n_folds: int, seed: int,
-    keys: tuple[Binned | SparseBins, Callable[[IntArray], Keys]] | None = None,
-) -> IntArray:  # fmt: skip
+    group: IntArray, codes: Codes, n_folds: int, seed: int, keys: Keys, weight: FloatArray
+) -> IntArray:
     """Fold of each row (n,), whole groups in each and classes as evenly as these allow; fewer where groups are too few.
 
-    Groups of the same size come in the order of random numbers, which are made of their rows' bins and classes, and of
-    what `apart` says of rows of groups that are equal in these: neither the order of rows nor the groups' names make a
-    difference. Without `keys` they are made of the number of their first row.
+    Groups of the same size come in the order of random numbers. That of a group is the key of one of its rows, drawn by
+    weight and by the keys (n,) alone: neither the order of rows nor the groups' names make a difference, and a row more
+    seldom does.
 
     Raises
     ------
@@ -187,21 +189,17 @@ def grouped_folds(
     n_groups = int(group.max()) + 1
     if n_groups == 1:
         raise ValueError(ONE_GROUP)
-    if keys is None:
-        numbers = np.unique(group, return_index=True)[1].astype(np.uint64)
-    else:
-        (binned, apart), numbers = keys, np.zeros(n_groups, dtype=np.uint64)
-        rng = np.random.default_rng([seed, 4])
-        odds = odd_numbers(rng, len(binned) + 1)
-        with np.errstate(over="ignore"):
-            own = numbered_keys(_bin_keys(binned, odds) + codes.astype(np.uint64) * odds[-1], seed)
-            np.add.at(numbers, group, own)
-            unique, place, times = np.unique(numbers, return_inverse=True, return_counts=True)
-            tied = np.flatnonzero((times > 1)[place][group])
-            if len(unique) < n_groups:
-                np.add.at(numbers, group[tied], numbered_keys(apart(tied), seed))
+    mass, keys = masses(codes, weight), _of_class(keys, codes, seed)
+    order = np.lexsort((keys, waiting_times(keys, mass), group))
+    drawn = keys[order[first_of_equals(group[order])]]
+    _, place, times = np.unique(drawn, return_inverse=True, return_counts=True)
+    several = (times > 1)[place]
+    if several.any():
+        total = np.zeros(n_groups, dtype=np.uint64)
+        np.add.at(total, group, numbered_keys(keys, 0))
+        drawn[several] = numbered_keys(drawn[several] + total[several], 0)
     n_folds = min(n_folds, n_groups, max(1, len(group) // 2))
-    return placed_groups(group, codes, np.full(n_folds, 1.0 / n_folds), numbered_keys(numbers, seed))[group]
+    return placed_groups(group, codes, np.full(n_folds, 1.0 / n_folds), drawn, mass=mass)[group]
 
 
 def spread_folds(folds: IntArray, codes: Codes, counts: IntArray | None = None) -> IntArray:
@@ -222,26 +220,15 @@ def fold_counts(folds: IntArray, codes: Codes, n_classes: int, n_folds: int) -> 
     return np.bincount(of_both, minlength=n_classes * n_folds).reshape(n_classes, n_folds)
 
 
-def drawn_folds(numbers: IntArray, n_folds: int, seed: int) -> IntArray:
+def drawn_folds(numbers: np.ndarray, n_folds: int, seed: int) -> IntArray:
     """Fold of each of many rows, by a random number that depends on the row's number and the seed alone."""
     high = numbered_keys(numbers, seed) >> np.uint64(32)
     return (high * np.uint64(n_folds) >> np.uint64(32)).astype(np.min_scalar_type(n_folds - 1))
 
 
-def _bin_keys(binned: Binned | SparseBins, odds: Keys) -> Keys:
-    """Of rows, by their bins."""
-    if len(binned) <= SUMMED_FROM:
-        return row_keys(binned, odds)
-    return binned.keys(odds) if isinstance(binned, SparseBins) else summed_keys(binned, odds)
-
-
-def _keys(some: np.ndarray | SparseRows, odds: Keys) -> Keys:
-    """Of some rows, by their features."""
-    d = some.shape[1]
-    if isinstance(some, SparseRows) and d > SUMMED_FROM:
-        return some.keys(odds)
-    features = map(some.column, range(d)) if isinstance(some, SparseRows) else some.T
-    return (row_keys if d <= SUMMED_FROM else summed_keys)([*features], odds)
+def _of_class(keys: Keys, codes: Codes, seed: int) -> Keys:
+    """Random numbers that depend on the key, the class and the seed, (n,)."""
+    return numbered_keys(numbered_keys(keys, seed) + codes.astype(np.uint64), seed)
 
 
 def stated_folds(
@@ -288,30 +275,29 @@ def stated_folds(
 
 
 def fold_numbers(
-    X_binned: Binned | SparseBins, codes: Codes, n_folds: int, seed: int,
-    apart: Callable[[IntArray], Keys] | None = None,
+    keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: Sequence[np.ndarray]
 ) -> IntArray:
-    """Fold of each row (n,): drawn at random, classes spread evenly, at least two rows in each.
+    """Fold of each row (n,): drawn at random, classes spread evenly, two rows for each fold at least.
 
-    It does not depend on the order of the rows: the random number is made of a row's bins, and of how many such rows
-    there were before, so that repeated rows, which new rows may repeat as well, fall in any folds. Rows of the same
-    bins stand in the order of the numbers that `apart` gives to rows that differ elsewhere.
+    The rows of a class stand in the order of random numbers, and each fold has as long a part of them. So a row more
+    moves no other than those at the ends of the parts, and one that weighs nearly nothing moves none.
+
+    A row's number is made of its key, its class and how many such rows there were before. So the order of the rows
+    makes no difference, and rows that are equal by chance, which new rows may repeat as well, fall in any folds. Rows
+    of the same key stand in the order of what they `differ_by`, their weight (n,) first; the largest come first, so
+    that a millionth more changes nothing.
     """
-    rng = np.random.default_rng([seed, 1])
-    n = X_binned.shape[1]
-    odds = odd_numbers(rng, len(X_binned) + 1)
-    key = _bin_keys(X_binned, odds)
-    order = np.lexsort((key, codes))  # by class, then by a random number
-    first = first_of_equals(codes[order], key[order])
-    if not first.all():
-        if apart is not None:
-            tied, other = order[~(first & np.append(first[1:], True))], np.zeros(n, dtype=np.uint64)
-            other[tied] = apart(tied)
-            order = np.lexsort((other, key, codes))
-        before = np.arange(n) - np.maximum.accumulate(np.where(first, np.arange(n), 0))
-        again = before.astype(np.uint64) * odds[-1]
-        key[order] += again ^ (again >> np.uint64(29))
-        order = np.lexsort((key, codes))
-    folds = np.empty(n, dtype=np.int64)
-    folds[order] = np.arange(n) % min(n_folds, max(1, n // 2))
-    return folds
+    n_folds = min(n_folds, max(1, len(codes) // 2))
+    mass, keys = masses(codes, differ_by[0]), _of_class(keys, codes, seed)
+    order = np.lexsort((*(-column for column in reversed(differ_by)), keys))
+    first = first_of_equals(keys[order])
+    before = np.arange(len(order)) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    again = order[~first]
+    keys[again] = numbered_keys(keys[again] + before[~first].astype(np.uint64), seed)
+    order = np.lexsort((keys, codes))
+    own, label = mass[order], codes[order]
+    end, of_class = np.cumsum(own), np.bincount(codes, mass)
+    share = (end - 0.5 * own - (np.cumsum(of_class) - of_class)[label]) / of_class[label]
+    folds = np.empty(len(order), dtype=np.int64)
+    folds[order] = np.floor(n_folds * share + label + TURN) % n_folds  # a class begins where the one before ends
+    return np.unique(folds, return_inverse=True)[1]

@@ -113,6 +113,11 @@ class Table:
         """Of X."""
         return int(self.X.shape[1])
 
+    @property
+    def n_given(self) -> int:
+        """Features that others are made of: the first ones."""
+        return self.n_features if self._source is None else int(self._source.max()) + 1
+
 
 class Task(NamedTuple):
     """What members of all kinds are trained for: one surrogate."""

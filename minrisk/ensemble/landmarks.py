@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk.data.copies import content_keys
+from minrisk.data.row_keys import numbered_keys, odd_numbers, waiting_times
 from minrisk.ensemble.defaults import LANDMARKS, REACH
 from minrisk.ensemble.directions import standardisation, standardised
 from minrisk.model.smooth import SmoothScores
@@ -43,10 +45,11 @@ class Basis:
         return replace(self.kernels, vectors=np.ascontiguousarray(self.directions @ weights))
 
 
-def fit_basis(X: np.ndarray, weight: FloatArray, seed: int) -> Basis | None:
+def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None = None) -> Basis | None:
     """Landmarks drawn among the different rows, and the rows' coordinates; None where the rows hardly differ.
 
-    Neither the order of the rows matters, nor how often one is repeated.
+    Rows that weigh less than most are seldom drawn. Neither the order of the rows matters, nor whether a weight is
+    copies of a row, and a row more seldom does.
 
     Parameters
     ----------
@@ -54,11 +57,17 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int) -> Basis | None:
         NaN means missing.
     weight : ndarray of shape (n,)
         Of the rows, above 0.
+    seed : int
+    n_given : int, optional
+        First columns, of which the others are made, and which draw the landmarks; default: all.
     """
     center, scale = standardisation(X, weight)
-    different = np.unique(standardised(X, np.arange(len(X)), center, scale), axis=0)
-    if len(different) > LANDMARKS:
-        different = different[np.sort(np.random.default_rng([seed, 2]).permutation(len(different))[:LANDMARKS])]
+    d, rows = X.shape[1] if n_given is None else n_given, np.arange(len(X))
+    own = content_keys(X, rows, d, odd_numbers(np.random.default_rng([seed, 2]), d))
+    keys, first, place = np.unique(own, return_index=True, return_inverse=True)
+    mass = np.bincount(place, weight)
+    times = waiting_times(numbered_keys(keys, seed), np.minimum(1.0, mass * (mass.sum() / np.sum(mass**2))))
+    different = standardised(X, first[np.lexsort((keys, times))[:LANDMARKS]], center, scale)
     squares = np.sum(different**2, axis=1)
     apart = np.maximum(squares[:, None] + squares - 2.0 * different @ different.T, 0.0)
     pairs = apart[np.triu_indices(len(different), 1)]

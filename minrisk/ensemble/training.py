@@ -68,6 +68,7 @@ class Plan(NamedTuple):
     time_budget: float | None
     left_open: frozenset[str]  # parameters that the caller did not state
     seed: int
+    n_given: int  # features that are given: others are made of them
     group: IntArray | None = None  # (N,) of all rows, which belong together
     source: IntArray | None = None  # (d,): the feature of X that each was made of
     folds: IntArray | None = None  # (N,) of a splitter, which was asked before
@@ -180,7 +181,7 @@ def bin_table(
     columns = bin_columns(X, rows, weight, plan.binning, workers, usual)
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
     stated = plan.cv if plan.folds is None else plan.folds
-    folds = folds_of(stated, X, y, rows, columns.binned, costs.label, plan.seed, differ_by, plan.group)
+    folds = folds_of(stated, X, plan.n_given, y, rows, costs.label, plan.seed, differ_by, plan.group)
     if folds.max() == 0:
         return Table(X, rows, columns), folded_rows(costs, folds)
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others

@@ -100,7 +100,7 @@ class Smooth(Kind):
             return None
         X = np.asarray(task.table.X[task.table.rows], dtype=np.float64)
         few = task.folded.gathered()
-        basis = fit_basis(X, few.weight, task.seed)
+        basis = fit_basis(X, few.weight, task.seed, task.table.n_given)
         return None if basis is None else cls(task, basis, few)
 
     def member(self, fold: int) -> SmoothMember:
