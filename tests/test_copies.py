@@ -43,8 +43,8 @@ def folds_of_fit(monkeypatch, model, *given, **more):
     """The fold of each row of a fit, -1 for rows that are merged into others."""
     found, folds_of = [], training.folds_of
 
-    def watched(cv, X, d, y, rows, *others, **rest):
-        folds = folds_of(cv, X, d, y, rows, *others, **rest)
+    def watched(cv, X, thresholds, y, rows, *others, **rest):
+        folds = folds_of(cv, X, thresholds, y, rows, *others, **rest)
         found.append(np.full(len(X), -1))
         found[-1][rows] = folds
         return folds

@@ -132,9 +132,9 @@ def test_folds_of_groups_depend_on_the_seed_and_on_no_row_of_nearly_no_weight():
 
 def test_groups_of_one_row_are_none(wine):
     X, y = wine
-    rows, ones = np.arange(len(y)), (np.ones(len(y)),)
-    found = folds_of(None, X, 5, y, rows, y, 0, ones, group=rows[::-1])
-    np.testing.assert_array_equal(found, folds_of(None, X, 5, y, rows, y, 0, ones))
+    rows, ones, thresholds = np.arange(len(y)), (np.ones(len(y)),), list(np.median(X, axis=0)[:, None])
+    found = folds_of(None, X, thresholds, y, rows, y, 0, ones, group=rows[::-1])
+    np.testing.assert_array_equal(found, folds_of(None, X, thresholds, y, rows, y, 0, ones))
     parts = split_rows(y, 0.2, 3, rows[::-1]), split_rows(y, 0.2, 3)
     for own, usual in zip(*parts, strict=True):
         np.testing.assert_array_equal(own, usual)
@@ -156,8 +156,8 @@ def drawn(monkeypatch):
     """The folds that fits take, each with rows numbered as they were."""
     found = []
 
-    def watched(cv, X, d, y, rows, *others, **more):
-        folds = folds_of(cv, X, d, y, rows, *others, **more)
+    def watched(cv, X, thresholds, y, rows, *others, **more):
+        folds = folds_of(cv, X, thresholds, y, rows, *others, **more)
         found.append((np.asarray(rows).copy(), np.asarray(folds)))
         return folds
 

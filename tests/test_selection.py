@@ -136,7 +136,7 @@ def test_rows_that_weigh_less_need_more_for_a_fold():
 def told(cv, n=12, classes=3, rows=None):
     X, y = np.zeros((n, 1)), np.arange(n) % classes
     rows = np.arange(n) if rows is None else rows
-    return folds_of(cv, X, 1, y, rows, y[rows], 0, (np.ones(len(rows)),))
+    return folds_of(cv, X, [np.array([0.5])], y, rows, y[rows], 0, (np.ones(len(rows)),))
 
 
 def test_folds_of_a_splitter_and_of_pairs():
@@ -193,14 +193,20 @@ def test_folds_depend_on_the_seed_and_on_every_column():
     X, codes, rows = np.zeros((256, 3)), np.zeros(256, dtype=int), np.arange(256)
     X[:, 1] = np.arange(256)
 
-    def drawn(X, seed):
-        return folds_of(4, X, 3, codes, rows, codes, seed, (np.ones(256),))
+    def drawn(X, seed, unit=1.0):
+        thresholds = [np.array([0.5]) * unit, np.arange(255) * unit, np.empty(0)]
+        return folds_of(4, X * unit, thresholds, codes, rows, codes, seed, (np.ones(256),))
 
     first, second = drawn(X, 0), drawn(X, 1)
     assert 0.1 < np.mean(first == second) < 0.5
     assert list(np.bincount(first)) == [64] * 4
-    assert not np.array_equal(drawn(X[:, [0, 2, 1]], 0), first)  # the same values in another feature
+    assert not np.array_equal(drawn(X[:, [1, 0, 2]], 0), first)  # the same values in another feature
     assert np.array_equal(drawn(np.c_[X, rows], 0), first)  # a column that was not given
+    assert np.array_equal(drawn(X + np.array([0, 0, 7]), 0), first)  # another constant
+    for unit in (2.0**-1000, 0.5, 2.0**1000):
+        assert np.array_equal(drawn(X, 0, unit), first)
+    assert np.array_equal(drawn(X.astype(np.int16), 0), first)
+    assert np.array_equal(drawn(X.astype(np.float32), 0), first)
 
 
 # -- log-loss and weights ----------------------------------------------------------------------------------------------
@@ -944,12 +950,12 @@ def test_a_millionth_more_of_a_row_leaves_the_folds_as_they_are(way):
     rng = np.random.default_rng(0)
     X, y = np.vstack([rng.normal(size=(200, 3)), rng.integers(0, 2, (100, 3))]), rng.integers(0, 2, 300)
     more = rng.uniform(0.5, 2, 300), *(rng.uniform(1, 2, (2, 300)) if way == "costs" else ())
-    rows = np.arange(300)
-    folds = folds_of(4, X, 3, y, rows, y, 0, more)
+    rows, thresholds = np.arange(300), [np.array([0.5])] * 3
+    folds = folds_of(4, X, thresholds, y, rows, y, 0, more)
     nearly = [column * (1 + 1e-6 * rng.random(300)) for column in more]
-    np.testing.assert_array_equal(folds_of(4, X, 3, y, rows, y, 0, nearly), folds)
+    np.testing.assert_array_equal(folds_of(4, X, thresholds, y, rows, y, 0, nearly), folds)
     others = [rng.permutation(column) for column in more]
-    np.testing.assert_array_equal(folds_of(4, X, 3, y, rows, y, 0, (more[0], *others[1:]))[:200], folds[:200])
+    np.testing.assert_array_equal(folds_of(4, X, thresholds, y, rows, y, 0, (more[0], *others[1:]))[:200], folds[:200])
     order = rng.permutation(300)
-    again = folds_of(4, X[order], 3, y[order], rows, y[order], 0, [column[order] for column in more])
+    again = folds_of(4, X[order], thresholds, y[order], rows, y[order], 0, [column[order] for column in more])
     np.testing.assert_array_equal(again, folds[order])

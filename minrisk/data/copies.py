@@ -24,7 +24,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Keys
 from minrisk.data.row_blocks import blocks_of
-from minrisk.data.row_keys import mixed, numbered_keys, odd_numbers, summed_keys
+from minrisk.data.row_keys import in_unit, mixed, numbered_keys, odd_numbers, summed_keys
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 
 TOLD_BY = 20_000  # rows that tell copies from coincidences, of more
@@ -42,18 +42,22 @@ LARGEST_GROUP, SHORTER = 1 / 16, 0.8  # of the rows, at most; else with a radius
 SMALLEST = 1e-9  # of distances and of logarithms of their ratios
 
 
-def content_keys(X: Any, rows: IntArray, d: int, odds: Keys) -> Keys:
-    """A random number for each of these rows that depends on its first d cells alone, (n,)."""
+def content_keys(X: Any, rows: IntArray, d: int, odds: Keys, unit: IntArray | None = None) -> Keys:
+    """A random number for each of these rows that depends on its first d cells alone, (n,).
+
+    With `unit` (d,) on cells as float64 over 2**unit: whatever type they have, and units that are powers of two apart.
+    """
     keys = np.zeros(len(rows), dtype=np.uint64)
     for places, block, inside in blocks_of(X, rows):
         own: Any = slice(None) if inside is None else inside
         if isinstance(block, SparseRows):
-            keys[places] = block[own].keys(odds)
+            keys[places] = block[own].keys(odds, unit)
             continue
         total = np.zeros(len(block) if inside is None else len(inside), dtype=np.uint64)
         with np.errstate(over="ignore"):
             for j in range(d):
-                total += mixed(block[own, j], odds[j])
+                cells = block[own, j]
+                total += mixed(cells if unit is None else in_unit(cells, unit[j]), odds[j])
         keys[places] = total
     return keys
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,12 @@ def summed_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
         for column, odd in zip(columns, odds, strict=False):
             key = key + mixed(column, odd)
     return key
+
+
+def in_unit(cells: np.ndarray, unit: Any) -> np.ndarray:
+    """Cells as float64 over 2**unit."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.ldexp(cells.astype(np.float64), -unit))
 
 
 def numbered_keys(numbers: np.ndarray, seed: int) -> Keys:

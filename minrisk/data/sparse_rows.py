@@ -9,7 +9,7 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._typing import IntArray, Keys
-from minrisk.data.row_keys import mixed
+from minrisk.data.row_keys import in_unit, mixed
 
 DENSE_VALUES = 1 << 22  # of rows that become a dense block: 32 MB at most
 NOT_DENSE = "{rows} rows of {columns} sparse features at once are more than the {most} numbers that a block may have."
@@ -88,14 +88,16 @@ class SparseRows:
         values[columns.indices[first:last]] = columns.data[first:last]
         return values
 
-    def keys(self, odds: Keys) -> Keys:
-        """What `minrisk.data.row_keys.summed_keys` gives for the columns, (n,)."""
-        numbers, columns = odds[: self.shape[1]], self.matrix.indices
+    def keys(self, odds: Keys, unit: IntArray | None = None) -> Keys:
+        """What `minrisk.data.row_keys.summed_keys` gives for the columns, in units of 2**unit, (n,)."""
+        numbers, columns, data = odds[: self.shape[1]], self.matrix.indices, self.matrix.data
+        if unit is not None:
+            data = in_unit(data, unit[columns])
         with np.errstate(over="ignore"):
-            usual = mixed(np.zeros(1, dtype=self.dtype), numbers)
+            usual = mixed(np.zeros(1, dtype=data.dtype), numbers)
             key = np.full(len(self), usual.sum(dtype=np.uint64), dtype=np.uint64)
             of_entry = np.repeat(np.arange(len(self)), np.diff(self.matrix.indptr))
-            np.add.at(key, of_entry, mixed(self.matrix.data, numbers[columns]) - usual[columns])
+            np.add.at(key, of_entry, mixed(data, numbers[columns]) - usual[columns])
         return key
 
     def with_columns(self, columns: np.ndarray) -> SparseRows:

@@ -126,15 +126,15 @@ def _own_costs(cost: Any, y: Labels | CodedLabels) -> list[np.ndarray] | None:
 
 
 def folds_of(
-    cv: Any, X: np.ndarray | SparseRows | RowBlocks, d: int, y: Labels | CodedLabels, rows: IntArray, codes: Codes,
-    seed: int, differ_by: Sequence[np.ndarray], group: IntArray | None = None,
+    cv: Any, X: np.ndarray | SparseRows | RowBlocks, thresholds: Sequence[FloatArray], y: Labels | CodedLabels,
+    rows: IntArray, codes: Codes, seed: int, differ_by: Sequence[np.ndarray], group: IntArray | None = None,
 ) -> IntArray:  # fmt: skip
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
     All are in one fold where every class is: a member that leaves a class out can say nothing about it. `cv` may be the
-    folds (N,) that a splitter gave. Folds are drawn by the first d cells. `differ_by` is what rows that are equal in
-    these and in class may differ by, (n,) each: their weight first, and costs of their own. `group` (N,) says which of
-    all rows belong together and are in one fold.
+    folds (N,) that a splitter gave. Folds are drawn by the cells of the first features that have `thresholds`. Rows
+    equal in these and in class may `differ_by` their weight first, and costs of their own, (n,) each. `group` (N,)
+    says which of all rows belong together and are in one fold.
     """
     if cv is None or isinstance(cv, Integral):
         n_folds, n = defaults.FOLDS if cv is None else int(cv), len(rows)
@@ -143,7 +143,7 @@ def folds_of(
         many = n >= MANY_ROWS
         keys = np.arange(n).astype(np.uint64)
         if not many:
-            keys = content_keys(X, rows, d, odd_numbers(np.random.default_rng(1), d))
+            keys = _fold_keys(X, rows, thresholds)
         together = None if group is None else np.unique(group[rows], return_inverse=True)[1]
         if together is not None and together.max() + 1 < n:
             folds = grouped_folds(together, codes, n_folds, seed, keys, differ_by[0])
@@ -224,6 +224,19 @@ def drawn_folds(numbers: np.ndarray, n_folds: int, seed: int) -> IntArray:
     """Fold of each of many rows, by a random number that depends on the row's number and the seed alone."""
     high = numbered_keys(numbers, seed) >> np.uint64(32)
     return (high * np.uint64(n_folds) >> np.uint64(32)).astype(np.min_scalar_type(n_folds - 1))
+
+
+def _fold_keys(X: Any, rows: IntArray, thresholds: Sequence[FloatArray]) -> Keys:
+    """Random numbers that depend on the cells of features with thresholds, in their unit: 2 to a power, (n,)."""
+    d = len(thresholds)
+    odds, unit = odd_numbers(np.random.default_rng(1), d), np.zeros(d, dtype=np.int64)
+    for j, own in enumerate(thresholds):
+        size = np.sort(np.abs(own[own != 0.0]))
+        if len(size):
+            unit[j] = np.frexp(size[len(size) // 2])[1]
+        elif len(own) == 0:
+            odds[j] = 0
+    return content_keys(X, rows, d, odds, unit)
 
 
 def _of_class(keys: Keys, codes: Codes, seed: int) -> Keys:

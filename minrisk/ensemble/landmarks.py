@@ -62,12 +62,12 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None 
         First columns, of which the others are made, and which draw the landmarks; default: all.
     """
     center, scale = standardisation(X, weight)
-    d, rows = X.shape[1] if n_given is None else n_given, np.arange(len(X))
+    d, rows = X.shape[1] if n_given is None else n_given, np.lexsort(X.T)  # columns that are made may differ
     own = content_keys(X, rows, d, odd_numbers(np.random.default_rng([seed, 2]), d))
     keys, first, place = np.unique(own, return_index=True, return_inverse=True)
-    mass = np.bincount(place, weight)
+    mass = np.bincount(place, weight[rows])
     times = waiting_times(numbered_keys(keys, seed), np.minimum(1.0, mass * (mass.sum() / np.sum(mass**2))))
-    different = standardised(X, first[np.lexsort((keys, times))[:LANDMARKS]], center, scale)
+    different = standardised(X, rows[first[np.lexsort((keys, times))[:LANDMARKS]]], center, scale)
     squares = np.sum(different**2, axis=1)
     apart = np.maximum(squares[:, None] + squares - 2.0 * different @ different.T, 0.0)
     pairs = apart[np.triu_indices(len(different), 1)]

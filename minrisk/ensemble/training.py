@@ -181,7 +181,8 @@ def bin_table(
     columns = bin_columns(X, rows, weight, plan.binning, workers, usual)
     differ_by = costs.weight, *(costs.table[costs.row].T if per_row else ())
     stated = plan.cv if plan.folds is None else plan.folds
-    folds = folds_of(stated, X, plan.n_given, y, rows, costs.label, plan.seed, differ_by, plan.group)
+    given = columns.thresholds[: plan.n_given]
+    folds = folds_of(stated, X, given, y, rows, costs.label, plan.seed, differ_by, plan.group)
     if folds.max() == 0:
         return Table(X, rows, columns), folded_rows(costs, folds)
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others
