@@ -56,7 +56,7 @@ MARGIN = 0.9  # of a peer's time that ours is given: a budget is kept to about a
 ALIKE = 0.12  # share by which budgets differ at least
 LEFT_OUT = 8  # one in so many training rows stops a peer's fit
 PATIENCE = 2.0  # over the rate: rounds without a fall of the log-loss before a peer's fit stops
-OURS = (10, 25, 50, 125, 200, 400)  # rounds; the defaults come first. From 121 on there is but one member
+OURS = (10, 25, 50, 125, 200, 400)  # rounds; the defaults come first
 MADE = {"made5": (5, 0, 100_000), "made8": (8, 1, 100_000), "made3": (3, 2, 100_000),
         "million": (5, 0, 1_000_000)}  # classes, seed, rows to train on; 30 columns
 MADE_TESTS = 30_000  # rows

@@ -28,9 +28,8 @@ from minrisk.steps.newton import NewtonStep
 
 
 def few_are_many(monkeypatch, n_rows):
-    """From so many rows on folds are drawn by numbers and kinds have one member, as from 20 000 and 30 000 on."""
+    """From so many rows on folds are drawn by numbers, as from 20 000 on."""
     monkeypatch.setattr("minrisk.ensemble.folds.MANY_ROWS", n_rows)
-    monkeypatch.setattr("minrisk.ensemble.defaults.MEMBER_ROWS", 2 * n_rows)
 
 
 def without_kinds(monkeypatch, *names):

@@ -1,16 +1,13 @@
 """Defaults of `MinRiskClassifier` on many rows: what they are, and that rows in any order, threads and pieces agree."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier
-from minrisk.ensemble import defaults, sizes
+from minrisk.ensemble import sizes
 from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
 from minrisk.ensemble.kind import Settings
-from minrisk.ensemble.training import members_for
 from tests.helpers import few_are_many
 from tests.pieces import in_pieces
 from tests.test_pieces import content
@@ -35,8 +32,8 @@ def kinds(model):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_features", "rate", "smoothing"),
-    [(100, 10, 0.5, 9.9e-4), (10_000, 10, 0.5, 5e-4), (15_001, 10, 0.375, 4e-4), (20_001, 10, 0.25, 3.3e-4),
-     (30_001, 10, 0.125, 2.5e-4), (240_000, 10, 0.25, 4e-5), (10**6, 10, 0.3, 9.9e-6), (10**6, 60_000, 0.3, 9.9e-6),
+    [(100, 10, 0.5, 9.9e-4), (10_000, 10, 0.5, 5e-4), (15_001, 10, 0.5, 4e-4), (20_001, 10, 0.433, 3.3e-4),
+     (30_001, 10, 0.3535, 2.5e-4), (240_000, 10, 0.35, 4e-5), (10**6, 10, 0.35, 9.9e-6), (10**6, 60_000, 0.35, 9.9e-6),
      (10_000, 60_000, 0.5, 1.43e-5)],
 )  # fmt: skip
 def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing):
@@ -47,19 +44,8 @@ def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing)
     assert (stated.learning_rate, stated.smoothing) == (0.7, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("n_rounds", "n_members"), [(0, 4), (200, 4), (201, 3), (266, 3), (267, 2), (400, 2), (401, 1), (800, 1)]
-)
-def test_members_beside_the_first_share_its_rounds(n_rounds, n_members):
-    task = SimpleNamespace(folded=SimpleNamespace(n_folds=4), n_members=1)
-    fit = SimpleNamespace(n_rounds=n_rounds, kind=SimpleNamespace(task=task))
-    assert members_for(fit) == n_members
-    task.n_members = 3
-    assert members_for(fit) == max(3, n_members)
-
-
 def test_rounds_at_most():
-    assert [sizes.n_rounds(n) for n in (10, 15_000, 15_001, 20_001, 30_001, 10**6, 10**7)] == [200, 200, 266, 400, 800, 500, 200]
+    assert [sizes.n_rounds(n) for n in (10, 30_001, 625_000, 10**6, 10**7)] == [200, 200, 200, 125, 100]
 
 
 def test_last_rounds_leave_room_for_themselves():
@@ -70,14 +56,7 @@ def test_last_rounds_leave_room_for_themselves():
     assert last_rounds(15_000, 200, 1000) == 40 and last_rounds(10**6, 200, 1000) == 1
 
 
-def test_one_member_where_rounds_are_many(many, monkeypatch):
-    monkeypatch.setattr(defaults, "USUAL_ROUNDS", 5)
-    X, y = blobs(480, 6, 3)
-    model = MinRiskClassifier(random_state=0, n_estimators=60, pool=False).fit(X, y)
-    assert model.model_.trees_per_round == 1
-
-
-def test_more_members_and_kinds_where_rounds_are_few(many):
+def test_many_rows_have_all_kinds_of_four_members(many):
     X, y = noise()
     model = MinRiskClassifier(random_state=0).fit(X, y)
     assert model.model_.trees_per_round >= 4 and "random" in kinds(model)

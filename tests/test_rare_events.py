@@ -105,19 +105,12 @@ def test_a_whole_weight_is_like_any_other(weight):
 # -- formulas ------------------------------------------------------------------------------------------------------------
 def test_settings_have_no_cliff():
     rows = np.geomspace(50, 2e6, 4000)
-    for of in (lambda n: sizes.smoothing(n, 30), sizes.last_share, sizes.challenger_share,
-               lambda n: sizes.learning_rate(n) / sizes.n_members(n)):  # fmt: skip
+    for of in (lambda n: sizes.smoothing(n, 30), sizes.last_share, sizes.challenger_share, sizes.learning_rate):
         values = np.array([of(n) for n in rows])
         assert np.max(np.abs(np.diff(np.log(values)))) < 0.02
-    for whole in (lambda n: sizes.n_leaves(n, 3, 30), lambda n: sizes.n_bins("quantile", None, n, 30)[0]):
+    for whole in (lambda n: sizes.n_leaves(n, 3, 30), lambda n: sizes.n_bins("quantile", None, n, 30)[0], sizes.n_rounds):
         values = np.array([whole(n) for n in rows])
         assert np.max(np.abs(np.diff(values)) - 0.02 * values[:-1]) <= 1.0
-
-
-def test_members_share_the_rounds():
-    for n in np.geomspace(1000, 400_000, 200):
-        together = sizes.n_members(n) * sizes.n_rounds(n)
-        assert defaults.FOLDS * (defaults.USUAL_ROUNDS - 1) < together <= defaults.FOLDS * defaults.USUAL_ROUNDS
 
 
 # -- weights of kinds ----------------------------------------------------------------------------------------------------

@@ -67,10 +67,10 @@ class MinRiskClassifier(BoostedClassifier):
         "auto" is "softmax", and with a `time_budget` the better of "softmax" and "exponential".
     n_estimators : int, optional
         Largest number of rounds.
-        By default 200, and up to 800 on many rows, where there are fewer members.
+        By default 200, and fewer on more than 625 000 rows.
     learning_rate : float, optional
         Factor on every leaf vector.
-        By default 0.5, and less on more than 15 000 rows, where there are fewer members.
+        By default 0.5, and less on more than 15 000 rows.
     max_leaf_nodes : int, optional
         Largest number of leaves of a tree.
         By default one leaf for each 40 rows that a member is trained on, but at least 24 and, unless rows are many, at
@@ -105,8 +105,7 @@ class MinRiskClassifier(BoostedClassifier):
         By default one bin for each 64 rows, but at least 16; and 201 if `binning` is "uniform".
     cv : int, cross-validation splitter or iterable, optional
         Folds, and so the number of members of a kind.
-        By default 4 random folds. There are 4 members on up to 15 000 rows, 3 on up to 20 000, 2 on up to 30 000 and
-        one on more, which leaves one of the folds out.
+        By default 4 random folds.
         1 trains one member on all rows for all rounds, without calibration.
     pool : bool, default=True
         Whether members of other kinds compete with the plain ones for a share in the average.
@@ -211,17 +210,17 @@ class MinRiskClassifier(BoostedClassifier):
     frequencies.
 
     *Details of the defaults.* They are formulas of the number of rows n (effective rows, if they have weights), of the
-    features and of the classes: continuous, but for the number of members and what goes with it.
+    features and of the classes, and continuous, so that no number of rows is a cliff.
 
-    - `n_estimators`: 800 divided by the number of members, but at most 500 million divided by n, or 200 if that is
-      more. Kinds of boosters beside the plain one make fewer on more than 20 000 rows, in proportion. If you state it,
-      it holds for all. With a `time_budget` it is 10 000.
-    - `learning_rate`: an eighth for each member. On more than 60 000 rows it grows by the square root of n, up to 0.3.
+    - `n_estimators` on more than 625 000 rows: 125 million divided by n, but at least 100. Kinds of boosters beside the
+      plain one make fewer rounds on more than 20 000 rows, in proportion. If you state it, it holds for all. With a
+      `time_budget` it is 10 000.
+    - `learning_rate` on more than 15 000 rows: 0.5 (15 000 / n)^(1/2), but at least 0.35.
     - `max_leaf_nodes` on few rows: one leaf for each 20 rows up to 24, but at least 8 (16 if there are more features
       than rows).
     - `max_leaf_nodes` with many classes: up to 8 leaves for each class, while the vectors of a tree hold at most 8192
       numbers.
-    - `max_leaf_nodes` on more than 6400 rows: up to 64 (n / 6400)^(3/4), but at most 1023, while the vectors of a tree
+    - `max_leaf_nodes` on more than 6400 rows: one leaf for each 100 rows, but at most 1023, while the vectors of a tree
       hold at most 32 768 numbers.
     - `max_leaf_nodes` with rare classes: n then counts the rows that would tell as much if all classes had as many.
     - Wide data, such as texts: the more features beyond 2000 and rows beyond 1000 there are, the nearer are
@@ -231,7 +230,6 @@ class MinRiskClassifier(BoostedClassifier):
       the rows that are searched.
     - `max_bins`: one bin for each 16 rows if there are few features, up to 512 bins in all. Gentle members have
       256 bins.
-    - Members: more than said above, up to 4, if few rounds are needed.
 
     *Groups.* If `fit` is given `groups`, folds keep the rows of a group together, and a splitter as `cv` gets the
     groups too.

@@ -135,10 +135,7 @@ def judged(fit: CrossFit, matrix: FloatArray) -> CrossFit:
 
 
 def join(pool: Pool, fit: CrossFit, matrix: FloatArray) -> Pool:
-    """The pool with these members, and all others that have been trained, as left-out rows weigh them.
-
-    On the first folds alone where these members are for no others.
-    """
+    """The pool with these members, and all others that have been trained, as left-out rows weigh them."""
     if not fit.n_rounds:
         return drop(pool, fit, matrix)
     fit = judged(fit._replace(doubt=defaults.DOUBT * slope_of(pool, fit)[1]), matrix)
@@ -148,8 +145,6 @@ def join(pool: Pool, fit: CrossFit, matrix: FloatArray) -> Pool:
     start = np.array([weights.get(id(part), 0.0) for part in (*known, fit)])
     if not start.any():
         start[-1] = fit.weight
-    if fit.n_folds < pool.held.n_folds:
-        known = [part._replace(held=part.held.of_folds(fit.n_folds), n_folds=fit.n_folds) for part in known]
     return mixed([*known, fit], start, others)
 
 

@@ -101,7 +101,7 @@ class CostFit(NamedTuple):
     """A regression, and what its members say of the rows that they left out."""
 
     regression: CostRegression
-    held: list[HeldOut | None]  # of each class that has trees: costs of the rows of the first folds, of all classes
+    held: list[HeldOut | None]  # of each class that has trees: costs of all left-out rows, of all classes
 
     def judged(self, probabilities: HeldOut, link: Link, temperature: float) -> CostRegression:
         """The regression if decisions about left-out rows cost less by it than by the means, else these."""
@@ -117,8 +117,8 @@ class CostFit(NamedTuple):
 
 
 def fit_cost_regression(
-    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, n_members: int, seed: int,
-    workers: Workers, budget: Budget = UNLIMITED,
+    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers,
+    budget: Budget = UNLIMITED,
 ) -> CostFit:  # fmt: skip
     """Learn m_j for every class.
 
@@ -132,8 +132,6 @@ def fit_cost_regression(
     settings : Settings
     most : int
         Rounds, at most.
-    n_members : int
-        For the first folds, whose rows judge.
     seed : int
     workers : Workers
         Over classes.
@@ -146,20 +144,18 @@ def fit_cost_regression(
     def fit(j: int) -> ClassFit | None:
         found = folded.of_class(j, table.columns, table.n_features)
         turn = budget.until(1.0 / (n_turns - j // workers.n))
-        return None if found is None else _fit_class(*found, means[j], settings, most, n_members, seed + j, turn)
+        return None if found is None else _fit_class(*found, means[j], settings, most, seed + j, turn)
 
     fits = workers.map(fit, range(len(means)))
     unit, learnt = folded.stated_facts.unit, [Progress() if fit is None else fit.learnt for fit in fits]
-    held = _held_out(folded, table, fits, min(n_members, folded.n_folds), means.shape[1])
+    held = _held_out(folded, table, fits)
     return CostFit(packed_regression(unit, means, learnt), held)
 
 
-def _held_out(
-    folded: FoldedRows, table: Table, fits: Sequence[ClassFit | None], n_folds: int, n_decisions: int
-) -> list[HeldOut | None]:
-    """What members say of all rows of the first folds, as if these were of each class in turn."""
+def _held_out(folded: FoldedRows, table: Table, fits: Sequence[ClassFit | None]) -> list[HeldOut | None]:
+    """What members say of all left-out rows, as if these were of each class in turn."""
     parts: list[list[LeftOut]] = [[] for _ in fits]
-    for fold in range(n_folds if any(fits) else 0):
+    for fold in range(folded.n_folds if any(fits) else 0):
         rows = folded.without(fold, table.columns, Workers())
         rows.rest(True)  # each class has scores of its own
         for part, fit in zip(parts, fits, strict=True):
@@ -190,11 +186,10 @@ class ClassFit(NamedTuple):
 
 
 def _fit_class(
-    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, n_members: int, seed: int,
-    budget: Budget,
-) -> ClassFit | None:  # fmt: skip
+    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int, budget: Budget
+) -> ClassFit | None:
     """Train learners of one class: members of folds choose how many, the last one has all rows. None: the means."""
-    top, folds = rows.largest_cost, rows.own_folds[:n_members]
+    top, folds = rows.largest_cost, rows.own_folds
     if rows.n_folds < 2 or rows.farthest(mean) <= SAME_COSTS * top:
         return None
     seen = np.arange(len(columns.n_bins))

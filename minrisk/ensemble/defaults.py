@@ -19,11 +19,12 @@ LAST_ROUNDS = 0.2  # rounds on all rows, for each one without its fold: what the
 LAST_FEW_ROWS, LAST_MANY_ROWS = 100, 15_000  # with so few rows half of that; on more than the latter ever fewer
 
 # -- settings that follow the data, by the formulas of `sizes` ---------------------------------------------------------
-USUAL_ROUNDS = 200  # at most, where a kind has `FOLDS` members, unless `n_estimators` says otherwise
-MEMBER_ROWS = 60_000  # for each member of a kind: from as many on there is but one
-ROWS_IN_ROUNDS = 500_000_000  # in all rounds of a member, at most, where that allows 200: what a user waits for
+USUAL_ROUNDS = 200  # of a member, at most, unless `n_estimators` says otherwise
+ROWS_IN_ROUNDS = 125_000_000  # in all rounds of a member, at most: what a user waits for, but
+FEWEST_ROUNDS = 100  # are allowed in any case: half as many lose a tenth of the log-loss on 100 000 rows
 CHALLENGED_ROWS = 20_000  # from which on other kinds of boosters make fewer rounds than plain ones
-LEARNING_RATE, MOST_ROWS_RATE = 0.5, 0.3  # of `FOLDS` members, and of one on very many rows, at most
+LEARNING_RATE, LEAST_RATE = 0.5, 0.35  # on many rows noise asks for shorter steps (30 000 rows: 1 % of the log-loss),
+LONG_STEP_ROWS = 15_000  # from which on they shorten by the square root of the rows, but large trees learn in few steps
 SMOOTHING, SMOOTHED_ROWS = 1e-3, 10_000  # share of the loss; half of it on so many rows
 
 # -- a budget of time --------------------------------------------------------------------------------------------------
@@ -46,7 +47,7 @@ FEWEST_ON_FEW_ROWS = 8  # leaves, however few the rows
 FEWEST_WITH_MANY_FEATURES = 16  # likewise, with more features than rows: weak signals take more splits to add up
 ROWS_OF_LEAF = 40  # of the training rows, for each leaf beyond the fewest
 MOST_LEAVES = 64  # or 8 for each class, or more on many rows:
-LARGE_LEAF_ROWS, LARGE_LEAF_POWER = 6400, 0.75  # on more, leaves grow by this power of the rows
+ROWS_OF_LARGE_LEAF = 100  # of the training rows, for each leaf beyond the most
 MOST_LARGE_LEAVES, LARGE_LEAF_NUMBERS = 1023, 1 << 15  # leaves, and numbers in a tree's vectors, at most
 LEAVES_OF_CLASS = 8  # leaves for each class, of a tree with more than the most of others
 MOST_LEAF_NUMBERS = 8192  # numbers in the vectors of such a tree

@@ -130,7 +130,6 @@ class Task(NamedTuple):
     seed: int
     workers: Workers
     watching: Sequence[Monitor] = ()
-    n_members: int = defaults.FOLDS  # of a kind, that leave a fold out each; more where they have few rounds
     budget: Budget = UNLIMITED
     left_open: frozenset[str] = frozenset()  # settings that the caller did not state: what may be varied
 

@@ -8,23 +8,16 @@ from __future__ import annotations
 from minrisk.ensemble import defaults
 
 
-def n_members(n_rows: float) -> int:
-    """Of a kind: one learns many rows in many short steps; the average of several owes less to chance on few."""
-    return int(min(defaults.FOLDS, max(1.0, defaults.MEMBER_ROWS / n_rows)))
-
-
 def n_rounds(n_rows: float) -> int:
-    """Of a member, at most: those of all members of a kind together are as many, whatever their number."""
-    of_all = defaults.FOLDS * defaults.USUAL_ROUNDS
-    longest = max(float(defaults.USUAL_ROUNDS), defaults.ROWS_IN_ROUNDS / n_rows)
-    return int(min(of_all / n_members(n_rows), longest))
+    """Of a member, at most; fewer on very many rows."""
+    in_time = defaults.ROWS_IN_ROUNDS / n_rows
+    return int(min(defaults.USUAL_ROUNDS, max(defaults.FEWEST_ROUNDS, in_time)))
 
 
 def learning_rate(n_rows: float) -> float:
-    """Steps as short as there are fewer members, so that these take as long; longer again on very many rows."""
-    usual = defaults.LEARNING_RATE * n_members(n_rows) / defaults.FOLDS
-    longest = max(usual, defaults.MOST_ROWS_RATE)
-    return min(longest, usual * float(max(1.0, n_rows / defaults.MEMBER_ROWS) ** 0.5))
+    """Shorter steps on many rows, whose members are stopped late enough for more of them."""
+    usual = defaults.LEARNING_RATE * min(1.0, defaults.LONG_STEP_ROWS / n_rows) ** 0.5
+    return float(max(defaults.LEAST_RATE, usual))
 
 
 def smoothing(n_rows: float, n_features: int) -> float:
@@ -39,7 +32,7 @@ def n_leaves(n_rows: float, n_outputs: int, n_features: int) -> int:
     of_classes = min(defaults.LEAVES_OF_CLASS * n_outputs, defaults.MOST_LEAF_NUMBERS // n_outputs)
     least = defaults.FEWEST_WITH_MANY_FEATURES if n_features > n_rows else defaults.FEWEST_ON_FEW_ROWS
     fewest = min(defaults.FEWEST_LEAVES, max(least, n_rows / defaults.ROWS_OF_FEW_LEAVES))
-    of_many = defaults.MOST_LEAVES * max(1.0, n_rows / defaults.LARGE_LEAF_ROWS) ** defaults.LARGE_LEAF_POWER
+    of_many = n_rows / defaults.ROWS_OF_LARGE_LEAF
     of_many = min(of_many, defaults.MOST_LARGE_LEAVES, defaults.LARGE_LEAF_NUMBERS / n_outputs)
     most = max(defaults.MOST_LEAVES, of_classes, of_many)
     usual = max(fewest, min(most, n_rows / defaults.ROWS_OF_LEAF))

@@ -18,7 +18,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -120,11 +119,9 @@ def train_on(
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
     costs, most = None, plan.n_estimators or sizes.n_rounds(n_rows)
-    n_members = sizes.n_members(n_rows) if plan.cv is None else folded.n_folds
     if matrix is None and plan.surrogates[0] in POSTERIOR:
         part = budget.until(defaults.COST_SHARE)
-        n_folds = min(folded.n_folds, max(n_members, defaults.FOLDS))
-        costs = fit_cost_regression(table, folded, decides_by, settings, most, n_folds, plan.seed, workers, part)
+        costs = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)
     if budget.limited:
         most = plan.n_estimators or defaults.BUDGET_ROUNDS
     pools, best = list[Pool](), 0
@@ -150,7 +147,7 @@ def train_on(
         link = surrogate_loss(surrogate).link(blind.cost_facts) if posterior else None
         task = Task(
             table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, watch.watching,
-            n_members, budget, plan.left_open,
+            budget, plan.left_open,
         )  # fmt: skip
         challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
@@ -241,18 +238,12 @@ def train_pool(
         watch.stands(pool)
         return pool
     n_rounds = first_rounds(task.costs.n_rows, most)
-    n = min(task.n_members, task.folded.n_folds)
+    n = task.folded.n_folds
     phases = Phases(watch, task.costs.n_rows, most)
     phases.expect(n, challengers)
     phases.begin("plain members", n, 1)
     members = [plain.member(fold) for fold in range(n)]
     fit = cross_fit(plain, members, n_rounds, workers)
-    n = members_for(fit)
-    if n > len(members) and not (task.budget.limited or task.budget.stop.over):
-        members += [plain.member(fold) for fold in range(len(members), n)]
-        with suppress(NothingJudged):
-            fit = cross_fit(plain, members, n_rounds, workers)
-        members = members[: len(fit.members)]
     pool = pool_of(fit, matrix)
     if pool.link is None:
         pool = or_constant(pool, [member.constant() for member in members], matrix)
@@ -354,13 +345,6 @@ def with_smooth(pool: Pool, most: int) -> Pool:
     return pool._replace(fits=fits)
 
 
-def members_for(fit: CrossFit) -> int:
-    """Of a kind: more than were asked for where left-out rows ended its rounds soon. Their average has less chance."""
-    task = fit.kind.task
-    in_time = defaults.FOLDS * defaults.USUAL_ROUNDS // max(1, fit.n_rounds)
-    return min(task.folded.n_folds, max(task.n_members, min(defaults.FOLDS, in_time)))
-
-
 def trial(kind: Kind, n_members: int, n_rounds: int) -> Trial:
     """Train members of a kind for the first folds, as many as tell, in their part of the time that is left for all."""
     members = kind.members(0, min(kind.tried_on, n_members))
@@ -369,15 +353,11 @@ def trial(kind: Kind, n_members: int, n_rounds: int) -> Trial:
 
 
 def challenge(pool: Pool, tried: Trial, n_rounds: int, workers: Workers, matrix: FloatArray) -> Pool:
-    """The pool with this kind in it, with as many members, if left-out rows give it a share.
-
-    On many rows with no more members than its rounds allow; the pool is then judged by their folds alone.
-    """
+    """The pool with this kind in it, with as many members, if left-out rows give it a share."""
     kind, first, fit = tried
     if not promises(pool, fit):
         return drop(pool, fit, matrix)
-    n = min(pool.held.n_folds, max(len(first), members_for(fit)))
-    members = [*first, *kind.members(len(first), n)]
+    members = [*first, *kind.members(len(first), pool.held.n_folds)]
     return join(pool, cross_fit(kind, members, n_rounds, workers), matrix)
 
 
