@@ -22,9 +22,7 @@ from minrisk.algorithms import ALGORITHMS
 from minrisk.boosting import loop
 from minrisk.boosting.monitors import RiskHistory
 from minrisk.ensemble import training
-from minrisk.ensemble.cross_fitting import NothingJudged
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
-from tests.helpers import few_are_many
 from tests.kills import ROOT, start, write_table
 from tests.partitions import Divided, divide
 
@@ -299,18 +297,6 @@ def test_what_only_challengers_see_is_given_up(monkeypatch, tmp_path):
         model.fit(X, y)
     assert calls == [1] and {line["variant"] for line in model.selection_} == {"plain"}
     check_works(model, X, tmp_path)
-
-
-def test_many_rows(monkeypatch):
-    """One member first, then others beside it: what these lack does not keep the first from being the model."""
-    few_are_many(monkeypatch, 300)
-    X, y = some(600)
-    calls = press_at_the_second_call("cross_fit", monkeypatch)
-    model = MinRiskClassifier(n_estimators=60, random_state=0, pool=False)
-    with pytest.raises(KeyboardInterrupt, match="rounds"):
-        model.fit(X, y)
-    assert len(calls) == 2 and model.model_.trees_per_round == 1 and np.mean(model.predict(X) == y) > 0.5
-    assert NothingJudged.__doc__
 
 
 @pytest.mark.parametrize("cls", [REBELClassifier, MinRiskClassifier])
