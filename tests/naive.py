@@ -532,12 +532,13 @@ def drawn_bin(seed, node, feature, low, high):
     """From the lowest to below the highest bin of a node, each as likely: of the seed, the node and the feature."""
     state = (mixed(mixed(seed ^ 0xD1342543DE82EF95) ^ mixed(int(node))) >> 1) | 1
     state, left = mixed(state ^ mixed(int(feature))), range(256)
-    while True:
+    while low < high:
         drawn = left[(state >> 32) * len(left) >> 32]
         if low <= drawn < high:
             return drawn
         left = range(drawn + 1, left.stop) if drawn < low else range(left.start, drawn)
         state = mixed(state)
+    return low
 
 
 def softmax_edge_and_mass(y, weights, H):

@@ -73,7 +73,7 @@ def test_single_leaves_that_add_something_stay():
 
 def test_pools_with_linear_features_are_coded():
     X, y = load_wine(return_X_y=True)
-    model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y).model_
+    model = MinRiskClassifier(n_estimators=20, random_state=1).fit(X, y).model_
     assert model.projection is not None and isinstance(model._whole, CodedTrees)
     new = X * np.random.default_rng(0).uniform(0.9, 1.1, X.shape)
     new[::4, 3] = np.nan

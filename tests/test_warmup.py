@@ -62,7 +62,7 @@ for n_jobs in (None, 2):  # members of all kinds on more rows than those whose l
     MinRiskClassifier(n_estimators=3, n_jobs=n_jobs, random_state=0).fit(X, signal, sample_weight=rng.uniform(0, 2, 9000))
 wide = rng.normal(size=(5000, 60))
 MinRiskClassifier(n_estimators=2, cv=1, n_jobs=2).fit(wide, y[:5000])  # whose nodes threads share
-staged = MinRiskClassifier(cost, n_estimators=60, cv=2, random_state=0).fit(X[:2000], np.digitize(X[:2000, 0] + X[:2000, 1], (-1.0, 0.0, 1.0)))
+staged = MinRiskClassifier(cost, n_estimators=60, cv=2, random_state=0).fit(X[:2000], np.digitize(X[:2000, 0] * X[:2000, 1] + X[:2000, 2], (-1.0, 0.0, 1.0)))
 assert staged.model_._stages is not None and staged.model_.cascade is not None, "too few trees for early decisions"
 for excess, n_rows, dtype in itertools.product((0.0, 0.05), (1, 3, 2000), (np.float64, np.float32)):
     staged.predict(X[:n_rows].astype(dtype), max_excess=excess)

@@ -179,7 +179,7 @@ def test_neighbours_that_are_looked_for_side_by_side_give_the_threads_back(monke
 
 FIT = """
 import sys, numpy as np, minrisk
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(1)
 X = rng.normal(size=(12_000, 3)) @ rng.normal(size=(3, 60)) + rng.normal(size=(12_000, 60))
 y = np.digitize(X[:, 0] + X[:, 1] + 5 * rng.normal(size=12_000), (-1, 1))  # a weak signal, which logistic members find
 weight = rng.random(12_000)

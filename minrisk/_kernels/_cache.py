@@ -24,7 +24,6 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -94,14 +93,14 @@ def is_temporary(folder: Path) -> bool:
     return folder.parent.parent == Path(tempfile.gettempdir()) and folder.parent.name.startswith("minrisk-")
 
 
-def content(path: str) -> bytes:
-    """Hash of a source file. Not its date: a file of an image or on a network may have another one."""
-    return _content(path, os.stat(path).st_mtime_ns)
-
-
 @cache
-def _content(path: str, changed: int) -> bytes:
-    return hashlib.sha256(Path(path).read_bytes()).digest()
+def sources() -> bytes:
+    """Hash of all files beside this one, as kernels call those of others.
+
+    Not of their dates: a file of an image or on a network may have another one.
+    """
+    files = sorted(HERE.glob("*.py"))
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).digest()
 
 
 class _Place(caching._CacheLocator):  # type: ignore[misc]
@@ -121,7 +120,7 @@ class _Place(caching._CacheLocator):  # type: ignore[misc]
         return str(writable_folder() or HERE / "__pycache__")
 
     def get_source_stamp(self) -> bytes:
-        return content(self._file)
+        return sources()
 
     def get_disambiguator(self) -> str:
         return str(self._line)
@@ -244,15 +243,13 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     Parameters
     ----------
     py_func : callable
-    uses : sequence of str
-        Further source files whose change makes machine code stale.
     """
 
     _impl_class = _Implementation
 
-    def __init__(self, py_func: Any, uses: Sequence[str] = ()) -> None:
+    def __init__(self, py_func: Any) -> None:
         super().__init__(py_func)
-        self._origin = (numba.__version__, self._impl.locator.get_source_stamp(), *map(content, uses))
+        self._origin = (numba.__version__, sources())
         self._locks: dict[str, _Lock] = {}
 
     def _title(self, sig: Any, target_context: Any) -> str:

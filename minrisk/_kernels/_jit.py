@@ -3,8 +3,7 @@
 Rules for the files beside this one: module-level functions on arrays, scalars and named tuples of them; no jitclass, no
 closures, no function arguments (none of them can be cached); no ``fastmath`` (results must not depend on how a loop is
 vectorised); no kernel starts threads: it is given a range of rows or features and releases the GIL, so the caller
-decides what runs side by side. Helpers that a kernel calls stand in the same file, because the cache only watches the
-file of the function itself, or in files named by ``kernel(uses=...)`` (the one exception is `_exponential`).
+decides what runs side by side.
 
 A first fit waits for the compiler, so: one type for each argument (what is read comes as a C-contiguous view that
 cannot be written to, see `minrisk._memory.read_only`); loops in place of array expressions and of assignments of one
@@ -18,9 +17,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
-from collections.abc import Callable, Sequence
-from functools import partial
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -90,21 +87,11 @@ def _what_becomes_of_them() -> str:
 event.register("numba:compile", _Compilations())
 
 
-def kernel(function: Kernel | None = None, *, uses: Sequence[ModuleType] = ()) -> Any:
-    """Compile `function` on first call, with the machine code kept where a folder can be written: see `_cache`.
-
-    Parameters
-    ----------
-    function : callable, optional
-        Without it a decorator is returned.
-    uses : sequence of module
-        Other files whose kernels it calls: machine code from before their last change is thrown away.
-    """
-    if function is None:
-        return partial(kernel, uses=uses)
+def kernel(function: Kernel) -> Any:
+    """Compile `function` on first call, with the machine code kept where a folder can be written: see `_cache`."""
     compiled = numba.njit(function, **JIT_OPTIONS)
     if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
-        compiled._cache = _cache.KernelCache(function, [str(module.__file__) for module in uses])
+        compiled._cache = _cache.KernelCache(function)
     return compiled
 
 

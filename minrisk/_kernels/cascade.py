@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from minrisk._kernels import coded_trees
 from minrisk._kernels._jit import kernel
 from minrisk._kernels.coded_trees import add_to_few
 
@@ -13,7 +12,6 @@ OPEN = 10.0  # log-odds that a class may still reach against the likeliest, beyo
 MOST_LEAD, LEAD_HALVINGS = 32.0, 10  # log-odds, and steps that find them to a thirty-second
 NO_LEAD = 0.0
 
-few_kernel = kernel(uses=(coded_trees,))
 
 
 @kernel
@@ -150,7 +148,7 @@ def needed_leads(scores, scale, costs, plain, decision, needed):
         needed[i] = high
 
 
-@few_kernel
+@kernel
 def decide_few(
     codes, nodes, shift, roots, vector, vectors, ends, unit, scores, scale, costs, plain, rises, leads, decision
 ):  # fmt: skip

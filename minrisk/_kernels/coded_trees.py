@@ -17,7 +17,6 @@ stands. Where the tree goes on, each row walks on by itself.
 
 import numpy as np
 
-from minrisk._kernels import lanes
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.lanes import EIGHT, LANES, WORDS_NAMED, add_eight, lanes_above, name_lanes
@@ -29,7 +28,6 @@ TOP_COLUMN, TOP_BIN, TOP_RIGHT = np.uint64(40), np.uint64(32), np.uint64(16)  # 
 TOP_PLACE = np.uint64(0xFFFF)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
-coded_kernel = kernel(uses=(lanes,))
 
 
 # -- trees -------------------------------------------------------------------------------------------------------------
@@ -195,7 +193,7 @@ def walk_trees(code, nodes, roots, shift, leaf):
     leaf[4], leaf[5], leaf[6], leaf[7] = re + e, rf + f, rg + g, rh + h
 
 
-@coded_kernel
+@kernel
 def find_leaves(codes, base, top, ends, nodes, shift, words, named, place):
     """place[i] = the leaf of each of 64 rows in a tree, whose codes begin at `base`.
 
@@ -221,7 +219,7 @@ def find_leaves(codes, base, top, ends, nodes, shift, words, named, place):
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
-@coded_kernel
+@kernel
 def add_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, vector, vectors, first, last, sums):
     """sums[i] += vector of the leaf of coded row i in each of trees first..last, in order."""
     words, named = np.empty(2 * TOP + 1 + WORDS_NAMED, dtype=np.uint64), np.empty(LANES, dtype=np.uint8)
@@ -237,7 +235,7 @@ def add_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, ve
                     out[k] += v[k]
 
 
-@coded_kernel
+@kernel
 def count_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, vector, vectors, first, last, sums):
     """The same of whole numbers, whose columns are whole eights."""
     words, named = np.empty(2 * TOP + 1 + WORDS_NAMED, dtype=np.uint64), np.empty(LANES, dtype=np.uint8)

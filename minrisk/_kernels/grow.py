@@ -20,12 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels import node as node_kernels
 from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, MAX_BINS
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, gather, is_listed
-
-grow_kernel = kernel(uses=(node_kernels,))
 
 SKETCH, EXACT, NEWTON, ABSOLUTE, GINI, CODEWORD, COUNT_APART = 0, 1, 2, 3, 4, 5, 6  # what splits are chosen by: above
 
@@ -189,8 +186,11 @@ def cut_between(low, high, draws, feature):
     """Draw the bin that a feature's threshold is behind: of those from `low` to below `high`, each as likely.
 
     Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006. It is the first that falls among them of bins drawn
-    from all that those before have left: a row more at either end of a node's rows seldom draws another.
+    from all that those before have left: a row more at either end of a node's rows seldom draws another. Where the two
+    are one bin it is that one.
     """
+    if high <= low:
+        return low
     state, begin, end = mix(np.uint64(draws) ^ mix(np.uint64(feature))), np.int64(0), np.int64(MAX_BINS)
     while True:
         bin_ = begin + np.int64((state >> np.uint64(32)) * np.uint64(end - begin) >> np.uint64(32))
@@ -392,7 +392,7 @@ def evaluate_rows(
     return best, beaten, which, where
 
 
-@grow_kernel
+@kernel
 def evaluate_some(
     X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
     gathered, least, draws,
@@ -405,7 +405,7 @@ def evaluate_some(
     )  # fmt: skip
 
 
-@grow_kernel
+@kernel
 def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain, min_leaf, draws):
     """Best split of a node from its histograms: merit of both sides, feature, bin (-1: none)."""
     n_columns = total.shape[0]
@@ -489,7 +489,7 @@ def branch(tree, split, middle, columns, order):
         tree.total[smaller, c], tree.total[larger, c] = some, whole - some
 
 
-@grow_kernel
+@kernel
 def grow(
     tree, X_binned, n_bins, columns, features, n_drawn, random, seed, factor, ridge, gain, min_leaf, min_mass,
     max_depth, large, lists, member, order, spare,

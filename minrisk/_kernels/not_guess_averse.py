@@ -7,7 +7,6 @@ y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`, S = `
 
 import numpy as np
 
-from minrisk._kernels import grouped
 from minrisk._kernels._exponential import exponentials, rows_at_once
 from minrisk._kernels._jit import kernel
 from minrisk._kernels.grouped import by_group
@@ -125,7 +124,7 @@ def pair_values(cost, index, label, weight, scores, log_scale, in_bag, factor, s
     return sums
 
 
-@kernel(uses=(grouped,))
+@kernel
 def gather_pairs(cost, index, label, weight, scores, log_scale, group, n_groups, start, stop, terms):
     """Sums over group g of w c_j e^(S_j), then of e^(-S_k), the products of the two times e^-log_scale."""
     D = scores.shape[1]

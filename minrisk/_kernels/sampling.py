@@ -7,8 +7,6 @@ its number and the seed: on nothing else, so that rows may lie anywhere.
 
 import numpy as np
 
-from minrisk._kernels import fixed
-from minrisk._kernels import grow as grow_kernels
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.fixed import project_row
 from minrisk._kernels.grow import mix
@@ -91,7 +89,7 @@ def uniform(state, number):
     return np.float64(mix(state + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11)) * 2.0**-53
 
 
-@kernel(uses=(fixed, grow_kernels))
+@kernel
 def draw_rows(size, in_bag, floor, level, seed, begins, number, start, stop, drawn):
     """Draw row i of the bag where a random number of its own is below (size[i] + floor) / level; returns how many.
 
@@ -107,7 +105,7 @@ def draw_rows(size, in_bag, floor, level, seed, begins, number, start, stop, dra
     return m - start
 
 
-@kernel(uses=(fixed, grow_kernels))
+@kernel
 def project_drawn(edge, mass, directions, weight, size, floor, level, drawn, start, stop, sketch):
     """Sketch of the drawn rows start..stop over the probability with which each came: sums are then those of all rows.
 

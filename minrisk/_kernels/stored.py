@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels import grow as grow_kernels
-from minrisk._kernels import node as node_kernels
 from minrisk._kernels._dtypes import MAX_BINS
 from minrisk._kernels._jit import kernel
 from minrisk._kernels.grow import (
@@ -25,8 +23,6 @@ from minrisk._kernels.grow import (
     next_split,
     plant,
 )
-
-stored_kernel = kernel(uses=(grow_kernels, node_kernels))
 
 
 class Entries(NamedTuple):
@@ -297,7 +293,7 @@ def divide_entries(stored, j, b, order, start, end, spare, side):
     return middle
 
 
-@stored_kernel
+@kernel
 def grow_stored(
     tree, stored, packed, columns, features, n_drawn, random, seed, factor, ridge, gain, min_leaf, min_mass, max_depth,
     member, order, spare, side,

@@ -20,14 +20,10 @@ import math
 
 import numpy as np
 
-from minrisk._kernels import losses, pairwise
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.losses import LN2, split
 from minrisk._kernels.pairwise import log1p
-
-coupled_kernel = kernel(uses=(losses,))
-stump_kernel = kernel(uses=(losses, pairwise))
 
 SEVENTH = 1.815  # the largest |sigmoid^(6)| / sigmoid', at p q = 0.222: 1.81496
 FARTHEST_SERIES = 3.0  # a up to which the series is asked for: beyond 2.5 it tells nothing any more
@@ -148,7 +144,7 @@ def scan_series(
                     detail[c, b, 2, k] = largest
 
 
-@coupled_kernel
+@kernel
 def series_columns(
     cost, beta, phi, index, weight, scores, edge, in_bag, edge_factor, factor, even_factor, start, stop, fixed
 ):
@@ -185,7 +181,7 @@ def series_columns(
     return sums
 
 
-@stump_kernel
+@kernel
 def stump_sums(
     cost, beta, phi, index, weight, scores, X_binned, in_bag, feature, bin_, output, step, factors, start, stop
 ):

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels import _exponential, fixed, grow, guess_averse, node, scores, steps
 from minrisk._kernels._dtypes import COUNT_BITS, FLOAT_BITS, SUM_BITS
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, unfixed
@@ -186,7 +185,7 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     return threshold, response, vector, share, vectors
 
 
-@kernel(uses=(_exponential, fixed, grow, guess_averse, node, scores, steps))
+@kernel
 def logistic_rounds(given, state, rule, space, next_log_scale, seeds):
     """`logistic_round` of each seed, until one of them makes nothing.
 

@@ -274,7 +274,7 @@ def why(
     >>> bool(found.decision == model.predict(X.iloc[[77]])[0])
     True
     >>> found.changes[0].column, found.changes[0].exact
-    ('sepal length (cm)', True)
+    ('petal width (cm)', True)
     >>> found.similar[0].row, found.similar[0].similarity
     (77, 1.0)
     """
