@@ -284,7 +284,10 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         by_class = None
         if self.class_weight is not None:
             by_class = ClassFactors(stated_factors(self.class_weight, rows.labels, rows.counted))
-        counted = driver.made(CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class)
+        counted = driver.made(
+            CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class,
+            self._scale_of_costs(),
+        )  # fmt: skip
         return driver, counted, None if stated is not None else costs.table
 
     def _train(
@@ -365,7 +368,9 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         if is_per_row_and_class(cost) or is_per_row(cost, len(codes), len(labels)):
             table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels, self.cost)
             self._decide_per_row(decisions)
-            return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), weight > 0.0)
+            return AvoidableCosts.of(
+                table, np.arange(len(codes), dtype=np.int32), self._scale_of_costs(), weight > 0.0
+            )
         check_row_count(cost, len(codes), as_labels(labels))
         return self._resolve_matrix(cost, codes, labels)
 
@@ -383,7 +388,11 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         for kind in ("classes", "decisions"):
             check_kept(getattr(self.cost_ if self._stated is None else self._stated, kind), f"the {kind} of cost")
         self.decisions_ = label_array(self.cost_.decisions, self.classes_)
-        return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32))
+        return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32), self._scale_of_costs())
+
+    def _scale_of_costs(self) -> float | None:
+        """What costs are divided by in a loss that depends on their size; None: the loss is in proportion to them."""
+        return None
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _scores(self, X: np.ndarray) -> FloatArray:

@@ -31,13 +31,3 @@ def rows_in_pieces(monkeypatch, request):
 def processor_clock(monkeypatch):
     """Budgets of fits count the seconds of the processor, so that what is tried does not depend on other processes."""
     monkeypatch.setattr(time, "perf_counter", time.process_time)
-
-
-@pytest.fixture
-def as_published(monkeypatch):
-    """Algorithms without the frame's answer where they have learnt nothing: slow twins do not have it."""
-    from minrisk.algorithms.base import RecipeClassifier
-    from minrisk.algorithms.mcboost import MCBoostClassifier
-
-    for cls in (RecipeClassifier, MCBoostClassifier):
-        monkeypatch.setattr(cls, "_learnt_nothing", lambda self, unborn, risk, costs: False)

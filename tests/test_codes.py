@@ -424,8 +424,6 @@ def rare():
     (PIBoostClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
     (REBELClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
     (AdaBoostMHClassifier(n_estimators=3, early_stopping=True, random_state=6), noise(), "rows set apart"),
-    (REBELClassifier(n_estimators=1, max_depth=1, fit_intercept=False), rare(), "after 1 round, not kept, its decisions"),
-    (REBELClassifier(n_estimators=2, max_depth=1, learning_rate=0.01, fit_intercept=False), rare(), "after 2 rounds, not kept, its decisions"),
     (REBELClassifier(n_estimators=3, target_loss=9.0), noise(), "below its target"),
     (MCBoostClassifier(n_estimators=2, loss="gel", learning_rate=1e300), noise(), "beyond what a number holds"),
 ])  # fmt: skip
@@ -435,6 +433,18 @@ def test_a_fit_that_learnt_nothing_says_why(model, data, why):
         model.fit(*data)
     assert model.n_iter_ == 0 and len(set(model.predict(data[0]))) == 1
     assert len(told) == 1 and told[0].filename == __file__
+
+
+def test_rounds_that_cost_more_than_one_decision_for_all_are_kept_and_told():
+    X, y = rare()
+    model = REBELClassifier(n_estimators=2, max_depth=1, learning_rate=0.01, fit_intercept=False)
+    message = (
+        r"REBELClassifier has decisions about the training rows that cost 0\.\d+ on average after 2 rounds, where one "
+        r"decision for all costs 0\.03333: early_stopping=True keeps"
+    )
+    with pytest.warns(UserWarning, match=message):
+        model.fit(X, y)
+    assert model.n_iter_ == 2 and len(model.train_risk_) == 3
 
 
 def test_where_one_decision_is_the_best_for_all_rows_nothing_is_said(recwarn):

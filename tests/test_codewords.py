@@ -23,7 +23,6 @@ def leaves_of(tree, X):
     return tree.vector[node]
 
 
-@pytest.mark.usefixtures("as_published")
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("loss", LOSSES)
 def test_codewords_and_steps_equal_the_twin(loss, seed):
@@ -46,7 +45,6 @@ def test_codewords_and_steps_equal_the_twin(loss, seed):
     assert np.all(np.diff(model.train_loss_) < 0)
 
 
-@pytest.mark.usefixtures("as_published")
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_first_stump_is_the_steepest(loss, seed):
@@ -69,7 +67,6 @@ def test_the_first_stump_is_the_steepest(loss, seed):
     assert steepest(tree.feature[0], tree.threshold[0]) == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.usefixtures("as_published")
 @pytest.mark.parametrize("seed", range(4))
 def test_two_classes_and_codewords_are_adaboost_on_its_stumps(seed):
     """GEL, 0/1 costs, K = 2: codewords are -1 and +1, so the step is AdaBoost's 1/2 ln((1 - e) / e) of the leaves' signs."""
@@ -115,7 +112,6 @@ PHI = {
 }  # fmt: skip
 
 
-@pytest.mark.usefixtures("as_published")
 @pytest.mark.parametrize("gamma", GAMMA)
 @pytest.mark.parametrize("phi", PHI)
 @pytest.mark.parametrize("weak_learner", ["linear", "tree"])

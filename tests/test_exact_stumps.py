@@ -14,7 +14,6 @@ from minrisk.rows.factory import make_rows
 from tests.helpers import coupled_loss
 from tests.test_rebel_exact import as_twin, close, random_cost, shape
 
-pytestmark = pytest.mark.usefixtures("as_published")
 LARGEST_STEP = 18.0
 HALVINGS = 60
 

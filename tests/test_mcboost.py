@@ -20,8 +20,6 @@ from minrisk.losses.codewords import simplex_codewords
 from minrisk.rows.local.directed import LocalDirectedRows
 from tests.helpers import check_packed, in_units, make_costs
 
-pytestmark = pytest.mark.usefixtures("as_published")
-
 LOSSES = ("gll", "gel", "mc", "ls", "lt")
 
 

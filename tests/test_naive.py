@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-pytestmark = pytest.mark.usefixtures("as_published")
-
 LOSSES = ["exponential", "logistic", "squared"]
 OFFSETS = ["paper", "tight"]
 SETTINGS = list(itertools.product(LOSSES, OFFSETS))

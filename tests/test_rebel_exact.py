@@ -14,8 +14,6 @@ import pytest
 from minrisk import REBELClassifier
 from tests.helpers import check_packed
 
-pytestmark = pytest.mark.usefixtures("as_published")
-
 N_PROBLEMS = 200
 N_ROUNDS = 20
 RTOL = 1e-9

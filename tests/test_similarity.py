@@ -23,8 +23,6 @@ from minrisk.rows.local.similar import LocalSimilarRows
 from minrisk.steps.base import StepProblem
 from tests.helpers import check_packed, make_costs
 
-pytestmark = pytest.mark.usefixtures("as_published")
-
 
 def similar(response="real", **options):
     return LocalizedSimilaritiesClassifier(response=response, **options)

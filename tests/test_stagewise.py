@@ -26,8 +26,6 @@ from minrisk.rows.local.pairs import LocalCorrectiveRows, LocalPairRows
 from minrisk.steps.penalised import Objective, PairwiseStep, Tolerances, most_violated
 from tests.helpers import make_costs
 
-pytestmark = pytest.mark.usefixtures("as_published")
-
 LOSSES = ("exponential", "logistic")
 TIGHT = Tolerances(1000, 1e-11, 1e-16)
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
@@ -453,7 +451,7 @@ def test_validation_rows_follow_corrections():
     rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=LocalCorrectiveRows)
     costs = make_costs(1.0 - np.eye(3), y, np.ones(len(y)))
     watched = LocalPairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
-    progress = boost(rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99)])
+    progress = boost(rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99, costs.facts())])
     np.testing.assert_array_equal(watched.scores[::2], rows.scores)
     assert len(progress.trees) > 5
 

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from minrisk.rows.costs import CostFacts, RowCosts
 
 
+DEAR = (
+    "{name} has decisions about the training rows that cost {risk:.4g} on average after {rounds} rounds, where one "
+    "decision for all costs {least:.4g}: early_stopping=True keeps the rounds that cost least on rows set apart."
+)
 NOT_ELSEWHERE = "{name} looks at all values of all rows: it takes no Dask collections. REBELClassifier does."
 
 
@@ -90,14 +94,14 @@ def _of_classes(costs: RowCosts, codes: IntArray) -> RowCosts:
 
 
 def _rests(made: BoostedRounds, intercept: FloatArray) -> Progress:
-    """No rounds, and these scores for all rows, also in what was seen."""
+    """No rounds, and these scores for all rows, also in what was seen; of rows set apart with what was tried."""
     from minrisk.boosting.loop import constant
 
     progress = constant(made.data.rows, made.data.recipe, intercept)
     made.history.risks = [made.data.rows.risk()]
     if made.stopping is not None:
         made.stopping.rows.start_at((), (), intercept)
-        made.stopping.risks = [made.stopping.rows.risk()]
+        made.stopping.risks[0] = made.stopping.rows.risk()
     return progress
 
 
@@ -160,7 +164,7 @@ class RecipeClassifier(BoostedClassifier):
             group = None if self._group is None else self._group[counted]
             label = of_rows.label.astype(np.int64)
             training, apart = split_rows(label, self.validation_fraction, self._seed, group)
-            others = [(apart, in_loss.at(apart))]
+            others = [(apart, (of_rows if self.decision == "argmax" else in_loss).at(apart))]
         weight = None if np.all(of_rows.weight == 1.0) else of_rows.weight
         if sets and weight is not None:
             weight = np.concatenate([weight, np.zeros(len(X) - len(weight))])
@@ -212,6 +216,12 @@ class RecipeClassifier(BoostedClassifier):
 
         return fit_binner(X, self.binning, self.max_bins, *training)
 
+    def _scale_of_costs(self) -> float | None:
+        """`cost_scale`, or 1, where the loss depends on the size of costs."""
+        if "cost_scale" not in self._rules:
+            return None
+        return 1.0 if self.cost_scale is None else float(self.cost_scale)
+
     def _costs_in_loss(self, costs: RowCosts) -> RowCosts:
         """What mistakes cost in the loss: another than what they cost where only decisions count that."""
         return costs
@@ -238,7 +248,7 @@ class RecipeClassifier(BoostedClassifier):
         }
 
     def _boost(self, data: TrainingData, goes_on: bool, watch: Watch, here: bool = True) -> None:
-        """Run the rounds and keep what they made, or a constant where they made nothing better.
+        """Run the rounds and keep what they made.
 
         Where all rows are `here`, Ctrl-C gives up the round that goes on; others wait for its end.
         """
@@ -263,8 +273,9 @@ class RecipeClassifier(BoostedClassifier):
             if goes_on and self.validation_risk_ is not None:
                 validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
             stopping = EarlyStopping(
-                data.validation, self.n_iter_no_change, data.validation.cost_facts.avoidable(validated).tolist()
-            )
+                data.validation, self.n_iter_no_change, data.costs,
+                data.validation.cost_facts.avoidable(validated).tolist(),
+            )  # fmt: skip
         judged = {
             name: stopping if stopping is not None and of_set is data.validation
             else RiskOfOthers(of_set, [of_set.risk()] if goes_on else ())
@@ -287,7 +298,10 @@ class RecipeClassifier(BoostedClassifier):
         self._keep(made, at_end=True)
 
     def _keep(self, made: BoostedRounds, at_end: bool = False) -> None:
-        """Attributes of a fit that ends with these rounds, or with a constant where they made nothing better.
+        """Attributes of a fit that ends with these rounds.
+
+        Without rounds the cheapest decision for all rows answers: where a fit made none, where no round costs less on
+        the rows set apart, and where it costs nothing.
 
         Only `at_end` are rows touched and warnings given: rounds may go on after an estimator for callbacks was made.
         """
@@ -295,14 +309,22 @@ class RecipeClassifier(BoostedClassifier):
         from minrisk.model.node_order import by_levels
         from minrisk.model.packed import pack
         from minrisk.model.trees import PackedTrees
+        from minrisk.rows.costs import constant_is_better
 
         (rows, recipe), progress, stages = (made.data.rows, made.data.recipe), made.progress, made.stages
         per_round, n_features = recipe.learners_per_round, len(made.data.binner.thresholds)
         n = len(progress.trees) // per_round if made.stopping is None else made.stopping.best_round
         unborn = n == 0 and (made.stopping is not None or not recipe.fit_intercept)
-        nothing = self._learnt_nothing(unborn, made.history.risks[n], rows.cost_facts)
+        risk = made.history.risks[n]
+        dear = made.stopping is not None and self.decision == "argmax" and not made.stopping.beats_constant
+        nothing = unborn or dear or float(rows.cost_facts.means.min()) == 0.0
         if at_end and (nothing or n == 0):
-            self._warn_of_a_constant(progress, recipe, made.stopping is not None and n == 0, rows.cost_facts)
+            self._warn_of_a_constant(progress, recipe, rows.cost_facts)
+        elif at_end and self.decision == "argmax" and constant_is_better(risk, rows.cost_facts):
+            facts = rows.cost_facts
+            warn_caller(DEAR.format(
+                name=type(self).__name__, rounds=n, risk=facts.stated(risk), least=facts.stated(facts.means.min())
+            ))  # fmt: skip
         intercept = progress.intercept
         assert intercept is not None
         link = recipe.loss.link(rows.cost_facts)
@@ -339,13 +361,7 @@ class RecipeClassifier(BoostedClassifier):
                 for name, one in made.judged.items()
             }
 
-    def _learnt_nothing(self, unborn: bool, risk: float, costs: CostFacts) -> bool:
-        """Whether a constant is to answer: no round counts, or scores decide no better about the training rows."""
-        from minrisk.rows.costs import constant_is_better
-
-        return unborn or constant_is_better(risk, costs)
-
-    def _warn_of_a_constant(self, progress: Progress, recipe: Recipe, not_validated: bool, costs: CostFacts) -> None:
+    def _warn_of_a_constant(self, progress: Progress, recipe: Recipe, costs: CostFacts) -> None:
         """Say that all rows get one answer although rounds were asked for: why, and what to try.
 
         Where one decision is the cheapest for every row, nothing could be learnt and nothing is said.
@@ -363,16 +379,10 @@ class RecipeClassifier(BoostedClassifier):
                 "the learners are too weak for it, or a penalty is too large: try deeper trees, another weak learner "
                 "or a smaller penalty"
             )
-        elif not_validated:
+        else:
             why = (
                 "no round lowers the mean cost of the rows set apart for early stopping. Perhaps they are too few: try "
                 "a larger validation_fraction, or early_stopping=False"
-            )
-        else:
-            rounds = f"{n_made} round" + "s" * (n_made > 1)
-            why = (
-                f"after {rounds}, not kept, its decisions about the training rows cost no less than one "
-                "decision for all. Try more rounds, deeper trees or another weak learner"
             )
         warn_caller(f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.")
 

@@ -41,7 +41,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Choice, Depth, Rule
+from minrisk.validation import Choice, Depth, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
@@ -112,6 +112,9 @@ class MCBoostClassifier(RecipeClassifier):
         What each decision costs for each true class: rows are true classes, columns are decisions.
         A table without labels has its rows and columns in the order of `classes_`, which is sorted.
         By default every mistake costs 1.
+    cost_scale : float, optional
+        What costs are divided by in the losses "gll" and "gamma-phi", which depend on their size. By default they count
+        as stated, as in the paper; the mean cost of a mistake makes the loss independent of their unit.
     loss : {"gll", "gel", "mc", "ls", "lt", "gamma-phi"}, default="gll"
         The loss L(C, z, S); the list below has the formulas.
         "gll" and "gel" are averse to guessing, "mc" knows no costs, "ls" and "lt" are not averse to guessing, and
@@ -261,6 +264,7 @@ class MCBoostClassifier(RecipeClassifier):
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RecipeClassifier._rules,
+        "cost_scale": Number(float, 0, open_low=True, optional=True),
         "loss": Choice(("gll", "gel", "mc", "ls", "lt", GAMMA_PHI)),
         "gamma": SmoothFunction(("identity", "log")),
         "phi": SmoothFunction(("exponential", "logistic", "squared hinge", "squared")),
@@ -276,6 +280,7 @@ class MCBoostClassifier(RecipeClassifier):
         self,
         cost: Any = None,
         *,
+        cost_scale: float | None = None,
         loss: str = "gll",
         gamma: Any = "identity",
         phi: Any = "logistic",
@@ -302,6 +307,7 @@ class MCBoostClassifier(RecipeClassifier):
         verbose: int = 0,
     ) -> None:
         self.cost = cost
+        self.cost_scale = cost_scale
         self.loss = loss
         self.gamma = gamma
         self.phi = phi
@@ -335,6 +341,10 @@ class MCBoostClassifier(RecipeClassifier):
             return costs
         table = 1.0 - np.eye(len(self.classes_))  # Eq. (22) has no costs: they come in with the decision
         return RowCosts(table, costs.label, costs.weight, costs.label)
+
+    def _scale_of_costs(self) -> float | None:
+        """None of the losses in proportion to the costs."""
+        return super()._scale_of_costs() if self.loss in ("gll", GAMMA_PHI) else None
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
@@ -418,9 +428,6 @@ class MCBoostClassifier(RecipeClassifier):
         assert self.cost_ is not None
         assert self.model_.link is not None
         return expected_costs(self.model_.link, scores, self.model_.temperature, self.cost_.avoidable)
-
-    def _learnt_nothing(self, unborn: bool, risk: float, costs: CostFacts) -> bool:
-        return unborn or (self.decision == "argmax" and super()._learnt_nothing(unborn, risk, costs))
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.loss == "mc" else self.decisions_)

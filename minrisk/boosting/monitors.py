@@ -16,6 +16,7 @@ from minrisk.data.groups import placed_groups
 from minrisk.data.row_keys import numbered_keys
 from minrisk.learners.base import Term
 from minrisk.rows.base import Rows
+from minrisk.rows.costs import CostFacts
 
 REDRAWN = 5  # times a second, that a progress bar is
 
@@ -155,13 +156,22 @@ class EarlyStopping(RiskOfOthers):
         Validation rows at the scores of the rounds already done.
     patience : int
         Rounds without a new minimum.
+    costs : CostFacts
+        Of all rows, whose cheapest decision a round has to beat.
     earlier : sequence of float
         Risks of rounds already done (warm start), the one before round 1 first.
+
+    Attributes
+    ----------
+    beats_constant : bool
+        Whether the decisions of the best round cost less than the cheapest one for all rows, by more than a standard
+        error of the paired differences.
     """
 
-    def __init__(self, rows: Rows, patience: int, earlier: Sequence[float] = ()) -> None:
+    def __init__(self, rows: Rows, patience: int, costs: CostFacts, earlier: Sequence[float] = ()) -> None:
         super().__init__(rows, earlier)
-        self.patience = patience
+        self.patience, self._facts = patience, costs
+        self.beats_constant = len(earlier) > 1 and self._is_cheaper()
 
     @property
     def best_round(self) -> int:
@@ -171,7 +181,21 @@ class EarlyStopping(RiskOfOthers):
     def after_round(self, info: RoundInfo) -> bool:
         """Score the validation rows; True when the patience is spent."""
         super().after_round(info)
+        if self.best_round == len(self.risks) - 1:
+            self.beats_constant = self._is_cheaper()
         return len(self.risks) - 1 - self.best_round >= self.patience
+
+    def _is_cheaper(self) -> bool:
+        """Compare the decisions here with the constant one.
+
+        Half a row of each class is added that is decided wrongly: that few rows of a rare class show no mistake does
+        not prove that there is none (Krichevsky and Trofimov's estimate).
+        """
+        constant, means = int(np.argmin(self._facts.means)), self._facts.class_means[self._facts.class_weight > 0.0]
+        saved = means[:, constant] - means.sum(axis=1) / max(1, means.shape[1] - 1)
+        half = 0.5 * np.array([len(saved), saved.sum(), saved @ saved])
+        weight, total, squares = self.rows.savings(constant) + half
+        return bool(total > 0.0 and total**2 > (squares - total**2 / weight))
 
 
 class Stages:

@@ -20,6 +20,10 @@ WHOLE_WITHIN = 1e-9  # relative, within which a number is whole
 WEIGHT_BITS = 36  # of a weight over the largest one: later bits differ by the unit that weights were given in
 LARGEST_FLOAT = float(np.finfo(np.float64).max)  # that means of costs and losses are shown as where they are beyond it
 LARGEST_COST = 2.0**64  # in units of those that are not whole
+TOO_DEAR = (
+    "This loss depends on the size of costs, which over cost_scale must be at most {most:.2g}, got {top:.3g} over "
+    "{scale:.3g}: state costs in a larger unit, or set cost_scale to what a mistake costs."
+)
 FIRST = 100  # numbers that mostly tell at once that not all are whole
 
 
@@ -41,25 +45,37 @@ class AvoidableCosts(NamedTuple):
 
     @classmethod
     def of(
-        cls, stated: FloatArray, row: np.ndarray, counted: np.ndarray | None = None, largest: Numbers = as_is,
-        added: Numbers = as_is,
+        cls, stated: FloatArray, row: np.ndarray, scale: float | None = None, counted: np.ndarray | None = None,
+        largest: Numbers = as_is, added: Numbers = as_is,
     ) -> AvoidableCosts:  # fmt: skip
         """From costs as they were stated; rows of the table that are not `counted` avoid nothing.
 
         `largest` and `added` are as in `relative_weights`, where other places have rows of the table, too.
 
-        The unit is the largest number of which all avoidable costs are whole multiples, as 1 for 0/1 costs; where
-        there is none, it is their median. A loss that depends on the costs' size (GLL) is thus the same for any unit.
+        The unit is the `scale`, for losses that depend on the costs' size (GLL). Without one it is the largest number
+        of which all avoidable costs are whole multiples, as 1 for 0/1 costs, or their median where there is none: a
+        loss in proportion to the costs is the same in any unit.
+
+        Raises
+        ------
+        ValueError
+            If costs over the scale are too large for a loss of them.
         """
         least = stated.min(axis=1)
         own = stated - least[:, None]
         if counted is not None:
             own[~counted] = 0.0
-        table, exponent = scaled(own, top=float(largest(np.array([own.max(initial=0.0)]))[0]))
+        top = float(largest(np.array([own.max(initial=0.0)]))[0])
+        table, exponent = scaled(own, top=top)
         positive = table[table > 0.0]
         low, high = bounds(positive, largest)
         if high <= 0.0:  # nothing to decide
             return cls(table, row, 1.0, least)
+        if scale is not None:
+            size = float(np.ldexp(scale, -exponent))
+            if high / size > LARGEST_COST:
+                raise ValueError(TOO_DEAR.format(top=top, scale=scale, most=LARGEST_COST))
+            return cls(np.ascontiguousarray(table / size), row, float(np.ldexp(size, exponent)), least)
         unit = whole_unit(positive, low, high, largest)
         if unit is None:
             unit = max(middle_of(positive, added), high / LARGEST_COST)

@@ -300,6 +300,9 @@ class Rows(Protocol):
     def risk(self) -> float:
         """Mean avoidable cost of the decisions with the largest scores."""
 
+    def savings(self, constant: int) -> FloatArray:
+        """Sums over rows (3,): the weight, and by it what they cost less than this decision for all, and its square."""
+
 
 class Line(NamedTuple):
     """f(x) = value + slope * (x[feature] - origin)."""

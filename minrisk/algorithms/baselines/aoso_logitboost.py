@@ -49,6 +49,9 @@ class AOSOLogitBoostClassifier(BaselineClassifier):
         What each decision costs for each true class: rows are true classes, columns are decisions.
         A table without labels has its rows and columns in the order of `classes_`, which is sorted.
         By default every mistake costs 1.
+    cost_scale : float, optional
+        What costs are divided by in the loss, which depends on their size. By default they count as stated, as in the
+        paper; the mean cost of a mistake makes the loss independent of their unit.
     n_estimators : int, default=200
         Largest number of rounds.
     learning_rate : float, default=0.1
@@ -150,12 +153,17 @@ class AOSOLogitBoostClassifier(BaselineClassifier):
     0.94
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {**BaselineClassifier._rules, "smoothing": Number(float, 0)}
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **BaselineClassifier._rules,
+        "cost_scale": Number(float, 0, open_low=True, optional=True),
+        "smoothing": Number(float, 0),
+    }
 
     def __init__(
         self,
         cost: Any = None,
         *,
+        cost_scale: float | None = None,
         n_estimators: int = 200,
         learning_rate: float = 0.1,
         max_depth: int = 3,
@@ -181,6 +189,7 @@ class AOSOLogitBoostClassifier(BaselineClassifier):
             class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
+        self.cost_scale = cost_scale
         self.smoothing = smoothing
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:

@@ -47,6 +47,9 @@ class GradBoostClassifier(RecipeClassifier):
         What each decision costs for each true class: rows are true classes, columns are decisions.
         A table without labels has its rows and columns in the order of `classes_`, which is sorted.
         By default every mistake costs 1.
+    cost_scale : float, optional
+        What costs are divided by in the loss, which depends on their size. By default they count as stated, as in the
+        paper; the mean cost of a mistake makes the loss independent of their unit.
     nu : float, default=1e-4
         Weight of the penalty.
     n_estimators : int, default=200
@@ -140,6 +143,7 @@ class GradBoostClassifier(RecipeClassifier):
     subsample = 1.0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
+        "cost_scale": Number(float, 0, open_low=True, optional=True),
         **{
             name: RecipeClassifier._rules[name]
             for name in (
@@ -155,6 +159,7 @@ class GradBoostClassifier(RecipeClassifier):
         self,
         cost: Any = None,
         *,
+        cost_scale: float | None = None,
         nu: float = 1e-4,
         n_estimators: int = 200,
         tol: float = 1e-5,
@@ -169,6 +174,7 @@ class GradBoostClassifier(RecipeClassifier):
         verbose: int = 0,
     ) -> None:
         self.cost = cost
+        self.cost_scale = cost_scale
         self.nu = nu
         self.n_estimators = n_estimators
         self.tol = tol

@@ -57,9 +57,12 @@ class StructBoostClassifier(RecipeClassifier):
         What each decision costs for each true class: rows are true classes, columns are decisions.
         A table without labels has its rows and columns in the order of `classes_`, which is sorted.
         By default every mistake costs 1.
+    cost_scale : float, optional
+        What costs are divided by in the loss, which depends on their size. By default they count as stated, as in the
+        paper; the mean cost of a mistake makes the loss independent of their unit.
     nu : float, default=3e-3
         Weight of the penalty; the paper's 1 / C, which it chooses by cross-validation.
-        Neither the unit of the costs nor the number of rows matters to it. Large values learn nothing: with 0/1 costs
+        The number of rows does not matter to it, the size of costs does. Large values learn nothing: with 0/1 costs
         from about 0.1 to 1 on.
     n_estimators : int, default=200
         Largest number of rounds.
@@ -179,6 +182,7 @@ class StructBoostClassifier(RecipeClassifier):
     subsample = 1.0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
+        "cost_scale": Number(float, 0, open_low=True, optional=True),
         **CORRECTIVE_RULES,
         "nu": Number(float, 0),
         "tol": Number(float, 0),
@@ -191,6 +195,7 @@ class StructBoostClassifier(RecipeClassifier):
         self,
         cost: Any = None,
         *,
+        cost_scale: float | None = None,
         nu: float = 3e-3,
         n_estimators: int = 200,
         tol: float = 1e-3,
@@ -212,6 +217,7 @@ class StructBoostClassifier(RecipeClassifier):
         verbose: int = 0,
     ) -> None:
         self.cost = cost
+        self.cost_scale = cost_scale
         self.nu = nu
         self.n_estimators = n_estimators
         self.tol = tol

@@ -367,6 +367,12 @@ class LocalRows(LocalColumns):
         parts = self.over_blocks(lambda a, b: decision_costs(scores, table, row, weight, factor, a, b))
         return int(self.added([np.array([part]) for part in parts])[0]) / factor / total
 
+    def savings(self, constant: int) -> FloatArray:
+        """Sums of what the rows' decisions save; see `Rows.savings`."""
+        table, row, weight = self.costs[:3]
+        saved = table[row, constant] - table[row, np.argmax(self.deciding_scores, axis=1)]
+        return np.array([weight.sum(), weight @ saved, weight @ saved**2])
+
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
         return best_stump(self, gain, mass, features)

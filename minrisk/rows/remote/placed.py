@@ -100,7 +100,7 @@ class CountedRows:
     def __init__(
         self, rows: PlacedRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
         weighted: bool, stated: Callable[[Any, IntArray], FloatArray] | None = None,
-        by_class: ClassFactors | None = None,
+        by_class: ClassFactors | None = None, scale: float | None = None,
     ) -> None:  # fmt: skip
         self.n_classes = int(codes.max()) + 1
         exchange, weight, label = place.exchange, np.ones(len(rows.y)), np.searchsorted(labels, rows.y)
@@ -115,7 +115,7 @@ class CountedRows:
         counted, code = np.flatnonzero(weight > 0.0), codes[label].astype(np.int32)
         if stated is not None:
             own = AvoidableCosts.of(
-                stated(rows.cost, code), np.arange(len(code)), weight > 0.0, exchange.largest, exchange.added
+                stated(rows.cost, code), np.arange(len(code)), scale, weight > 0.0, exchange.largest, exchange.added
             )
             line = np.arange(len(counted), dtype=np.int32)
             table, least = own.table[counted], own.least[counted]
