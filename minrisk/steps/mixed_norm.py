@@ -21,7 +21,7 @@ LARGEST_CURVATURE = 0.5  # of the log-loss of weight 1 along any direction of un
 
 @dataclass(frozen=True)
 class MixedNormStep:
-    """One vector forward, then all earlier ones that are not 0 together, each by the minimum of an upper bound.
+    """One vector forward, then all that are not 0 together, each by the minimum of an upper bound.
 
     Along responses of -1 and +1 the loss of all rows of weight W is at most L(w) + <g, d> + W / 4 |d|^2, and T vectors
     that move at once have T times the curvature. With the penalty the bound is least at
@@ -49,10 +49,9 @@ class MixedNormStep:
         curvature, price = scaled_weight(problem) * LARGEST_CURVATURE, self.nu * scaled_weight(problem)
         start = rows.start_vectors()
         slope = rows.total_slopes(loss, start)[1]  # type: ignore[arg-type]  # as required
-        T, moved = len(start) - 1, start.copy()
-        j = same_learner(slope)
+        moved, j = start.copy(), same_learner(slope)
         moved[j] = shrunk(start[j : j + 1], slope[j : j + 1], curvature, price)[0]
-        alive = np.flatnonzero(moved[:T].any(axis=1))
+        alive = np.flatnonzero(moved.any(axis=1))
         if len(alive):
             slope = rows.total_slopes(loss, moved)[1]  # type: ignore[arg-type]
             moved[alive] = shrunk(moved[alive], slope[alive], len(alive) * curvature, price)
