@@ -160,7 +160,7 @@ class Inputs:
     # What gives the rounds so far their meaning, where an estimator has it: rounds go on with the same only.
     _lasting: ClassVar[tuple[str, ...]] = (
         "loss", "gamma", "phi", "offset", "weak_learner", "estimator", "response", "scaling", "fit_intercept",
-        "descent", "penalty", "variant", "keep_stages", "separators", "code", "decoding", "binning", "max_bins",
+        "descent", "penalty", "norm", "variant", "keep_stages", "separators", "code", "decoding", "binning", "max_bins",
         "early_stopping", "validation_fraction",
     )  # fmt: skip
 

@@ -4,7 +4,8 @@ from math import fsum
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
+from scipy.special import logsumexp
 from sklearn.datasets import load_wine
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -448,33 +449,46 @@ def gradients(X, y, w, cost, H, responses):
     return np.array([[-fsum(f * edge[:, k]) for k in range(p.shape[1])] for f in responses])
 
 
+ORDERS = {"l2": (2, 2), "linf": (np.inf, 1)}  # of the penalty's norm and of its dual
+
+
+def largest_cut(u, radius):
+    """The point of the least radius |v|_inf + |v - u|^2 / 2, by the root of what is cut off less the radius."""
+    if np.abs(u).sum() <= radius:
+        return np.zeros_like(u)
+    height = brentq(lambda h: fsum(np.maximum(np.abs(u) - h, 0.0)) - radius, 0.0, np.abs(u).max(), xtol=1e-15)
+    return np.sign(u) * np.minimum(np.abs(u), height)
+
+
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("norm", ORDERS)
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
-def test_gradboost_equals_its_twin(cost, seed):
+def test_gradboost_equals_its_twin(cost, norm, seed):
     """The stump of the longest slopes, its step under the bound, and the step of all that are not 0 together."""
     X, y, w = problem(seed)
     nu, D, W = 0.02, cost.shape[1], fsum(w)
-    model = GradBoostClassifier(cost, nu=nu, n_estimators=8).fit(X, y, sample_weight=w)
+    order, dual = ORDERS[norm]
+    model = GradBoostClassifier(cost, nu=nu, norm=norm, n_estimators=8).fit(X, y, sample_weight=w)
     every = {(j, t): np.where(above, 1.0, -1.0) for j, t, above in naive.stumps(X)}
     responses, V, H = [], np.zeros((0, D)), np.zeros((60, D))
     objectives, losses = [], []
 
     def shrink(v, g, c):
         u = v - g / c
-        return max(0.0, 1 - nu * W / (c * np.linalg.norm(u))) * u
+        return largest_cut(u, nu * W / c) if norm == "linf" else max(0.0, 1 - nu * W / (c * np.linalg.norm(u))) * u
 
     for round_ in range(9):
         p = naive.softmax_with_costs(cost, y, H)
         losses.append(-fsum(w * np.log(p[np.arange(60), y])) / W)
-        objectives.append(losses[-1] + nu * fsum(np.linalg.norm(v) for v in V))
+        objectives.append(losses[-1] + nu * fsum(np.linalg.norm(v, order) for v in V))
         if round_ == 8:
             break
-        lengths = {s: np.linalg.norm(gradients(X, y, w, cost, H, [f])[0]) for s, f in every.items()}
+        lengths = {s: np.linalg.norm(gradients(X, y, w, cost, H, [f])[0], dual) for s, f in every.items()}
         tree = model.model_.learners[round_]
         best = max(lengths.values())
         f = np.where(X[:, tree.feature[0]] > tree.threshold[0], 1.0, -1.0)
         f *= tree.value[2]
-        assert np.linalg.norm(gradients(X, y, w, cost, H, [f])[0]) == pytest.approx(best, rel=1e-9)
+        assert np.linalg.norm(gradients(X, y, w, cost, H, [f])[0], dual) == pytest.approx(best, rel=1e-9)
         assert best > nu * W
         responses.append(f)
         V = np.vstack([V, np.zeros(D)])
@@ -491,28 +505,48 @@ def test_gradboost_equals_its_twin(cost, seed):
     assert np.all(np.diff(objectives) < 0)
 
 
-def test_gradboost_ends_at_the_minimum_of_its_objective():
-    """Two features of few values: there the slopes of a vector that is not 0 are nu against it, of others no longer."""
+@pytest.mark.parametrize("norm", ORDERS)
+def test_gradboost_ends_at_the_minimum_of_its_objective(norm):
+    """Two features of few values: slopes are at most nu, and nu against a vector that is not 0; SLSQP is no lower."""
     rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 3, (80, 2)).astype(float), rng.integers(0, 3, 80)
-    y = np.where(rng.random(80) < 0.6, X[:, 0].astype(int), y)
-    nu, w = 0.02, np.ones(80)
-    model = GradBoostClassifier(nu=nu, n_estimators=3000, tol=1e-9).fit(X, y)
+    X, y = rng.integers(0, 3, (200, 2)).astype(float), rng.integers(0, 3, 200)
+    y = np.where(rng.random(200) < 0.6, X[:, 0].astype(int), y)
+    nu, (order, dual) = 0.1, ORDERS[norm]
+    model = GradBoostClassifier(nu=nu, norm=norm, n_estimators=3000, tol=1e-9).fit(X, y)
     assert model.n_iter_ < 3000
-    H = model.decision_function(X)
     totals = {}
-    first = 0
-    for tree in model.model_.learners:
+    for tree, vector in zip(model.model_.learners, model.model_.vectors, strict=True):
         key = tree.feature[0], tree.threshold[0]
-        totals[key] = totals.get(key, 0.0) + tree.value[2] * model.model_.vectors[first]
-        first += tree.n_vectors
-    for j, t, above in naive.stumps(X):
-        slope = gradients(X, y, w, ZERO_ONE, H, [np.where(above, 1.0, -1.0)])[0] / 80
-        own = totals.get((j, t), np.zeros(3))
-        if np.linalg.norm(own) > 1e-3:
-            np.testing.assert_allclose(slope, -nu * own / np.linalg.norm(own), atol=1e-3)
-        else:
-            assert np.linalg.norm(slope) <= nu * (1 + 1e-3)
+        totals[key] = totals.get(key, 0.0) + tree.value[2] * vector
+    stumps = list(naive.stumps(X))
+    F = np.array([np.where(above, 1.0, -1.0) for _, _, above in stumps])
+    V = np.array([totals.get((j, t), np.zeros(3)) for j, t, _ in stumps])
+
+    def loss(V):
+        H = F.T @ V
+        return np.mean(logsumexp(H, axis=1) - H[np.arange(200), y])
+
+    slopes = gradients(X, y, np.ones(200), ZERO_ONE, F.T @ V, F) / 200
+    sizes = np.linalg.norm(V, order, axis=1)
+    assert (sizes == 0).any() and (sizes > 0.1).any()
+    assert np.all(np.linalg.norm(slopes, dual, axis=1) <= nu * (1 + 1e-3))
+    np.testing.assert_allclose((slopes * V).sum(axis=1), -nu * sizes, atol=1e-5)
+
+    def parts(z):
+        return z[: V.size].reshape(V.shape), z[V.size :]  # vectors, and what their norms are at most
+
+    def room(z):
+        W, most = parts(z)
+        if norm == "l2":
+            return most**2 - np.square(W).sum(axis=1)
+        return np.concatenate([most[:, None] - W, most[:, None] + W]).ravel()
+
+    found = minimize(
+        lambda z: loss(parts(z)[0]) + nu * parts(z)[1].sum(), np.r_[np.zeros(V.size), np.ones(len(V))], method="SLSQP",
+        bounds=[(None, None)] * V.size + [(0, None)] * len(V), constraints={"type": "ineq", "fun": room},
+        options={"ftol": 1e-12, "maxiter": 1000},
+    )  # fmt: skip
+    assert loss(V) + nu * sizes.sum() == pytest.approx(found.fun, abs=1e-6)
 
 
 def test_gradboost_with_a_dear_penalty_learns_nothing():

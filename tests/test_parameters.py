@@ -392,6 +392,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
     (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
     (AdaBoostMHClassifier, {"response": "sign"}), (AdaBoostMOClassifier, {"code": "one-vs-all"}),
     (AdaBoostMOClassifier, {"decoding": "hamming"}), (GentleBoostClassifier, {"variant": "margin"}),
+    (GradBoostClassifier, {"norm": "linf"}),
 ])  # fmt: skip
 @pytest.mark.parametrize("loaded", [False, True])
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):

@@ -1,4 +1,4 @@
-"""Steps of GradBoost: vectors with the penalty nu sum_t |w_t|_2, shrunk towards 0 as a whole.
+"""Steps of GradBoost: vectors with the penalty nu sum_t |w_t|, of lengths or of largest entries.
 
 J. Duchi and Y. Singer, "Boosting with structural sparsity", ICML 2009.
 """
@@ -16,6 +16,8 @@ from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import CORRECTIVE_ROWS, are_corrective
 from minrisk.steps.base import Step, StepProblem
 
+ORDERS = {"l2": 2.0, "linf": math.inf}  # of |w|, as NumPy counts norms,
+DUAL_ORDERS = {"l2": 2.0, "linf": 1.0}  # and of slopes: while they are no longer than nu W, a vector of 0 stays 0
 LARGEST_CURVATURE = 0.5  # of the log-loss of weight 1 along any direction of unit length: diag(p) - p p' has no more
 
 
@@ -24,9 +26,13 @@ class MixedNormStep:
     """One vector forward, then all that are not 0 together, each by the minimum of an upper bound.
 
     Along responses of -1 and +1 the loss of all rows of weight W is at most L(w) + <g, d> + W / 4 |d|^2, and T vectors
-    that move at once have T times the curvature. With the penalty the bound is least at
+    that move at once have T times the curvature. With u = w - g / c, c = W / 2 or T W / 2, and the penalty, the bound
+    is least at
 
-        w + d = (1 - nu W / (c |u|))_+ u,        u = w - g / c,        c = W / 2 or T W / 2.
+        w + d = (1 - nu W / (c |u|))_+ u            of lengths,
+        w + d = u, its entries cut to [-h, h]       of largest entries, if what is cut off sums to nu W / c,
+
+    which is u less its projection on the ball of that radius of the dual norm; h is 0 where u sums to less.
 
     A learner that answers as an earlier one does is that one: its vector moves, and the new one stays 0. Vectors are
     multiples of 2^-32, so that sums of them are exact.
@@ -35,9 +41,12 @@ class MixedNormStep:
     ----------
     nu : float
         Weight of the penalty, per weight of the rows.
+    norm : {"l2", "linf"}
+        Of a vector in the penalty: its length or its largest entry.
     """
 
     nu: float
+    norm: str
     requires: frozenset[str] = frozenset({SOFTMAX_EDGES, SIGNS, CORRECTIVE_ROWS})
     gain: int | None = None
     columns: int = 1
@@ -50,32 +59,31 @@ class MixedNormStep:
         start = rows.start_vectors()
         slope = rows.total_slopes(loss, start)[1]  # type: ignore[arg-type]  # as required
         moved, j = start.copy(), same_learner(slope)
-        moved[j] = shrunk(start[j : j + 1], slope[j : j + 1], curvature, price)[0]
+        moved[j] = self.shrunk(start[j : j + 1], slope[j : j + 1], curvature, price)[0]
         alive = np.flatnonzero(moved.any(axis=1))
         if len(alive):
             slope = rows.total_slopes(loss, moved)[1]  # type: ignore[arg-type]
-            moved[alive] = shrunk(moved[alive], slope[alive], len(alive) * curvature, price)
+            moved[alive] = self.shrunk(moved[alive], slope[alive], len(alive) * curvature, price)
         value = rows.total_slopes(loss, moved)[0]  # type: ignore[arg-type]
-        penalty = price * float(norms(moved).sum() - norms(start).sum())
-        return Step(moved[-1:], value + penalty, moved[:-1] - start[:-1])
+        before, after = (np.linalg.norm(v, ORDERS[self.norm], axis=1).sum() for v in (start, moved))
+        return Step(moved[-1:], value + price * float(after - before), moved[:-1] - start[:-1])
+
+    def shrunk(self, vectors: FloatArray, slope: FloatArray, curvature: float, price: float) -> FloatArray:
+        """Where the bound with the penalty is least, of each vector on its own; on the grid."""
+        u, radius = vectors - slope / curvature, price / curvature
+        if self.norm == "linf":
+            largest_first = -np.sort(-np.abs(u), axis=1)
+            over = np.cumsum(largest_first, axis=1) - radius
+            height = np.maximum(0.0, (over / np.arange(1, over.shape[1] + 1)).max(axis=1, keepdims=True))
+            return on_grid(np.clip(u, -height, height))
+        length = np.linalg.norm(u, axis=1, keepdims=True)
+        kept = np.divide(length - radius, length, out=np.zeros_like(length), where=length > 0.0)
+        return on_grid(np.maximum(kept, 0.0) * u)
 
 
 def scaled_weight(problem: StepProblem) -> float:
     """The weight of all rows in the units of the problem's sums."""
     return problem.rows.facts(problem.loss).weight * math.exp(-problem.log_scale)
-
-
-def norms(vectors: FloatArray) -> FloatArray:
-    """Length of each vector."""
-    return np.asarray(np.sqrt(np.square(vectors).sum(axis=1)))
-
-
-def shrunk(vectors: FloatArray, slope: FloatArray, curvature: float, price: float) -> FloatArray:
-    """Where the bound with the penalty is least, of each vector on its own; on the grid."""
-    u = vectors - slope / curvature
-    length = norms(u)[:, None]
-    kept = np.divide(length - price / curvature, length, out=np.zeros_like(length), where=length > 0.0)
-    return np.asarray(on_grid(np.maximum(kept, 0.0) * u))
 
 
 def same_learner(slope: FloatArray) -> int:

@@ -1,4 +1,4 @@
-"""GradBoost with l1/l2 regularisation: boosting of the multi-class log-loss whose stumps come and go as a whole.
+"""GradBoost with l1/l2 or l1/linf regularisation: boosting of the log-loss whose stumps come and go as a whole.
 
 J. Duchi and Y. Singer, "Boosting with structural sparsity", ICML 2009.
 
@@ -6,7 +6,8 @@ J. Duchi and Y. Singer, "Boosting with structural sparsity", ICML 2009.
 paper                           here                          where
 ==============================  ============================  =========================================
 multi-class logistic loss       ``GuessAverseLoss("gll")``    `minrisk.losses.guess_averse`
-w_j in R^K, l1/l2 of W          vectors, ``nu``               `minrisk.steps.mixed_norm`
+w_j in R^K, l1/l2 of W or       vectors, ``nu``, ``norm``     `minrisk.steps.mixed_norm`
+l1/linf of W
 upper bound, shrinkage          ``MixedNormStep``             `minrisk.steps.mixed_norm`
 feature induction               ``LargestNormStumps``         `minrisk.learners.largest_norm`
 ==============================  ============================  =========================================
@@ -23,19 +24,19 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Number, Rule, n_drawn
+from minrisk.validation import Choice, Number, Rule, n_drawn
 
 
 class GradBoostClassifier(RecipeClassifier):
-    r"""Coordinate descent on the log-loss of stumps, with a penalty on the length of each stump's vector.
+    r"""Coordinate descent on the log-loss of stumps, with a penalty on the norm of each stump's vector.
 
     The scores are :math:`H(x) = \sum_t f_t(x) \, w_t` with stumps :math:`f_t(x) \in \{-1, +1\}`; the decision is the
     largest entry. The rounds lower
 
     .. math:: \frac1W \sum_n w_n \log\Big(1 + \sum_{k \ne y_n} c_{nk} \exp(H_{nk} - H_{n y_n})\Big) + \nu \sum_t \lVert
-       w_t \rVert_2,
+       w_t \rVert,
 
-    with c = 1 in the paper.
+    with c = 1 in the paper and the length or the largest entry of a vector as its norm.
     Each round takes the stump along which the loss falls fastest and moves its vector to where an upper bound of the
     objective is least. Then all vectors that are not 0 move in the same way.
     The penalty makes vectors exactly 0.
@@ -52,11 +53,15 @@ class GradBoostClassifier(RecipeClassifier):
         paper; the mean cost of a mistake makes the loss independent of their unit.
     nu : float, default=1e-4
         Weight of the penalty.
+    norm : {"l2", "linf"}, default="l2"
+        What the penalty sums over the vectors: "l2" their lengths, "linf" the sizes of their largest entries, which
+        leaves several entries of a vector as large as its largest.
     n_estimators : int, default=200
         Largest number of rounds.
     tol : float, default=1e-5
-        Rounds end when the gradient of no stump is longer than `nu` by more than this share and the objective falls by
-        less than this share.
+        Rounds end when the gradient of no stump is above `nu` by more than this share and the objective falls by less
+        than this share. The gradient's norm is its length if `norm` is "l2", and the sum of its entries' sizes if it is
+        "linf".
     binning : {"quantile", "uniform"}, default="quantile"
         Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
@@ -152,6 +157,7 @@ class GradBoostClassifier(RecipeClassifier):
             )
         },
         "nu": Number(float, 0),
+        "norm": Choice(("l2", "linf")),
         "tol": Number(float, 0),
     }
 
@@ -161,6 +167,7 @@ class GradBoostClassifier(RecipeClassifier):
         *,
         cost_scale: float | None = None,
         nu: float = 1e-4,
+        norm: str = "l2",
         n_estimators: int = 200,
         tol: float = 1e-5,
         binning: str = "quantile",
@@ -176,6 +183,7 @@ class GradBoostClassifier(RecipeClassifier):
         self.cost = cost
         self.cost_scale = cost_scale
         self.nu = nu
+        self.norm = norm
         self.n_estimators = n_estimators
         self.tol = tol
         self.binning = binning
@@ -196,7 +204,7 @@ class GradBoostClassifier(RecipeClassifier):
 
         return Recipe(
             loss=GuessAverseLoss("gll"),
-            family=LargestNormStumps(thresholds, self.nu, self.tol),
-            solver=MixedNormStep(self.nu),
+            family=LargestNormStumps(thresholds, self.nu, self.norm, self.tol),
+            solver=MixedNormStep(self.nu, self.norm),
             max_features=n_drawn(self.max_features, len(thresholds)),
         )
