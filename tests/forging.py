@@ -142,7 +142,7 @@ def seeds():
         "adaboost_mo_own": AdaBoostMOClassifier(response="own", code="one-vs-all", **few).fit(X, y),
         "adaboost_sip": AdaBoostSIPClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
-        "gradboost": GradBoostClassifier(table, n_estimators=12).fit(X, y),
+        "gradboost": GradBoostClassifier(table, norm="linf", n_estimators=12, keep_stages=True).fit(X, y),
         "structboost": StructBoostClassifier(table, n_estimators=4, keep_stages=True).fit(X, y),
         "softmax": next(model for model in pools if model.model_.smooth is not None and model.model_.projection is not None),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),

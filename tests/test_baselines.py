@@ -549,9 +549,30 @@ def test_gradboost_ends_at_the_minimum_of_its_objective(norm):
     assert loss(V) + nu * sizes.sum() == pytest.approx(found.fun, abs=1e-6)
 
 
-def test_gradboost_with_a_dear_penalty_learns_nothing():
+@pytest.mark.parametrize("norm", ORDERS)
+def test_gradboost_with_a_dear_penalty_learns_nothing(norm):
     X, y, _ = problem(0)
-    assert GradBoostClassifier(nu=10.0).fit(X, y).n_iter_ == 0
+    assert GradBoostClassifier(nu=10.0, norm=norm).fit(X, y).n_iter_ == 0
+
+
+def test_gradboosts_stages_are_its_models_after_so_many_rounds():
+    X, y, w = problem(0)
+    model = GradBoostClassifier(nu=0.02, n_estimators=7, keep_stages=True).fit(X, y, sample_weight=w)
+    for t, scores in enumerate(model.staged_decision_function(X), start=1):
+        shorter = GradBoostClassifier(nu=0.02, n_estimators=t).fit(X, y, sample_weight=w)
+        np.testing.assert_array_equal(scores, shorter.decision_function(X))
+
+
+@pytest.mark.parametrize("norm", ORDERS)
+def test_gradboosts_early_stopping_keeps_the_vectors_of_the_best_round(norm):
+    X, y, w = problem(1, 200)
+    model = GradBoostClassifier(
+        nu=1e-3, norm=norm, n_estimators=60, early_stopping=True, n_iter_no_change=5, random_state=0
+    ).fit(X, y, sample_weight=w)
+    assert 0 < model.n_iter_ == np.argmin(model.validation_risk_) < len(model.validation_risk_) - 1
+    model.set_params(n_estimators=model.n_iter_, n_iter_no_change=60)
+    best = model.decision_function(X)
+    np.testing.assert_array_equal(model.fit(X, y, sample_weight=w).decision_function(X), best)
 
 
 # -- all ---------------------------------------------------------------------------------------------------------------

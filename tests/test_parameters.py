@@ -38,7 +38,6 @@ from minrisk.rows.base import GrowthRule
 from minrisk.validation import Depth, Features, Flag, Folds, Number, Seed, Threads, Verbosity, n_drawn, share_of
 
 WARM = [algorithm for algorithm in ALGORITHMS if algorithm is not MinRiskClassifier]
-CORRECTIVE = (MultiBoostClassifier, GradBoostClassifier)  # which change earlier rounds: no early stopping
 NO_LIMIT = [2**31 - 1, sys.maxsize, np.uint64(2**64 - 1), 10**400]
 NEEDS = {  # what a parameter needs to matter
     "n_iter_no_change": {"early_stopping": True},
@@ -214,8 +213,6 @@ def test_no_limit_may_be_any_large_number(wine, algorithm, name, tmp_path):
         parameters["weak_learner"] = "tree"
     if name == "n_estimators" and "early_stopping" in algorithm().get_params():
         parameters["early_stopping"] = True  # else it goes on while the loss falls, as it was told to
-    if name == "n_estimators" and algorithm in CORRECTIVE:
-        parameters["nu"] = 0.1 if algorithm is MultiBoostClassifier else 10.0
     found = []
     for value in NO_LIMIT:
         model = small(algorithm, **{**parameters, name: value}).fit(X, y)
@@ -392,7 +389,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
     (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
     (AdaBoostMHClassifier, {"response": "sign"}), (AdaBoostMOClassifier, {"code": "one-vs-all"}),
     (AdaBoostMOClassifier, {"decoding": "hamming"}), (GentleBoostClassifier, {"variant": "margin"}),
-    (GradBoostClassifier, {"norm": "linf"}),
+    (GradBoostClassifier, {"keep_stages": True}), (GradBoostClassifier, {"norm": "linf"}),
 ])  # fmt: skip
 @pytest.mark.parametrize("loaded", [False, True])
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):

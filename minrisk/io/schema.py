@@ -184,7 +184,7 @@ HELD_BY = {
     "GentleBoostClassifier": HELD | CURVES,
     "AdaBoostECCClassifier": HELD | CURVES,
     "AOSOLogitBoostClassifier": HELD | CURVES,
-    "GradBoostClassifier": HELD | CURVES,
+    "GradBoostClassifier": HELD | CURVES | {"stages"},
     "AdaBoostMOClassifier": HELD | CURVES | {"output code"},
     "AdaBoostSIPClassifier": HELD | CURVES,
     "StructBoostClassifier": HELD | CURVES | {"stages"},

@@ -13,8 +13,8 @@ feature induction               ``LargestNormStumps``         `minrisk.learners.
 ==============================  ============================  =========================================
 
 Left open by the paper: the templates, which say what moves together. Here a round has two: the stump of the longest
-edge alone, which is the induction of features, and then all learners whose vectors are not 0, which is the pruning
-backwards. The bound of the curvature is that of any softmax, 1/2.
+edge alone, which is the induction of features, and then all learners whose vectors are not 0, this one too, which is
+the pruning backwards. The bound of the curvature is that of any softmax, 1/2.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.stagewise import CORRECTIVE_RULES
 from minrisk.validation import Choice, Number, Rule, n_drawn
 
 
@@ -69,6 +70,17 @@ class GradBoostClassifier(RecipeClassifier):
         By default 256 if `binning` is "quantile", and 201 if it is "uniform".
     max_features : float or int, default=1.0
         Features drawn for each round: a float is a share of them, an int is a number.
+    early_stopping : bool, default=False
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
+    validation_fraction : float, default=0.1
+        Share of the rows that `early_stopping` sets apart.
+    n_iter_no_change : int, default=20
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
+    keep_stages : bool, default=False
+        Whether to keep the vectors of every round, T (T + 1) / 2 of them in memory and in model files.
+        `staged_predict`, the other staged methods and ``model_[:t]`` then are the model after t rounds; without it they
+        are the first t learners of the last model.
     warm_start : bool, default=False
         Whether `fit` continues from the rounds of the last fit.
         On the same data this gives the same model as one long fit, to the last bit.
@@ -84,7 +96,7 @@ class GradBoostClassifier(RecipeClassifier):
         Number of threads, as in joblib: None means 1 and -1 means all cores.
         The model does not depend on it.
     random_state : int or RandomState, optional
-        Seed of the features that are drawn (`max_features`).
+        Seed of what is drawn: features (`max_features`) and the rows that `early_stopping` sets apart.
     verbose : int, default=0
         1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
@@ -104,8 +116,9 @@ class GradBoostClassifier(RecipeClassifier):
         The loss without the penalty, before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
-    validation_risk_ : None
-        There is no early stopping.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
     evals_result_ : dict
         ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
         It exists if `fit` was given an `eval_set`; model files do not keep it.
@@ -127,8 +140,6 @@ class GradBoostClassifier(RecipeClassifier):
     Notes
     -----
     Training keeps the responses of all learners.
-    The model holds the last vectors only: `staged_predict` and the other staged methods show its first t learners, not
-    the model after t rounds.
 
     References
     ----------
@@ -144,18 +155,11 @@ class GradBoostClassifier(RecipeClassifier):
     0.97
     """
 
-    early_stopping = False
     subsample = 1.0
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "cost_scale": Number(float, 0, open_low=True, optional=True),
-        **{
-            name: RecipeClassifier._rules[name]
-            for name in (
-                "n_estimators", "binning", "max_bins", "max_features", "warm_start", "class_weight",
-                "categorical_features", "n_jobs", "random_state", "verbose",
-            )
-        },
+        **CORRECTIVE_RULES,
         "nu": Number(float, 0),
         "norm": Choice(("l2", "linf")),
         "tol": Number(float, 0),
@@ -173,6 +177,10 @@ class GradBoostClassifier(RecipeClassifier):
         binning: str = "quantile",
         max_bins: int | None = None,
         max_features: float = 1.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 20,
+        keep_stages: bool = False,
         warm_start: bool = False,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
@@ -189,6 +197,10 @@ class GradBoostClassifier(RecipeClassifier):
         self.binning = binning
         self.max_bins = max_bins
         self.max_features = max_features
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.keep_stages = keep_stages
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.categorical_features = categorical_features
