@@ -159,7 +159,7 @@ METHOD_OPTIONS = (
                  defaults={"rebel": False, "similarities": False, "stagewise": False, "multiboost": False,
                            "mcboost": False, "piboost": False, "badacost": False, "adaboost-mh": False,
                            "gentleboost": False, "adaboost-ecc": False, "aoso-logitboost": False,
-                           "adaboost-mo": False, "adaboost-sip": False, "structboost": False},
+                           "gradboost": False, "adaboost-mo": False, "adaboost-sip": False, "structboost": False},
                  help="Keep the rounds of least mean cost on a tenth set apart; minrisk always chooses its rounds."),
 )  # fmt: skip
 
