@@ -279,10 +279,7 @@ def test_gentle_boost_of_two_classes_is_algorithm_4(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_gentle_boost_of_margins_equals_its_twin(seed):
-    """Each class's stump is the best fit to 1 / z with weights v z^2, all at the scores before the round.
-
-    Leaves have a millionth of all rows' weight more: `RegressionTrees`.
-    """
+    """Each class's stump is the best fit to 1 / z with weights v z^2, all at the scores before the round."""
     X, y, w = problem(seed)
     model = GentleBoostClassifier(variant="margin", n_estimators=4).fit(X, y, sample_weight=w)
     G, losses = np.zeros((60, 3)), [1.0]
@@ -295,14 +292,14 @@ def test_gentle_boost_of_margins_equals_its_twin(seed):
             weight, target = v * z * z, 1 / z
 
             def merit(rows, weight=weight, target=target):
-                return fsum(weight[rows] * target[rows]) ** 2 / (fsum(weight[rows]) + 1e-6 * fsum(weight))
+                return fsum(weight[rows] * target[rows]) ** 2 / fsum(weight[rows])
 
             tree = next(learners)
             best, _, _, above = naive.best_stump(X, merit)
             found = X[:, tree.feature[0]] > tree.threshold[0]
             assert merit(found) + merit(~found) == pytest.approx(best, rel=1e-6)
             for side in (found, ~found):
-                G[side, k] += fsum(weight[side] * target[side]) / (fsum(weight[side]) + 1e-6 * fsum(weight))
+                G[side, k] += fsum(weight[side] * target[side]) / fsum(weight[side])
         np.testing.assert_allclose(scores, G, rtol=1e-7, atol=1e-9)
         f = G - G.mean(axis=1, keepdims=True)
         losses.append(fsum(w * np.exp(-f[np.arange(60), y])) / fsum(w))
@@ -589,8 +586,13 @@ KINDS = [
 
 def expected_failures(estimator):
     """Of few noisy rows: see `tests/test_estimator.py`."""
-    parts_rows = isinstance(estimator, GradBoostClassifier) or getattr(estimator, "response", None) == "sign"
-    return {"check_class_weight_classifiers": "learners may part single rows of little weight"} if parts_rows else {}
+    of_margins = getattr(estimator, "variant", None) == "margin"
+    parts_rows = of_margins or isinstance(estimator, GradBoostClassifier) or getattr(estimator, "response", None) == "sign"
+    found = {"check_class_weight_classifiers": "learners may part single rows of little weight"} if parts_rows else {}
+    if of_margins:
+        for kind in ("dense", "sparse"):
+            found[f"check_sample_weight_equivalence_on_{kind}_data"] = "steps of pure leaves are alike, and rounding decides"
+    return found
 
 
 @parametrize_with_checks(KINDS, expected_failed_checks=expected_failures)

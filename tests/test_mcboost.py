@@ -52,9 +52,7 @@ def test_equals_the_twin(loss, seed):
     rows = cost[y] * rng.uniform(0.5, 2.0, (len(y), 1)) if per_row else cost[y]
     weighting = ("curvature", "uniform", "slope")[seed % 3]
     gradient = seed % 5 == 4
-    seen = in_units(rows if per_row else cost) if loss == "gll" else rows
-    seen = seen if per_row or loss != "gll" else seen[y]
-    terms, losses = twin.mcboost(X, seen, y, weights, loss, 5, weighting, gradient)
+    terms, losses = twin.mcboost(X, rows, y, weights, loss, 5, weighting, gradient)
     model = MCBoostClassifier(
         None if per_row else cost, loss=loss, n_estimators=5, weighting=weighting,
         descent="gradient" if gradient else "coordinate",

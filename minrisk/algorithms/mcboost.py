@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 
 GAMMA_PHI = "gamma-phi"  # name of the loss that has parameters
+RIDGE = 1e-6  # of trees: where rows are decided surely and wrongly, hardly any curvature is left to divide by
 
 
 class Regressor(NamedTuple):
@@ -404,7 +405,7 @@ class MCBoostClassifier(RecipeClassifier):
             return ScikitRegressors(self.estimator)
         if self.weak_learner == "linear":
             return Lines()
-        return RegressionTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds)
+        return RegressionTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds, ridge=RIDGE)
 
     def _check_decision(self, loss: JointLoss, costs: CostFacts) -> None:
         """Refuse decisions that the scores cannot make."""

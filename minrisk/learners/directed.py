@@ -97,17 +97,19 @@ class RegressionTrees:
         Of the binner.
     min_share : float
         Nodes are split that have this share of the weight of all rows, at least.
+    ridge : float
+        See `DirectedRows.grow_regression`.
     """
 
     max_depth: int
     thresholds: Sequence[FloatArray]
     min_share: float = 0.0
+    ridge: float = 0.0
 
     @cached_property
     def trees(self) -> VectorTrees:
         """What makes immutable trees of grown ones."""
         return VectorTrees(2**self.max_depth, self.thresholds, self.max_depth)
-
 
     def rule(self, n_features: int) -> GrowthRule:
         """How far a tree grows on so many features."""
@@ -116,7 +118,7 @@ class RegressionTrees:
     def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
         """See `Regression.find`."""
         rule = self.rule(len(round_.features))
-        grown, values = rows.grow_regression(rule, round_.features, seed)
+        grown, values = rows.grow_regression(rule, round_.features, seed, self.ridge)
         tree = self.trees.finished(grown, 1.0)
         leaf = tree.left == np.arange(len(tree.left))
         return tree._replace(value=np.where(leaf, values[tree.vector], 0.0), vector=np.zeros_like(tree.vector))

@@ -329,8 +329,13 @@ class DirectedRows(Rows, Protocol):
     def regress(self, features: IntArray) -> Line | None:
         """The line in one feature that explains the target best; ties to the lowest feature."""
 
-    def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
-        """A tree grown on the target by least squares, and the value of each leaf."""
+    def grow_regression(
+        self, rule: GrowthRule, features: IntArray, seed: int, ridge: float = 0.0
+    ) -> tuple[GrownTree, FloatArray]:
+        """A tree grown on the target by least squares, and the value of each leaf.
+
+        The ridge is a share of all rows' weight that every node has beside that of its rows.
+        """
 
     def target_sums(self) -> tuple[FloatArray, FloatArray]:
         """Sums of rho u and of rho over the bag's rows of each leaf that `grow_regression` has made, (L,) each."""

@@ -36,7 +36,6 @@ from minrisk.rows.local.stored_lines import StoredFeatures
 from minrisk.rows.row_losses import DirectedRowLoss, GroupedRowLoss, Groups
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
-RIDGE = 1e-6  # share of all rows' weight that every leaf gets: one that weighs less answers with rounding
 NO_SPARSE = (
     "{name} takes no sparse data, and {rows} x {columns} are too many to become an array: use another estimator, as "
     "sklearn.linear_model.Ridge or sklearn.tree.DecisionTreeRegressor, or fewer features, for example by "
@@ -175,15 +174,17 @@ class LocalDirectedRows(LocalRows):
         """What splits are chosen by."""
         return Target(NEWTON, np.array([ridge]))
 
-    def grow_regression(self, rule: GrowthRule, features: IntArray, seed: int) -> tuple[GrownTree, FloatArray]:
+    def grow_regression(
+        self, rule: GrowthRule, features: IntArray, seed: int, ridge: float = 0.0
+    ) -> tuple[GrownTree, FloatArray]:
         """A tree on the target; see `DirectedRows.grow_regression`."""
         grower = self._grower
         view = grower.rows
         view.whole, view.top_edge, view.top_mass = self.whole, self.top_push, self.top_pull
-        ridge = RIDGE * self._target_sums()[0]
-        grown = grower.grow(self._criterion(ridge), rule, features, seed, self._drawn)
+        more = ridge * self._target_sums()[0]
+        grown = grower.grow(self._criterion(more), rule, features, seed, self._drawn)
         push, pull = grower.leaf_sums()
-        return grown, divide(push, pull + ridge)[:, 0]
+        return grown, divide(push, pull + more)[:, 0]
 
     def target_sums(self) -> tuple[FloatArray, FloatArray]:
         """Push and pull of each leaf; see `DirectedRows.target_sums`."""
