@@ -43,6 +43,13 @@ def best_stump(X, merit):
     return found
 
 
+def half_log(up, down):
+    """1/2 ln(up / down), which is infinite in a pure leaf and cut at 18."""
+    if min(up, down) <= 0.0:
+        return 18.0 * np.sign(up - down)
+    return np.clip(0.5 * np.log(up / down), -18.0, 18.0)
+
+
 # -- SAMME -------------------------------------------------------------------------------------------------------------
 def gini(y, w, K):
     """sum_k W_k^2 / W of some rows: what is left of the impurity is their weight less it."""
@@ -166,7 +173,7 @@ def ecc_rates(C, y, w, H, leaf, colours, smoothing):
     more, rates = smoothing * fsum(D), []
     for number in range(leaf.max() + 1):
         up, down = (fsum(D[(leaf == number) & (colours[y] == colour)]) + more for colour in (1, -1))
-        rates.append(0.5 * np.log(up / down))
+        rates.append(half_log(up, down))
     return np.array(rates), D
 
 

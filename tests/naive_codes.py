@@ -7,11 +7,11 @@ Nothing is imported from the package. Shapes: n rows, K classes, L bits; y (n,) 
 from __future__ import annotations
 
 from itertools import product
-from math import exp, fsum, log
+from math import exp, fsum
 
 import numpy as np
 
-from tests.naive_baselines import pair_terms, stumps
+from tests.naive_baselines import half_log, pair_terms, stumps
 
 
 # -- AdaBoost.MO -------------------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def leaf_bits(C, y, w, words, f, leaf, ridge):
         more = ridge * fsum(D[:, bit])
         up = fsum(D[i, bit] for i in range(len(y)) if leaf[i] == j and words[y[i], bit] > 0)
         down = fsum(D[i, bit] for i in range(len(y)) if leaf[i] == j and words[y[i], bit] < 0)
-        vectors[j, bit] = 0.5 * log((up + more) / (down + more))
+        vectors[j, bit] = half_log(up + more, down + more)
     return vectors
 
 
@@ -104,4 +104,4 @@ def partition_rate(C, y, w, H, answers, colours, smoothing):
                 sides[answers[i] * colours[y[i]]].append(terms[i, k])
     right, wrong = fsum(sides[1.0]), fsum(sides[-1.0])
     more = smoothing * (right + wrong)
-    return 0.5 * log((right + more) / (wrong + more))
+    return half_log(right + more, wrong + more)

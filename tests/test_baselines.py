@@ -28,6 +28,7 @@ from tests import naive_baselines as naive
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 ZERO_ONE = 1 - np.eye(3)
+SMOOTHED = pytest.mark.parametrize(("smoothing", "max_depth"), [(1e-3, 2), (0.0, 1)])  # the default, and none as in the papers
 
 
 def problem(seed, n=60):
@@ -53,13 +54,14 @@ def first_split(model):
 # -- BAdaCost ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST], ids=["0/1", "costs"])
-def test_badacost_equals_its_twin(cost, seed):
+@SMOOTHED
+def test_badacost_equals_its_twin(cost, seed, smoothing, max_depth):
     X, y, w = problem(seed)
-    model = BAdaCostClassifier(cost, n_estimators=4, max_depth=2).fit(X, y, sample_weight=w)
+    model = BAdaCostClassifier(cost, n_estimators=4, max_depth=max_depth, smoothing=smoothing).fit(X, y, sample_weight=w)
     scaled, f = cost / cost.max(), np.zeros((60, 3))
     losses = [1.0]
     for leaf, vectors in rounds(model, X):
-        answers, beta = naive.badacost_round(scaled, y, w, f, leaf, 1e-3)
+        answers, beta = naive.badacost_round(scaled, y, w, f, leaf, smoothing)
         f += beta * np.array([naive.margin_vector(answers[number], 3) for number in leaf])
         for number, k in enumerate(answers):
             expected = -beta * naive.starred(scaled) @ naive.margin_vector(k, 3)
@@ -175,16 +177,18 @@ def ridges(C, y, w, H, smoothing):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("response", ["real", "sign"])
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
-def test_adaboost_mh_equals_its_twin(cost, response, seed):
+@SMOOTHED
+def test_adaboost_mh_equals_its_twin(cost, response, seed, smoothing, max_depth):
     X, y, w = problem(seed)
-    model = AdaBoostMHClassifier(cost, response=response, n_estimators=3, max_depth=2).fit(X, y, sample_weight=w)
+    model = AdaBoostMHClassifier(cost, response=response, n_estimators=3, max_depth=max_depth, smoothing=smoothing)
+    model.fit(X, y, sample_weight=w)
     C, H = cost, np.zeros((60, cost.shape[1]))
-    smoothing, losses = 1e-3, [naive.label_loss(C, y, w, H)]
+    losses = [naive.label_loss(C, y, w, H)]
     for leaf, vectors in rounds(model, X):
         ridge = ridges(C, y, w, H, smoothing)
         sums = [naive.label_sums(C, y, w, H, leaf == number) for number in range(len(vectors))]
         if response == "real":
-            expected = np.array([0.5 * np.log((right + ridge) / (wrong + ridge)) for right, wrong in sums])
+            expected = np.array([list(map(naive.half_log, right + ridge, wrong + ridge)) for right, wrong in sums])
         else:
             r = fsum(np.abs(right - wrong).sum() for right, wrong in sums)
             r /= fsum((right + wrong).sum() for right, wrong in sums) + 2 * fsum(ridge)
@@ -335,16 +339,18 @@ def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
 # -- AdaBoost.ECC ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
-def test_adaboost_ecc_equals_its_twin(cost, seed):
+@SMOOTHED
+def test_adaboost_ecc_equals_its_twin(cost, seed, smoothing, max_depth):
     """The colours are read off the vectors; then the numbers of the leaves and the first split are the formula's."""
     X, y, w = problem(seed)
-    model = AdaBoostECCClassifier(cost, n_estimators=5, max_depth=2, random_state=seed).fit(X, y, sample_weight=w)
+    model = AdaBoostECCClassifier(cost, n_estimators=5, max_depth=max_depth, smoothing=smoothing, random_state=seed)
+    model.fit(X, y, sample_weight=w)
     D = cost.shape[1]
     H, seen = np.zeros((60, D)), set()
     losses = [fsum(naive.pair_terms(cost, y, w, H).ravel()) / fsum(w)]
     for tree, (leaf, vectors) in zip(model.model_.learners, rounds(model, X), strict=True):
         sign = np.sign(vectors[np.argmax(np.abs(vectors[:, 0]))])
-        expected, weight = naive.ecc_rates(cost, y, w, H, leaf, sign, 1e-3)
+        expected, weight = naive.ecc_rates(cost, y, w, H, leaf, sign, smoothing)
         assert abs(sign.sum()) == D % 2  # halves
         seen.add(tuple(sign * sign[0]))
         np.testing.assert_allclose(vectors, 0.5 * np.outer(expected, sign), rtol=1e-6, atol=1e-9)
@@ -380,10 +386,12 @@ def test_adaboost_ecc_of_two_classes_is_real_adaboost(seed):
 # -- AOSO-LogitBoost ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
-def test_aoso_logitboost_equals_its_twin(cost, seed):
+@SMOOTHED
+def test_aoso_logitboost_equals_its_twin(cost, seed, smoothing, max_depth):
     """Every inner node is split best along its own pair, and every leaf steps along its own."""
     X, y, w = problem(seed)
-    model = AOSOLogitBoostClassifier(cost, n_estimators=4, max_depth=2, learning_rate=0.5).fit(X, y, sample_weight=w)
+    model = AOSOLogitBoostClassifier(cost, n_estimators=4, max_depth=max_depth, learning_rate=0.5, smoothing=smoothing)
+    model.fit(X, y, sample_weight=w)
     w = w / w.mean()
     H, first, losses = np.zeros((60, cost.shape[1])), 0, []
     seen = set()
@@ -391,7 +399,7 @@ def test_aoso_logitboost_equals_its_twin(cost, seed):
         p = naive.softmax_with_costs(cost, y, H)
         losses.append(-fsum(w * np.log(p[np.arange(60), y])) / 60)
         hessian = p * (1 - p)
-        ridge = 1e-3 * np.mean([fsum(w * hessian[:, k]) for k in range(H.shape[1])])
+        ridge = smoothing * np.mean([fsum(w * hessian[:, k]) for k in range(H.shape[1])])
         moved, waiting = H.copy(), [(0, np.ones(60, dtype=bool))]
         while waiting:
             node, rows = waiting.pop()

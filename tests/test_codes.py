@@ -59,11 +59,12 @@ def answers_of(tree, X):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("code", ["exhaustive", CODE], ids=["exhaustive", "table"])
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST], ids=["0/1", "costs"])
-def test_adaboost_mo_equals_its_twin(cost, code, seed):
+@pytest.mark.parametrize(("smoothing", "max_depth"), [(1e-3, 2), (0.0, 1)])
+def test_adaboost_mo_equals_its_twin(cost, code, seed, smoothing, max_depth):
     """Leaves, losses and decisions of every round, and the first split of each tree."""
     X, y, w = problem(seed)
-    model = AdaBoostMOClassifier(cost, code=code, n_estimators=4, max_depth=2).fit(X, y, sample_weight=w)
-    words = model.code_
+    model = AdaBoostMOClassifier(cost, code=code, n_estimators=4, max_depth=max_depth, smoothing=smoothing)
+    words = model.fit(X, y, sample_weight=w).code_
     f = np.zeros((60, words.shape[1]))
     losses = [naive_codes.bit_loss(cost, y, w, words, f)]
     decided = model.staged_predict(X)
@@ -71,7 +72,7 @@ def test_adaboost_mo_equals_its_twin(cost, code, seed):
         merit = naive_codes.bit_merit(cost, y, w, words, f)
         above = X[:, tree.feature[0]] > tree.threshold[0]
         assert merit(above) + merit(~above) == pytest.approx(naive_baselines.best_stump(X, merit)[0], rel=1e-6)
-        expected = naive_codes.leaf_bits(cost, y, w, words, f, leaf, 1e-3)
+        expected = naive_codes.leaf_bits(cost, y, w, words, f, leaf, smoothing)
         np.testing.assert_allclose(vectors, expected, rtol=1e-7, atol=1e-9)
         f += expected[leaf]
         losses.append(naive_codes.bit_loss(cost, y, w, words, f))
@@ -309,10 +310,11 @@ def test_the_loss_of_bits_has_the_slopes_that_differences_have():
 # -- AdaBoost.SIP ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
-def test_adaboost_sip_equals_its_twin(cost, seed):
+@pytest.mark.parametrize("smoothing", [1e-3, 0.0])
+def test_adaboost_sip_equals_its_twin(cost, seed, smoothing):
     """The pair of stump and partition of the steepest slope, its step, and the losses."""
     X, y, w = problem(seed)
-    model = AdaBoostSIPClassifier(cost, n_estimators=5).fit(X, y, sample_weight=w)
+    model = AdaBoostSIPClassifier(cost, n_estimators=5, smoothing=smoothing).fit(X, y, sample_weight=w)
     H = np.zeros((60, cost.shape[1]))
     losses = [fsum(naive_baselines.pair_terms(cost, y, w, H).ravel()) / fsum(w)]
     seen = set()
@@ -320,7 +322,7 @@ def test_adaboost_sip_equals_its_twin(cost, seed):
         found, colours = answers_of(tree, X), np.sign(vectors[0])
         best = naive_codes.steepest(cost, y, w, X, H)
         assert naive_codes.slope(cost, y, w, H, found, colours) == pytest.approx(best[0], rel=1e-9)
-        g = naive_codes.partition_rate(cost, y, w, H, found, colours, 1e-3)
+        g = naive_codes.partition_rate(cost, y, w, H, found, colours, smoothing)
         np.testing.assert_allclose(vectors, [0.5 * g * colours], rtol=1e-7)
         H += 0.5 * g * np.outer(found, colours)
         losses.append(fsum(naive_baselines.pair_terms(cost, y, w, H).ravel()) / fsum(w))

@@ -145,6 +145,8 @@ class BAdaCostClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: ``smoothing=0``.
+
     Costs for each row and decisions that are no class are refused, because the decision needs C*.
 
     *SAMME.* With 0/1 costs and no smoothing, H = K f, and a round adds alpha (1[k = T(x)] - 1 / K) to score k. Here

@@ -29,7 +29,8 @@ Deviations: the paper's final decision argmax <y_j, f_j> is read as argmax_j <y_
 an exact step makes up for; gradient descent has K - 1 regressors and one step, or, as Saberian and Vasconcelos (2011)
 have it, one tree whose leaves are codewords, grown leaf by leaf by the slope along them (their g* exactly for stumps);
 (37) is read with the indices of (14); the paper does not say which least squares fits g
-(see `weighting`) nor which simplex is taken; L_MC's constant 1 is left out; no score moves by more than 18 in a step.
+(see `weighting`) nor which simplex is taken; L_MC's constant 1 is left out; stumps and trees are
+extensions, whose leaves get a little weight more (`RIDGE`); no score moves by more than 18 in a step.
 """
 
 from __future__ import annotations
@@ -227,6 +228,8 @@ class MCBoostClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: ``weighting="uniform"``, and ``loss="mc", decision="bayes"`` for P-MCBoost.
+
     The losses, with z the class of the row, j and k running over the decisions:
 
     - "gll": :math:`\log(1 + \sum_j C_{zj} e^{S_j - S_z})`, Eq. (21).

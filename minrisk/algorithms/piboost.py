@@ -24,7 +24,9 @@ Deviations: R is cut where a learner errs nowhere in its chain, or everywhere (`
 their complements count once, as in the paper's Table 2: G has 3 sets for three classes and 7 for four (the text's
 formula counts 6 and 10). The least weighted error chooses learners, as in Algorithm 2, where Lemma 1 would weigh errors
 within S more. In the paper's experiments trees are fitted to a tenth of the rows (``draw=0.1``), how drawn is not said:
-here by weight, with replacement. Costs are an extension: see `minrisk.losses.separators.separator_loss`.
+here by weight, with replacement. A split has to gain more than `GROWTH_TIE` (`minrisk._kernels.grow`) of its node's
+weight, so that trees do not separate the lightest rows. Costs are an extension: see
+`minrisk.losses.separators.separator_loss`.
 """
 
 from __future__ import annotations
@@ -211,6 +213,8 @@ class PIBoostClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: ``draw=0.1``, with 0/1 costs.
+
     With costs, a row weighs for the set S what it costs on average to take it for a class on the other side.
     `fit` also takes costs for each row, of shape (n, K). Decisions that are no class are refused, because no separator
     knows them.

@@ -191,6 +191,8 @@ class REBELClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: ``offset="paper", smoothing=0, fit_intercept=False, binning="uniform"``.
+
     If no costs are stated, ``class_weight="balanced"`` means the same as ``cost=minrisk.costs.balanced(y)``.
 
     The paper has a constant a_0 and does not say how it is found. Its figures for stumps are reached with

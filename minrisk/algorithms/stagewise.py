@@ -199,6 +199,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: the defaults, with 0/1 costs.
+
     With symmetric costs there are probabilities: the softmax of the scores with the logistic loss, and of twice the
     scores with the exponential one.
 
@@ -423,6 +425,8 @@ class MultiBoostClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: the defaults, with 0/1 costs and `nu` by cross-validation.
+
     *The weight of the penalty.* The paper chooses `nu` among 1e-8, 5e-8, ..., 5e-3 by cross-validation.
     That prefers 1e-3 on the data sets letter and dna, 5e-3 on noisy data, and 1e-5 if the classes are well separated.
     With "l2" it matters little from 1e-4 to 1e-2.

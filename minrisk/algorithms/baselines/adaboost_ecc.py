@@ -141,6 +141,8 @@ class AdaBoostECCClassifier(BaselineClassifier):
 
     Notes
     -----
+    As in the paper: ``smoothing=0``, with 0/1 costs.
+
     With two classes the halves are the classes, and the method is real AdaBoost of stumps.
     The loss is that of ``MCBoostClassifier(loss="gel")``.
 

@@ -141,6 +141,8 @@ class AdaBoostMHClassifier(BaselineClassifier):
 
     Notes
     -----
+    As in the paper: ``smoothing=0``, with 0/1 costs.
+
     With two classes the method is real AdaBoost, and with "sign" it is AdaBoost.
 
     Real AdaBoost.MH of stumps on 0/1 costs is ``REBELClassifier(weak_learner="stump", fit_intercept="each round")``:

@@ -186,6 +186,8 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
 
     Notes
     -----
+    As in the paper: ``smoothing=0``, with 0/1 costs.
+
     The codes:
 
     - "exhaustive": all 2^(K - 1) - 1 ways to divide the classes into two groups, for up to 12 classes.

@@ -144,6 +144,8 @@ class AdaBoostSIPClassifier(BaselineClassifier):
 
     Notes
     -----
+    As in the abstract of the paper: ``smoothing=0``, with 0/1 costs and stumps.
+
     With two classes there is one partition, and the method is AdaBoost of stumps.
     The loss is that of ``MCBoostClassifier(loss="gel")``.
 

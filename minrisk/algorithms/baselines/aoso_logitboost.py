@@ -136,6 +136,8 @@ class AOSOLogitBoostClassifier(BaselineClassifier):
 
     Notes
     -----
+    As in the paper: ``smoothing=0``, with 0/1 costs.
+
     With two classes there is one pair, and the difference of the scores is LogitBoost's log-odds. No step is above 4.
 
     References

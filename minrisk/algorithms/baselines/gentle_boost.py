@@ -141,6 +141,8 @@ class GentleBoostClassifier(BaselineClassifier):
 
     Notes
     -----
+    As in the papers: the defaults with 0/1 costs for "labels", and ``variant="margin"``.
+
     With ``variant="margin"`` the loss is
 
     .. math:: \frac1W \sum_n w_n v_n, \qquad v_n = \exp\big(-(H_{n y_n} - \overline{H_n})\big).
