@@ -6,7 +6,7 @@ import pytest
 from minrisk.boosting.loop import boost
 from minrisk.boosting.monitors import EarlyStopping, RiskHistory
 from minrisk.rows.limits import LIMITS, Limits
-from tests.helpers import coupled_loss, make_costs, make_data, make_recipe, make_rows, random_costs
+from tests.helpers import coupled_loss, make_data, make_recipe, make_rows, random_costs
 
 
 def run(seed=0, n_rounds=15, blocks=None, n_threads=1, n=240, monitors=(), kind="general", start=None, limits=LIMITS, **recipe):
@@ -126,11 +126,9 @@ def test_early_stopping_keeps_the_first_minimum(saved, beats):
             return next(self.risks)
 
         def savings(self, constant):
-            assert constant == 1
             return np.array([50.0, saved, 50.0])
 
-    costs = make_costs(1.0 - np.eye(3), np.repeat([0, 1, 2], [10, 30, 10]), np.ones(50)).facts()
-    stopping = EarlyStopping(Fake([5, 4, 3, 3, 4, 3, 9]), 3, costs)
+    stopping = EarlyStopping(Fake([5, 4, 3, 3, 4, 3, 9]), 3, 1, np.array([1.5, -0.5, 0.5]))
     progress, _ = run(monitors=[stopping])
     assert len(progress.trees) == 5 and stopping.best_round == 2
     assert stopping.beats_constant == beats  # less half a row of each class, by a standard error

@@ -424,8 +424,10 @@ def test_constant_fitted_in_each_round(wine, tmp_path):
 def test_early_stopping_is_on_risk_and_keeps_the_best_round(wine):
     X, y = wine
     rng = np.random.default_rng(0)
-    noisy = np.where(rng.random(len(y)) < 0.3, rng.integers(0, 3, len(y)), y)
-    model = REBELClassifier(COST, n_estimators=300, early_stopping=True, n_iter_no_change=5, random_state=0).fit(X, noisy)
+    noisy = np.where(rng.random(len(y)) < 0.1, rng.integers(0, 3, len(y)), y)
+    model = REBELClassifier(
+        COST, n_estimators=300, early_stopping=True, validation_fraction=0.4, n_iter_no_change=5, random_state=0
+    ).fit(X, noisy)
     risks = model.validation_risk_
     assert model.n_iter_ == np.argmin(risks) == len(model.model_) and len(risks) == model.n_iter_ + 6
     assert len(model.train_loss_) == model.n_iter_ + 1

@@ -451,7 +451,7 @@ def test_validation_rows_follow_corrections():
     rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=LocalCorrectiveRows)
     costs = make_costs(1.0 - np.eye(3), y, np.ones(len(y)))
     watched = LocalPairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
-    progress = boost(rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99, costs.facts())])
+    progress = boost(rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99, 0, np.zeros(3))])
     np.testing.assert_array_equal(watched.scores[::2], rows.scores)
     assert len(progress.trees) > 5
 

@@ -16,7 +16,6 @@ from minrisk.data.groups import placed_groups
 from minrisk.data.row_keys import numbered_keys
 from minrisk.learners.base import Term
 from minrisk.rows.base import Rows
-from minrisk.rows.costs import CostFacts
 
 REDRAWN = 5  # times a second, that a progress bar is
 
@@ -156,8 +155,10 @@ class EarlyStopping(RiskOfOthers):
         Validation rows at the scores of the rounds already done.
     patience : int
         Rounds without a new minimum.
-    costs : CostFacts
-        Of all rows, whose cheapest decision a round has to beat.
+    constant : int
+        The decision that is the cheapest for all rows, which a round has to beat.
+    unseen : ndarray of shape (3,)
+        What is added to `Rows.savings`: rows whose mistakes the few that are set apart may not show.
     earlier : sequence of float
         Risks of rounds already done (warm start), the one before round 1 first.
 
@@ -168,9 +169,11 @@ class EarlyStopping(RiskOfOthers):
         error of the paired differences.
     """
 
-    def __init__(self, rows: Rows, patience: int, costs: CostFacts, earlier: Sequence[float] = ()) -> None:
+    def __init__(
+        self, rows: Rows, patience: int, constant: int, unseen: FloatArray, earlier: Sequence[float] = ()
+    ) -> None:
         super().__init__(rows, earlier)
-        self.patience, self._facts = patience, costs
+        self.patience, self._constant, self._unseen = patience, constant, unseen
         self.beats_constant = len(earlier) > 1 and self._is_cheaper()
 
     @property
@@ -186,16 +189,9 @@ class EarlyStopping(RiskOfOthers):
         return len(self.risks) - 1 - self.best_round >= self.patience
 
     def _is_cheaper(self) -> bool:
-        """Compare the decisions here with the constant one.
-
-        Half a row of each class is added that is decided wrongly: that few rows of a rare class show no mistake does
-        not prove that there is none (Krichevsky and Trofimov's estimate).
-        """
-        constant, means = int(np.argmin(self._facts.means)), self._facts.class_means[self._facts.class_weight > 0.0]
-        saved = means[:, constant] - means.sum(axis=1) / max(1, means.shape[1] - 1)
-        half = 0.5 * np.array([len(saved), saved.sum(), saved @ saved])
-        weight, total, squares = self.rows.savings(constant) + half
-        return bool(total > 0.0 and total**2 > (squares - total**2 / weight))
+        """Compare the decisions here with the constant one."""
+        weight, total, squares = self.rows.savings(self._constant) + self._unseen
+        return bool(total > 0.0 and total**2 > squares - total**2 / weight)
 
 
 class Stages:
