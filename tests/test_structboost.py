@@ -1,12 +1,14 @@
 """StructBoost: the linear program of all its constraints, what it reduces to, its cutting planes, stages and warm starts."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minrisk
@@ -86,7 +88,7 @@ def test_the_objective_is_that_of_the_linear_program_of_all_constraints(seed, nu
         model = StructBoostClassifier(nu=nu, **EXACT).fit(X, y, sample_weight=weights, cost=margin)
     found = objective(model, X, y, margin, weights)
     assert found == pytest.approx(least_objective(all_stumps(X), margin, y, weights, nu), rel=1e-6)
-    assert model.n_iter_ < 400 and np.all(np.asarray(model.model_.vectors) >= 0)
+    assert model.n_iter_ < 400 and np.all(np.asarray(model.model_.vectors) >= 0) and model.certificate_ <= 1e-7
     mean = np.average(slacks(margin, y, model.model_.scores(X)), weights=weights)
     assert model.train_loss_[-1] == pytest.approx(mean, rel=1e-9, abs=1e-12)
     assert model.train_loss_[0] == pytest.approx(np.average(margin.max(axis=1), weights=weights), rel=1e-9)
@@ -142,6 +144,38 @@ def test_rounds_end_by_the_duality_gap():
     assert nothing.n_iter_ == 0 and nothing.predict(X).tolist() == [np.argmin(cost[y].mean(axis=0))] * len(y)
 
 
+@pytest.mark.parametrize(("seed", "K", "planes"), [(5, 3, 10), (3, 4, 10), (5, 4, 10), (4, 4, 20)])
+def test_rounds_that_end_by_themselves_have_reached_the_optimum(seed, K, planes):
+    """Planes of the last round may find better vectors than those of the model, which alone count."""
+    X, y, cost, weights = few(seed, 24, K)
+    model = StructBoostClassifier(cost, tol=1e-4, solver_iterations=planes).fit(X, y, sample_weight=weights)
+    least = least_objective(all_stumps(X), cost[y], y, weights, model.nu)
+    share = 1.0 - least / objective(model, X, y, cost[y], weights)
+    assert model.n_iter_ < 100 and share - 1e-9 <= model.certificate_ <= 1e-4
+
+
+def test_few_rounds_are_told_how_far_from_the_optimum_they_may_be(tmp_path):
+    X, y, cost, weights = few(4, 24, 4)
+    model = StructBoostClassifier(cost, n_estimators=15)
+    with pytest.warns(ConvergenceWarning, match="has made all of its 15 rounds"):
+        model.fit(X, y, sample_weight=weights)
+    least = least_objective(all_stumps(X), cost[y], y, weights, model.nu)
+    assert 1.0 >= model.certificate_ >= 1.0 - least / objective(model, X, y, cost[y], weights) > 1e-3
+    minrisk.save(model, tmp_path / "model")
+    assert minrisk.load(tmp_path / "model").certificate_ == model.certificate_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        clone(model).set_params(tol=1.0).fit(X, y)
+        clone(model).set_params(early_stopping=True, validation_fraction=0.3).fit(X, y)
+
+
+def test_drawn_features_end_no_rounds_that_others_would_go_on_with():
+    X, y, cost, weights = few(0, 24)
+    model = StructBoostClassifier(cost, max_features=1, random_state=0).fit(X, y, sample_weight=weights)
+    least = least_objective(all_stumps(X), cost[y], y, weights, model.nu)
+    assert 1.0 - least / objective(model, X, y, cost[y], weights) - 1e-9 <= model.certificate_ <= 1e-3
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_bundle_finds_the_least_value_of_a_function_of_planes(seed):
     """Beside a linear program with all planes; what is found never falls below the bound."""
@@ -180,7 +214,7 @@ def test_the_learner_is_the_one_of_the_largest_edge_in_the_dual(weak_learner, mo
     monkeypatch.setattr(DualTrees, "search", noted)
     model = StructBoostClassifier(cost, n_estimators=6, weak_learner=weak_learner, max_depth=2)
     model.fit(X, y, sample_weight=weights)
-    assert len(seen) == 6
+    assert len(seen) == 7  # one more says how far from the optimum the model is
     for edge, largest, response in seen:
         sums = edge.T @ response
         assert sums.max() == pytest.approx(largest, rel=1e-9)
@@ -207,6 +241,7 @@ def test_stages_and_warm_starts_are_shorter_fits(tmp_path):
     half.set_params(n_estimators=7).fit(X, y)
     np.testing.assert_array_equal(half.model_.corrected, model.model_.corrected)
     np.testing.assert_array_equal(half.train_loss_, model.train_loss_)
+    assert half.certificate_ == model.certificate_ == shorter[-1].certificate_
 
 
 def test_early_stopping_keeps_the_vectors_of_the_best_round():

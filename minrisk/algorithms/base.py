@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, IntArray, Labels
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 COSTS_MORE = (
     "{name} has decisions about the training rows that cost {risk:.4g} on average after {rounds} rounds, where one "
     "decision for all costs {least:.4g}: early_stopping=True keeps the rounds that cost least on rows set apart."
+)
+UNFINISHED = (
+    "{name} has made all of its {rounds} rounds, and {gap:.2g} of its objective may still be too much, where "
+    "tol={tol:g} asks for less: try more n_estimators, more solver_iterations, or a larger tol if that is near enough."
 )
 NOT_ELSEWHERE = "{name} looks at all values of all rows: it takes no Dask collections. REBELClassifier does."
 
@@ -134,6 +139,8 @@ class RecipeClassifier(BoostedClassifier):
 
     train_risk_: FloatArray
     validation_risk_: FloatArray | None
+    tol: float  # of recipes with a dual
+    certificate_: float | None  # likewise
     _log_scale: float
 
     def _recipe(self, costs: CostFacts, thresholds: tuple[FloatArray, ...]) -> Recipe:
@@ -307,6 +314,22 @@ class RecipeClassifier(BoostedClassifier):
         if stop.interrupted and not made.cut():
             raise KeyboardInterrupt
         self._keep(made, at_end=True)
+        if recipe.dual and not stop.interrupted:
+            self._certify(data)
+
+    def _certify(self, data: TrainingData) -> None:
+        """Ask how far from the optimum the model is, and say so where the rounds were too few for `tol`."""
+        from minrisk.boosting.loop import Progress, certificate
+
+        rows, recipe = data.rows, data.recipe
+        progress = Progress(intercept=np.zeros(rows.n_scores), log_scale=self._log_scale)
+        if self.n_iter_ > 0:
+            losses = self.train_loss_.tolist()
+            progress = Progress.of(self.model_, data.binner.thresholds, self._log_scale, losses, recipe.codebook)
+        self.certificate_ = gap = certificate(rows, recipe, progress)
+        if self.n_iter_ == self.n_estimators and data.validation is None and gap > self.tol:
+            message = UNFINISHED.format(name=type(self).__name__, rounds=self.n_iter_, gap=gap, tol=self.tol)
+            warn_caller(message, ConvergenceWarning)
 
     def _keep(self, made: BoostedRounds, at_end: bool = False) -> None:
         """Attributes of a fit that ends with these rounds.
@@ -365,6 +388,8 @@ class RecipeClassifier(BoostedClassifier):
             facts = made.stopping.rows.cost_facts
             self.validation_risk_ = _as_stated(facts, made.validated, made.stopping.risks)
         self._log_scale = progress.log_scales[n]
+        if recipe.dual:
+            self.certificate_ = None  # until the rounds have ended
         if made.judged:
             first = {name: 1 + made.before * (one is made.stopping) for name, one in made.judged.items()}
             self.evals_result_ = {
@@ -411,7 +436,8 @@ class RecipeClassifier(BoostedClassifier):
 
     def _facts(self) -> dict[str, Any]:
         """What a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
-        return {"log_scale": float(self._log_scale)}
+        known = getattr(self, "certificate_", None)
+        return {"log_scale": float(self._log_scale)} | ({} if known is None else {"certificate": float(known)})
 
     def _restore_facts(self, facts: dict[str, Any]) -> None:
         """Take back what `_facts` gave."""

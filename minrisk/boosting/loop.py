@@ -16,7 +16,7 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.boosting.compiled import round_rule
 from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
 from minrisk.costs.units import LARGEST_FLOAT
-from minrisk.learners.base import FittedLearners, LearnerFamily, Round, Term
+from minrisk.learners.base import CertifyingFamily, FittedLearners, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.codebook import Codebook
@@ -252,6 +252,14 @@ def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
     rows.start_at((), (), intercept)
     start = Progress(intercept=intercept, log_scale=rows.facts(recipe.loss).log_scale)
     return boost(rows, recipe, 0, 0, start=start)
+
+
+def certificate(rows: Rows, recipe: Recipe, progress: Progress) -> float:
+    """How far from the optimum a model may be, see `CertifyingFamily`; the rows are brought to its scores."""
+    assert isinstance(recipe.family, CertifyingFamily) and progress.intercept is not None
+    rows.start_at(progress.trees, progress.vectors, progress.intercept)
+    problem = _problem(rows, recipe, rows.gradients(recipe.loss, progress.log_scale), None, None)
+    return recipe.family.certificate(Round(rows, problem, recipe.solver, np.arange(rows.n_features), 0))
 
 
 def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:

@@ -179,9 +179,10 @@ FACTS = {
             "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
             "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier",
             "GentleBoostClassifier", "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
-            "AdaBoostSIPClassifier", "StructBoostClassifier",
+            "AdaBoostSIPClassifier",
         )
     },
+    "StructBoostClassifier": Fields({"log_scale": FINITE}, {"certificate": Number(float, 0, 1)}),
     "AdaBoostMOClassifier": Fields({"log_scale": FINITE, "decoding": Choice(DECODINGS)}),
 }  # fmt: skip
 HEADER = Fields(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -59,3 +59,11 @@ class LearnerFamily(Protocol):
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """The best learner (its response left in the rows), or learners; None when none separates anything."""
+
+
+@runtime_checkable
+class CertifyingFamily(LearnerFamily, Protocol):
+    """One that knows how far from the optimum vectors may be."""
+
+    def certificate(self, round_: Round) -> float:
+        """Share by which the objective before the round may be above the least one over all learners."""

@@ -33,8 +33,8 @@ from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import PLANE_ROWS, PlaneRows, have_planes
 from minrisk.steps.base import Step, StepProblem
 
-FIRST_PROXIMITY = 0.1  # u, in units of the scale, a row's largest cost on average: moves of an entry are about as long
-PROXIMITY_RANGE = 1e-3, 1e3  # of u, relative to the first
+LARGEST_PROXIMITY = 0.03  # u at first, over the scale, a row's largest cost on average; a larger one tells little of F
+SMALLEST_PROXIMITY = 1e-3  # relative to the first
 TIGHTER, LOOSER = 1.5, 0.5  # what u is multiplied by after steps too long and after good ones
 SERIOUS = 0.1  # share of the promised fall that makes a point the best one,
 GOOD = 0.5  # and the next steps longer
@@ -67,10 +67,10 @@ class Bundle:
 
     def __init__(self, point: FloatArray, plane: Plane, nu: float, scale: float) -> None:
         self.nu, self.best = nu, point.ravel()
-        self.value = nu * float(self.best.sum()) + plane.value
+        self.value = self.first_value = nu * float(self.best.sum()) + plane.value
         self.edges = np.stack([np.zeros_like(plane.edges), plane.edges])  # R >= 0 is the first plane
         self.offsets, self.shares = np.array([0.0, plane.offset]), np.array([0.0, 1.0])
-        self.first_u = self.u = FIRST_PROXIMITY / scale
+        self.first_u = self.u = LARGEST_PROXIMITY / scale
 
     @property
     def largest_edge(self) -> float:
@@ -82,9 +82,9 @@ class Bundle:
         largest = max(self.largest_edge, edge)
         return float(self.shares @ self.offsets) / max(1.0, largest / self.nu if self.nu > 0 else np.inf)
 
-    def satisfied(self, tolerance: float, edge: float = 0.0) -> bool:
-        """Whether F is above the least value by no more than a share."""
-        return self.value - self.bound(edge) <= tolerance * self.value
+    def gap(self, value: float, edge: float = 0.0) -> float:
+        """Share by which this value of F may be above the least one over learners with such edges."""
+        return max(0.0, 1.0 - self.bound(edge) / value) if value > 0.0 else 0.0
 
     def widened(self, edges: FloatArray) -> None:
         """One learner more, with a vector of 0 and these edges (P, D) in the planes but the first."""
@@ -101,7 +101,7 @@ class Bundle:
             point = on_grid(self._nearest())
             penalty = self.nu * float(point.sum())
             promised = self.value - penalty - float((self.offsets - self.edges @ point).max())
-            done = promised <= LITTLE_LEFT * tolerance * self.value or self.satisfied(tolerance)
+            done = promised <= LITTLE_LEFT * tolerance * self.value or self.gap(self.value) <= tolerance
             if done or number == cuts:
                 return done
             plane = cut(point)
@@ -114,8 +114,7 @@ class Bundle:
             else:
                 at_best = self.nu * float(self.best.sum()) + plane.offset - float(plane.edges @ self.best)
                 factor = TIGHTER if self.value - at_best > promised else 1.0  # the plane says nothing of the best
-            least, most = PROXIMITY_RANGE
-            self.u = min(max(self.u * factor, least * self.first_u), most * self.first_u)
+            self.u = min(max(self.u * factor, SMALLEST_PROXIMITY * self.first_u), self.first_u)
         return False
 
     def _at(self, shares: FloatArray) -> tuple[FloatArray, float]:

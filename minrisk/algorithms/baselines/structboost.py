@@ -65,12 +65,12 @@ class StructBoostClassifier(RecipeClassifier):
         The number of rows does not matter to it, the size of costs does. Large values learn nothing: with 0/1 costs
         from about 0.1 to 1 on.
     n_estimators : int, default=200
-        Largest number of rounds.
+        Largest number of rounds. A warning says if they were too few for `tol`.
     tol : float, default=1e-3
         Rounds end when the objective is above the least possible one, over all learners, by no more than this share.
     solver_iterations : int, default=20
-        Largest number of cutting planes that are sought before the learner of a round is chosen, and again after it.
-        More of them solve for W more exactly, in longer rounds.
+        Number of cutting planes that are sought at a time: before the learner of a round is chosen, again as long as
+        that is one of the model, and after it. More of them solve for W more exactly, in longer rounds.
     weak_learner : {"stump", "tree"}, default="stump"
         The learners: trees of depth 1, or of `max_depth`.
     max_depth : int, default=3
@@ -135,6 +135,9 @@ class StructBoostClassifier(RecipeClassifier):
     evals_result_ : dict
         ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
         It exists if `fit` was given an `eval_set`; model files do not keep it.
+    certificate_ : float or None
+        Share of the objective by which it may be above the least possible one, over all learners: the duality gap of
+        the model. It is no more than `tol` if the rounds ended by themselves, and None if Ctrl-C ended them.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the relative falls of the loss; the shares sum to 1.
     n_features_in_ : int
@@ -174,9 +177,9 @@ class StructBoostClassifier(RecipeClassifier):
     >>> from sklearn.datasets import load_wine
     >>> from minrisk import StructBoostClassifier
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = StructBoostClassifier(n_estimators=30).fit(X[::2], y[::2])
+    >>> model = StructBoostClassifier().fit(X[::2], y[::2])
     >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.93
+    0.97
     """
 
     subsample = 1.0
@@ -237,6 +240,10 @@ class StructBoostClassifier(RecipeClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _restore_facts(self, facts: dict[str, Any]) -> None:
+        super()._restore_facts(facts)
+        self.certificate_ = facts.get("certificate")
 
     def _gives_probabilities(self) -> bool:
         return False
