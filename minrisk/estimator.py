@@ -391,8 +391,11 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32), self._scale_of_costs())
 
     def _scale_of_costs(self) -> float | None:
-        """What costs are divided by in a loss that depends on their size; None: the loss is in proportion to them."""
-        return None
+        """Give what costs are divided by in a loss that depends on their size: `cost_scale`, or 1; else None."""
+        if "cost_scale" not in self._rules:
+            return None
+        scale = vars(self)["cost_scale"]
+        return 1.0 if scale is None else float(scale)
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _scores(self, X: np.ndarray) -> FloatArray:

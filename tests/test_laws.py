@@ -686,7 +686,7 @@ def test_costs_that_are_far_apart_hide_no_feature(surrogate, dear, ratio):
     }[dear])
     model = MinRiskClassifier(cost, surrogate=surrogate, random_state=0)
     model.fit(X, y, cost=cost[y] * np.random.default_rng(2).uniform(0.5, 2.0, (300, 1)) if dear == "per row" else None)
-    assert np.mean(model.predict(new) == y) >= 0.99  # a row may stand at the edge
+    assert np.mean(model.predict(new) == y) >= (0.996 if ratio < 1e8 else 0.99)  # a row may stand at the edge
 
 
 def test_a_rare_class_a_100_million_times_as_dear_is_not_missed():

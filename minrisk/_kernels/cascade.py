@@ -13,7 +13,6 @@ MOST_LEAD, LEAD_HALVINGS = 32.0, 10  # log-odds, and steps that find them to a t
 NO_LEAD = 0.0
 
 
-
 @kernel
 def rises_of_trees(nodes, shift, roots, vector, vectors, n_scores, ends, rises):
     """rises[s, m, k] = the most by which trees ends[s].. can raise score k against score m, in whole numbers.

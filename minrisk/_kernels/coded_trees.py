@@ -29,7 +29,6 @@ TOP_PLACE = np.uint64(0xFFFF)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-
 # -- trees -------------------------------------------------------------------------------------------------------------
 @kernel
 def find_tops(left, is_leaf, column, bin_, offsets, tops, words, ends):

@@ -111,7 +111,7 @@ def _rests(made: BoostedRounds, intercept: FloatArray) -> Progress:
 
 
 def _half_rows(costs: CostFacts) -> FloatArray:
-    """What half a row of each class that is decided wrongly adds to `Rows.savings`, (3,).
+    """Count for `Rows.savings` half a row of each class that is decided wrongly, (3,).
 
     Few rows of a rare class may show no mistake, which does not prove that there is none (Krichevsky and Trofimov's
     estimate).
@@ -233,12 +233,6 @@ class RecipeClassifier(BoostedClassifier):
         from minrisk.data.binning import fit_binner
 
         return fit_binner(X, self.binning, self.max_bins, *training)
-
-    def _scale_of_costs(self) -> float | None:
-        """`cost_scale`, or 1, where the loss depends on the size of costs."""
-        if "cost_scale" not in self._rules:
-            return None
-        return 1.0 if self.cost_scale is None else float(self.cost_scale)
 
     def _costs_in_loss(self, costs: RowCosts) -> RowCosts:
         """What mistakes cost in the loss: another than what they cost where only decisions count that."""
@@ -436,8 +430,7 @@ class RecipeClassifier(BoostedClassifier):
 
     def _facts(self) -> dict[str, Any]:
         """What a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
-        known = getattr(self, "certificate_", None)
-        return {"log_scale": float(self._log_scale)} | ({} if known is None else {"certificate": float(known)})
+        return {"log_scale": float(self._log_scale)}
 
     def _restore_facts(self, facts: dict[str, Any]) -> None:
         """Take back what `_facts` gave."""

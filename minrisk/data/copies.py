@@ -261,7 +261,7 @@ def _near_by_agreement(cells: IntArray, asked: IntArray, group: IntArray | None)
 
 
 def _times_agreeing(cells: IntArray, asked: IntArray, levels: tuple[int, ...], group: IntArray | None) -> IntArray:
-    """With how many other rows some rows agree in so many columns or more, (m, levels)."""
+    """Count the other rows with which some rows agree in so many columns or more, (m, levels)."""
     height, found = max(1, DENSE_VALUES // cells.shape[1]), []
     for first in range(0, len(asked), height):
         own = asked[first : first + height]

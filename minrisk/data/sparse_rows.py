@@ -89,7 +89,7 @@ class SparseRows:
         return values
 
     def keys(self, odds: Keys, unit: IntArray | None = None) -> Keys:
-        """What `minrisk.data.row_keys.summed_keys` gives for the columns, in units of 2**unit, (n,)."""
+        """Give what `minrisk.data.row_keys.summed_keys` does for the columns, in units of 2**unit, (n,)."""
         numbers, columns, data = odds[: self.shape[1]], self.matrix.indices, self.matrix.data
         if unit is not None:
             data = in_unit(data, unit[columns])

@@ -153,7 +153,7 @@ def fit_cost_regression(
 
 
 def _held_out(folded: FoldedRows, table: Table, fits: Sequence[ClassFit | None]) -> list[HeldOut | None]:
-    """What members say of all left-out rows, as if these were of each class in turn."""
+    """Ask members about all left-out rows, as if these were of each class in turn."""
     parts: list[list[LeftOut]] = [[] for _ in fits]
     for fold in range(folded.n_folds if any(fits) else 0):
         rows = folded.without(fold, table.columns, Workers())

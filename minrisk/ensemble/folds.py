@@ -141,9 +141,7 @@ def folds_of(
         if n_folds == 1:
             return np.zeros(n, dtype=np.uint8)
         many = n >= MANY_ROWS
-        keys = np.arange(n).astype(np.uint64)
-        if not many:
-            keys = _fold_keys(X, rows, thresholds)
+        keys = np.arange(n).astype(np.uint64) if many else _fold_keys(X, rows, thresholds)
         together = None if group is None else np.unique(group[rows], return_inverse=True)[1]
         if together is not None and together.max() + 1 < n:
             folds = grouped_folds(together, codes, n_folds, seed, keys, differ_by[0])
@@ -162,7 +160,7 @@ def folds_of(
 
 
 def masses(codes: Codes, weight: FloatArray) -> FloatArray:
-    """What rows count as where folds are to be as large, (n,): 1, or less if they weigh less than others of the class.
+    """Count rows where folds are to be as large, (n,): as 1, or less if they weigh less than others of the class.
 
     The others' weight is (sum w^1/2 / sum w^1/4)^4: a mean in which neither one heavy row says much, nor one of nearly
     no weight.
@@ -290,7 +288,7 @@ def stated_folds(
 def fold_numbers(
     keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: Sequence[np.ndarray]
 ) -> IntArray:
-    """Fold of each row (n,): drawn at random, classes spread evenly, two rows for each fold at least.
+    """Fold of each row (n,): drawn at random, classes spread evenly, of no more folds than half the rows.
 
     The rows of a class stand in the order of random numbers, and each fold has as long a part of them. So a row more
     moves no other than those at the ends of the parts, and one that weighs nearly nothing moves none.

@@ -9,7 +9,7 @@ from minrisk.ensemble import defaults
 
 
 def n_rounds(n_rows: float) -> int:
-    """Of a member, at most; fewer on very many rows."""
+    """Limit a member's rounds; to fewer on very many rows."""
     in_time = defaults.ROWS_IN_ROUNDS / n_rows
     return int(min(defaults.USUAL_ROUNDS, max(defaults.FEWEST_ROUNDS, in_time)))
 

@@ -273,7 +273,7 @@ def with_challengers(
             return pool
         phases.begin("challengers", len(kinds), 1)
     try:
-        ahead = workers.map(lambda kind: trial(kind, n, n_rounds), kinds) if workers.n > 1 else []
+        ahead = workers.map(lambda kind: trial(kind, n_rounds), kinds) if workers.n > 1 else []
     except NothingJudged:
         return pool
     for number, kind in enumerate(kinds, 1):  # one after another: what is tried holds memory
@@ -281,7 +281,7 @@ def with_challengers(
             break
         phases.begin(f"{kind.name} members", phases.coming[number], number + 1)
         try:
-            tried = ahead.pop(0) if ahead else trial(kind, n, n_rounds)
+            tried = ahead.pop(0) if ahead else trial(kind, n_rounds)
             found = challenge(pool, tried, n_rounds, workers, matrix)
         except NothingJudged:  # the pool stands as it is
             break
@@ -313,7 +313,7 @@ def vary(pool: Pool, most: int, matrix: FloatArray, watch: Watch) -> Pool:
         assert isinstance(base, Plain)
         kind = Variation(base, factors, int(random.randint(1 << 31)))
         try:
-            joined = challenge(pool, trial(kind, n, n_rounds), n_rounds, workers, matrix)
+            joined = challenge(pool, trial(kind, n_rounds), n_rounds, workers, matrix)
         except NothingJudged:
             break
         cost = validated_risk(joined, matrix)
@@ -345,10 +345,10 @@ def with_smooth(pool: Pool, most: int) -> Pool:
     return pool._replace(fits=fits)
 
 
-def trial(kind: Kind, n_members: int, n_rounds: int) -> Trial:
+def trial(kind: Kind, n_rounds: int) -> Trial:
     """Train members of a kind for the first folds, as many as tell, in their part of the time that is left for all."""
-    members = kind.members(0, min(kind.tried_on, n_members))
-    part = kind.task.budget.until(len(members) / n_members)
+    members = kind.members(0, kind.tried_on)
+    part = kind.task.budget.until(len(members) / kind.task.folded.n_folds)
     return Trial(kind, members, cross_fit(kind, members, n_rounds, Workers(), part))
 
 

@@ -17,7 +17,7 @@ MOST_SEARCHES = 30  # of a round: where a learner that is there is the best, the
 
 
 class Sought(NamedTuple):
-    """What is known of the vectors that a round begins with."""
+    """Holds what is known of the vectors that a round begins with."""
 
     bundle: Bundle
     found: Violation | None  # the learner of the largest edge

@@ -241,6 +241,10 @@ class StructBoostClassifier(RecipeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _facts(self) -> dict[str, Any]:
+        known = self.certificate_
+        return super()._facts() | ({} if known is None else {"certificate": float(known)})
+
     def _restore_facts(self, facts: dict[str, Any]) -> None:
         super()._restore_facts(facts)
         self.certificate_ = facts.get("certificate")
