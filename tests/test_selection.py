@@ -835,7 +835,7 @@ def test_bins_follow_the_data(n, d, bins):
 def test_last_rounds_fit_into_what_is_asked_for(n_rows, most):
     """All rounds together are never more; those of the longest member are as many but for one."""
     first = first_rounds(n_rows, most)
-    share = 0.2 * n_rows / (n_rows + 100) * min(1, 15_000 / n_rows)
+    share = 0.2 * (n_rows / (n_rows + 100)) * min(1, 15_000 / n_rows)
     assert 1 <= first <= most and most - 1 <= first + last_rounds(n_rows, first, most) <= most
     for n_rounds in {0, 1, first // 2, first}:
         assert last_rounds(n_rows, n_rounds, most) == min(int(n_rounds * share + 0.5), most - n_rounds) >= 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minrisk._kernels import _jit, grow
+from minrisk._kernels import _cache, _jit, grow
 from minrisk._kernels.whole_round import logistic_rounds
 from minrisk._workers import Workers
 from minrisk.boosting import loop as boosting
@@ -175,13 +175,14 @@ def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
-def test_machine_code_is_thrown_away_when_a_file_that_it_uses_changes(tmp_path, monkeypatch):
-    (tmp_path / "used.py").write_text("")
-    used = type(grow)("used")
-    used.__file__ = str(tmp_path / "used.py")
+def test_machine_code_is_thrown_away_when_any_file_of_the_kernels_changes(tmp_path, monkeypatch):
+    for name in ("one.py", "used.py"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(_cache, "HERE", tmp_path)
 
     def stamp():
-        return _jit.kernel(grow.count_of.py_func, uses=[used])._cache._origin
+        _cache.sources.cache_clear()
+        return _jit.kernel(grow.count_of.py_func)._cache._origin
 
     before = stamp()
     assert before == stamp()
@@ -189,3 +190,5 @@ def test_machine_code_is_thrown_away_when_a_file_that_it_uses_changes(tmp_path, 
     assert before == stamp()  # a copy of the same text
     (tmp_path / "used.py").write_text("# changed")
     assert before != stamp()
+    monkeypatch.undo()
+    _cache.sources.cache_clear()

@@ -35,7 +35,7 @@ from minrisk.rows.base import (
     WholeRounds,
 )
 from minrisk.rows.costs import CostFacts, RowCosts
-from minrisk.rows.fixed_point import divide, fixed_factor
+from minrisk.rows.fixed_point import divide, exact_sum, fixed_factor
 from minrisk.rows.local.columns import ADDED_SUMS, LOSS_SUMS, WALK_SUMS, LocalColumns
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.leaf_search import best_leaf_splits
@@ -371,7 +371,8 @@ class LocalRows(LocalColumns):
         """Sums of what the rows' decisions save; see `Rows.savings`."""
         table, row, weight = self.costs[:3]
         saved = table[row, constant] - table[row, np.argmax(self.deciding_scores, axis=1)]
-        return np.array([weight.sum(), weight @ saved, weight @ saved**2])
+        sums = np.stack([weight, weight * saved, weight * saved**2], axis=1)
+        return exact_sum(lambda: iter([sums]), self.place.n_rows, self.exchange)
 
     def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
         """Best stump over the features; see `Rows.best_stump`."""
