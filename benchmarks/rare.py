@@ -286,18 +286,20 @@ class Task(NamedTuple):
     methods: list[str]
 
 
-def done(task: Task, maker: Maker) -> list[dict[str, Any]]:
-    """The lines of all its methods."""
+def done(task: Task, maker: Maker, most_rows: float) -> list[dict[str, Any]]:
+    """The lines of all its methods; none if it has more rows."""
     table = maker(task.seed)
+    if len(table.y) > most_rows:
+        return []
     facts = {"family": task.family, "table": task.name, "seed": task.seed, "rows": len(table.y),
              "tests": len(table.y_test), "classes": table.n_classes,
              "rarest": np.bincount(table.y).min() / len(table.y), "unit": unit_of(table)}  # fmt: skip
     return [{**facts, "method": method, **line_of(method, table)} for method in task.methods]
 
 
-def done_elsewhere(task: Task) -> list[dict[str, Any]]:
+def done_elsewhere(task: Task, most_rows: float) -> list[dict[str, Any]]:
     """`done`, in another process, which finds the table by its name."""
-    return done(task, dict(FAMILIES[task.family]())[task.name])
+    return done(task, dict(FAMILIES[task.family]())[task.name], most_rows)
 
 
 def waiting(wanted: Iterable[Wanted], methods: list[str], out: Path) -> Iterator[tuple[Task, Maker]]:
@@ -309,7 +311,7 @@ def waiting(wanted: Iterable[Wanted], methods: list[str], out: Path) -> Iterator
             yield Task(family, name, seed, missing), maker
 
 
-def work(wanted: Iterable[Wanted], methods: list[str], out: Path, jobs: int) -> None:
+def work(wanted: Iterable[Wanted], methods: list[str], out: Path, jobs: int, most_rows: float) -> None:
     """Each table with the methods that it lacks; lines go to the file as they come."""
     if out.is_file() and not out.read_bytes().endswith(b"\n"):
         with open(out, "ab") as file:
@@ -318,10 +320,10 @@ def work(wanted: Iterable[Wanted], methods: list[str], out: Path, jobs: int) -> 
     if jobs == 1:
         warm_up(methods)
         for task, maker in tasks:
-            written(done(task, maker), out)
+            written(done(task, maker, most_rows), out)
         return
     with ProcessPoolExecutor(jobs, get_context("spawn"), warm_up, (methods,)) as pool:
-        for future in as_completed([pool.submit(done_elsewhere, task) for task, _ in tasks]):
+        for future in as_completed([pool.submit(done_elsewhere, task, most_rows) for task, _ in tasks]):
             written(future.result(), out)
 
 
@@ -358,6 +360,7 @@ def main() -> None:
     options = parser(__doc__, "small tables of four families")
     options.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     options.add_argument("--seeds", type=int, help=f"of each table; default: {SEEDS}, daily 1")
+    options.add_argument("--most-rows", type=int, default=float("inf"), help="leave larger tables out")
     options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     options.add_argument("--daily", action="store_true", help="a few tables of moderate size")
     options.add_argument("--out", type=csv_file, help="file of the results; default: rare.csv, daily rare_daily.csv")
@@ -375,7 +378,7 @@ def main() -> None:
             wanted = daily_tables(arguments.families, range(arguments.seeds or 1))
         else:
             wanted = tables(arguments.families, range(arguments.seeds or SEEDS))
-        work(wanted, methods, out, arguments.jobs)
+        work(wanted, methods, out, arguments.jobs, arguments.most_rows)
     lines = [line for line in lines_of(out) if line["family"] in arguments.families]
     if arguments.peers:
         lines += [line for line in lines_of(arguments.peers) if not line["method"].startswith("minrisk")]
