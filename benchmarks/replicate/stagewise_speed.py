@@ -137,7 +137,7 @@ def growth() -> list[dict[str, Any]]:
                 show([row])
             logs = np.log(values)
             ends = {part: float(np.polyfit(logs, np.log([row[part] for row in found]), 1)[0]) for part in PARTS}
-            rows += [*found, {"loss": loss, "varied": f"exponent of {varied}", **ends}]
+            rows += [*found, {"loss": loss, "varied": f"exponent of {varied}", **dict.fromkeys(TYPICAL, ""), **ends}]
     return rows
 
 
