@@ -1,4 +1,7 @@
-"""PIBoost as its paper has it (Algorithm 2), row by row in plain Python; nothing of minrisk."""
+"""PIBoost as its paper has it (Algorithm 2), row by row in plain Python; nothing of minrisk.
+
+And Cost-Sensitive AdaBoost (Masnadi-Shirazi and Vasconcelos 2011), as its Section 6.1 refers to it.
+"""
 
 import math
 
@@ -64,3 +67,47 @@ class NaivePIBoost:
         self.weight[S] = w / w.sum()
         self.F += beta * np.outer(answer, margin_vector(S, K))
         return beta
+
+
+class NaiveCostSensitiveAdaBoost:
+    """The exponential loss exp(-C_i y_i f(x_i)), C_i = C_1 of the rows inside (y = 1) and C_2 of the others."""
+
+    def __init__(self, inside, C1, C2, start):
+        self.inside, self.C1, self.C2 = inside, C1, C2
+        self.weight = start / start.sum()
+
+    def sums(self, answer):
+        """b, d, T_+, T_-: what a learner gets wrong, and the weights of the two sides."""
+        wrong, w = (answer > 0) != self.inside, self.weight
+        parts = (self.inside & wrong, ~self.inside & wrong, self.inside, ~self.inside)
+        return [math.fsum(w[part]) for part in parts]
+
+    def alpha(self, answer):
+        """The root of 2 C_1 b cosh(C_1 a) + 2 C_2 d cosh(C_2 a) = C_1 T_+ e^(-C_1 a) + C_2 T_- e^(-C_2 a)."""
+        b, d, above, below = self.sums(answer)
+        C1, C2 = self.C1, self.C2
+
+        def rise(a):
+            grown = 2 * C1 * b * math.cosh(C1 * a) + 2 * C2 * d * math.cosh(C2 * a)
+            return grown - C1 * above * math.exp(-C1 * a) - C2 * below * math.exp(-C2 * a)
+
+        low, high = -18 / max(C1, C2), 18 / max(C1, C2)
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if rise(middle) < 0 else (low, middle)
+        return (low + high) / 2
+
+    def loss(self, answer):
+        """The least loss along a learner, by which the next one is chosen."""
+        b, d, above, below = self.sums(answer)
+        one, two = self.C1 * self.alpha(answer), self.C2 * self.alpha(answer)
+        inside = (above - b) * math.exp(-one) + b * math.exp(one)
+        return inside + (below - d) * math.exp(-two) + d * math.exp(two)
+
+    def add(self, answer):
+        """Weigh the rows again; returns alpha."""
+        alpha = self.alpha(answer)
+        C = np.where(self.inside, self.C1, self.C2)
+        w = self.weight * np.exp(-C * alpha * np.where(self.inside, 1.0, -1.0) * answer)
+        self.weight = w / w.sum()
+        return alpha

@@ -1,5 +1,6 @@
 """BAdaCost and the baselines against slow twins, and what they reduce to."""
 
+import itertools
 from math import fsum
 
 import numpy as np
@@ -21,7 +22,9 @@ from minrisk import (
     REBELClassifier,
 )
 from minrisk.algorithms.badacost import starred
+from minrisk.learners.coloured import max_cut
 from minrisk.losses.own_score import OwnScoreLoss
+from minrisk.model.codes import exhaustive
 from minrisk.rows.costs import RowCosts
 from minrisk.steps.codewords import least_of_exponentials
 from tests import naive_baselines as naive
@@ -365,6 +368,44 @@ def test_adaboost_ecc_equals_its_twin(cost, seed, smoothing, max_depth):
         losses.append(fsum(naive.pair_terms(cost, y, w, H).ravel()) / fsum(w))
     assert model.n_iter_ == 5 and len(seen) > 1
     np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
+def test_the_largest_cut_parts_the_most_weight(cost, seed):
+    """Beside sums of terms row by row, for every colouring."""
+    X, y, w = problem(seed)
+    model = AdaBoostECCClassifier(cost, n_estimators=6, colours="max-cut").fit(X, y, sample_weight=w)
+    D, H = cost.shape[1], np.zeros((60, cost.shape[1]))
+    for leaf, vectors in rounds(model, X):
+        terms = naive.pair_terms(cost, y, w, H)
+        cuts = {}
+        for colours in itertools.product([-1, 1], repeat=D):
+            cuts[colours] = fsum(fsum(terms[i, np.array(colours) != colours[y[i]]]) for i in range(60))
+        sign = np.sign(vectors[np.argmax(np.abs(vectors[:, 0]))]).astype(int)
+        assert cuts[tuple(sign.tolist())] == pytest.approx(max(cuts.values()), rel=1.1e-5)
+        H += vectors[leaf]
+    assert model.n_iter_ == 6
+
+
+@pytest.mark.parametrize("D", [2, 3, 5, 9, 12, 14])
+def test_cuts_of_graphs(D):
+    """The largest one of a few decisions; of more one that no other colour of a decision makes larger, and mostly that."""
+    rng = np.random.default_rng(D)
+    every = exhaustive(D)
+    for seed in range(5):
+        graph = rng.exponential(size=(D, D))
+        graph += graph.T
+        np.fill_diagonal(graph, 0.0)
+
+        def cut(colours, graph=graph):
+            return graph[colours[:, None] != colours[None, :]].sum() / 2
+
+        found, largest = max_cut(graph, seed), max(cut(colours) for colours in every.T)
+        np.testing.assert_array_equal(found, max_cut(graph, seed))
+        assert cut(found) >= largest * (1 - 1.1e-5 if D <= 12 else 0.98)
+        for k in range(D):
+            assert cut(np.where(np.arange(D) == k, -found, found)) <= cut(found) * (1 + 1.1e-5)
 
 
 @pytest.mark.parametrize("seed", range(3))

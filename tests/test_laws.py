@@ -65,6 +65,7 @@ MAKERS = {
     "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
     "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
     "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
+    "adaboost-ecc max-cut": lambda **k: AdaBoostECCClassifier(**{**FEW, "colours": "max-cut", "random_state": 0, **k}),
     "adaboost-mo": lambda **k: AdaBoostMOClassifier(**{**FEW, "max_depth": 2, "random_state": 0, **k}),
     "adaboost-mo random": lambda **k: AdaBoostMOClassifier(
         **{**FEW, "code": "random", "response": "sign", "random_state": 0, **k}
@@ -95,7 +96,7 @@ NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
 SIZED = ("mcboost gll", "mcboost codewords", "mcboost gamma-phi", "aoso-logitboost", "gradboost", "gradboost linf", "structboost")
 VOTES = ("adaboost mh sign", "adaboost-mo hamming", "adaboost-mo own", "adaboost-mo own trees")  # of -1 and +1
-COLOURED = ("adaboost-ecc", "adaboost-mo random")  # halves or words of the classes are drawn by their numbers
+COLOURED = ("adaboost-ecc", "adaboost-ecc max-cut", "adaboost-mo random")  # classes are divided by their numbers, drawn or the first
 SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
 MINMAX = 1.7e308
 

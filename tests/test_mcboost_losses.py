@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
@@ -235,25 +236,55 @@ def test_figure_3c():
     assert values[0] < values[1]
 
 
+# -- what the losses are least at, at a point x ------------------------------------------------------------------------
+def least_at(name, cost, p):
+    """The scores of sum 0 at which the loss is least that is expected of classes with probabilities p."""
+    K, loss = len(p), LOSSES[name]
+    costs, basis = make_costs(cost, np.arange(K), p), null_space(np.ones((1, K)))
+
+    def expected(free):
+        scores, (edge, mass) = np.tile(basis @ free, (K, 1)), np.empty((2, K, K))
+        loss.gradients(costs, scores, 0.0, 0, K, edge, mass)
+        return written_out(name, costs, scores).sum(), -edge.sum(axis=0) @ basis
+
+    return basis @ minimize(expected, np.zeros(K - 1), jac=True, method="BFGS", options={"gtol": 1e-10}).x
+
+
+def drawn_point(rng, K):
+    """Costs and probabilities for which no two decisions cost nearly the same."""
+    while True:
+        cost, p = rng.uniform(1, 10, (K, K)) * (1 - np.eye(K)), rng.dirichlet(np.ones(K))
+        if np.diff(np.sort(p @ cost))[0] > 0.05:
+            return cost, p
+
+
 @pytest.mark.parametrize("K", [3, 5])
 def test_gel_does_not_see_symmetric_costs(K):
-    """Appendix C: at a point x the minimiser of the expected GEL is 1/2 ln p, whatever the symmetric costs."""
+    """Appendix C: the minimiser of the expected GEL is 1/2 ln p, whatever the symmetric costs."""
+    cost, p = drawn_point(np.random.default_rng(K), K)
+    np.testing.assert_allclose(probabilities("softmax2", least_at("gel", cost + cost.T, p)[None])[0], p, atol=1e-6)
+    assert np.abs(probabilities("softmax2", least_at("gel", cost, p)[None])[0] - p).max() > 0.01
+
+
+@pytest.mark.parametrize("K", [2, 3, 5, 8])
+def test_who_decides_at_the_least_cost(K):
+    """Sec. 5.1: L_s and L_t are classification calibrated, GLL is not; nor is GEL, with more than two classes."""
     rng = np.random.default_rng(K)
-    p = rng.dirichlet(np.ones(K))
-    found = {}
-    for symmetric in (True, False):
-        cost = rng.uniform(1, 10, (K, K)) * (1 - np.eye(K))
-        cost = (cost + cost.T) / 2 if symmetric else cost
-        costs = make_costs(cost, np.arange(K), p)
+    points = [drawn_point(rng, K) for _ in range(60)]
+    right = {name: sum(least_at(name, cost, p).argmax() == (p @ cost).argmin() for cost, p in points) for name in PAPER}
+    assert right["ls"] == right["lt"] == 60 > right["gll"]
+    assert (right["gel"] == 60) == (K == 2)
+    for cost, p in points[:5]:
+        log_risk = np.log(p @ cost)
+        np.testing.assert_allclose(least_at("ls", cost, p), log_risk.mean() - log_risk, atol=1e-6)
+        np.testing.assert_allclose(least_at("lt", cost, p), (log_risk.mean() - log_risk) / 2, atol=1e-6)
+        for name in PAPER:
+            assert least_at(name, 1 - np.eye(K), p).argmax() == p.argmax()
 
-        def expected(free, costs=costs):
-            scores = np.tile(np.append(free, 0.0), (K, 1))
-            edge, mass = np.empty((2, K, K))
-            GuessAverseLoss("gel").gradients(costs, scores, 0.0, 0, K, edge, mass)
-            line = along(GuessAverseLoss("gel"), costs, scores, np.zeros(K), np.zeros((1, K)), 0.0)
-            return line[:, 0].sum(), -edge.sum(axis=0)[:-1]
 
-        S = np.append(minimize(expected, np.zeros(K - 1), jac=True, method="BFGS", options={"gtol": 1e-10}).x, 0.0)
-        found[symmetric] = probabilities("softmax2", S[None])[0]
-    np.testing.assert_allclose(found[True], p, atol=1e-6)
-    assert np.abs(found[False] - p).max() > 0.01
+@pytest.mark.parametrize("name", ["gel", "gll"])
+def test_a_wrong_decision_may_have_less_loss_than_a_right_one(name):
+    """So neither is c-calibrated, which Sec. 3 says of GLL; and both are averse to guessing."""
+    scores = np.array([[0.02, 0.0, -0.02], [1.0, 1.1, -2.1]])
+    right, wrong = row_values(LOSSES[name], 1 - np.eye(3), np.zeros(2, dtype=np.int64), scores)
+    assert wrong < right < row_values(LOSSES[name], 1 - np.eye(3), np.zeros(1, dtype=np.int64), np.zeros((1, 3)))[0]

@@ -18,7 +18,7 @@ from minrisk.losses.separators import separator_loss
 from minrisk.model.codebook import separators
 from minrisk.steps.separators import separator_roots
 from tests.helpers import make_costs
-from tests.naive_piboost import NaivePIBoost, best_error, label_vector, margin_vector
+from tests.naive_piboost import NaiveCostSensitiveAdaBoost, NaivePIBoost, best_error, label_vector, margin_vector
 
 
 def problem(seed, K, n=70, d=3):
@@ -36,6 +36,11 @@ def answers(learner, X):
         right = X[np.arange(len(X)), learner.feature[node]] > learner.threshold[node]
         node = np.where(at, learner.left[node] + right, node)
     return learner.value[node]
+
+
+def every_stump(X):
+    """Answers of all stumps; what the other sign answers has the same loss, with a step of the other sign."""
+    return [np.where(column > threshold, 1.0, -1.0) for column in X.T for threshold in np.unique(column)[:-1]]
 
 
 # -- the paper -----------------------------------------------------------------------------------------------------------
@@ -107,6 +112,40 @@ def test_two_classes_are_adaboost():
         w *= np.exp(-alpha * sign * G)
         w /= w.sum()
         np.testing.assert_allclose(model.model_[: t + 1].scores(X), np.c_[H, -H], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_are_those_of_cost_sensitive_adaboost(seed):
+    """Sec. 6.1, with the costs of Table 5. Its learner is the one of the least loss, PIBoost's that of the least error."""
+    X, y, weight = problem(seed, 5)
+    model = PIBoostClassifier(n_estimators=6, weak_learner="stump").fit(X, y, sample_weight=weight)
+    sets, learners, vectors = model.separators_, iter(model.model_.learners), iter(model.model_.vectors)
+    twins = []
+    for S in sets:
+        s = len(S)
+        costs = 1 / (s * 4), 1 / (4 * (5 - s))
+        twins.append(NaiveCostSensitiveAdaBoost(np.isin(y, list(S)), *costs, weight))
+    better = 0
+    for _ in range(6):
+        for S, twin in zip(sets, twins, strict=True):
+            answer, beta = answers(next(learners), X), next(vectors) @ np.isin(np.arange(5), S)
+            least = min(twin.loss(other) for other in every_stump(X))
+            assert twin.loss(answer) >= least * (1 - 1e-12)
+            better += twin.loss(answer) > least * (1 + 1e-9)
+            assert beta == pytest.approx(twin.add(answer), rel=1e-9)
+    assert 0 < better < 6 * len(sets)
+
+
+def test_costs_of_two_classes_are_weights_that_adaboost_starts_with():
+    """Sec. 6.1, ref. [24], names it as another way to asymmetry; the exponents stay those of equal costs."""
+    X, y, weight = problem(1, 2, n=120)
+    cost = np.array([[0.0, 5.0], [2.0, 0.0]])
+    model = PIBoostClassifier(cost, n_estimators=8, weak_learner="stump").fit(X, y, sample_weight=weight)
+    twin, F = NaiveCostSensitiveAdaBoost(y == 0, 1.0, 1.0, weight * cost[y, 1 - y]), np.zeros(120)
+    for t, learner in enumerate(model.model_.learners):
+        answer = answers(learner, X)
+        F += twin.add(answer) * answer
+        np.testing.assert_allclose(model.model_[: t + 1].scores(X), np.c_[F, -F], rtol=1e-9, atol=1e-12)
 
 
 # -- the root --------------------------------------------------------------------------------------------------------------

@@ -70,7 +70,24 @@ def objective(model, X, y, margin_costs, weights):
     return model.nu * W.sum() + np.average(slacks(margin_costs, y, scores), weights=weights)
 
 
-EXACT = {"n_estimators": 400, "tol": 1e-7, "solver_iterations": 100}
+AS_IN_THE_PAPER = {"tol": 1e-7, "solver_iterations": 100}
+EXACT = {"n_estimators": 400, **AS_IN_THE_PAPER}
+TAXONOMY = np.array([[0.0, 1, 2, 2], [1, 0, 2, 2], [2, 2, 0, 1], [2, 2, 1, 0]])  # two groups of two classes
+
+
+@pytest.mark.filterwarnings("ignore:StructBoostClassifier has made all")
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cost", [1.0 - np.eye(4), TAXONOMY], ids=["equal", "taxonomy"])
+def test_rounds_are_those_of_the_paper(cost, seed):
+    """After each of them all vectors solve the linear program of the learners so far."""
+    X, y, _, _ = few(seed, 60, 4)
+    model = StructBoostClassifier(cost, nu=0.01, n_estimators=10, keep_stages=True, **AS_IN_THE_PAPER).fit(X, y)
+    F = np.array([np.where(X[:, one.feature[0]] > one.threshold[0], one.value[2], one.value[1]) for one in model.model_.learners]).T
+    for t in range(1, 11):
+        stage, least = model.model_[:t], least_objective(F[:, :t], cost[y], y, np.ones(len(y)), 0.01)
+        found = 0.01 * np.asarray(stage.vectors).sum() + slacks(cost[y], y, stage.scores(X)).mean()
+        assert found == pytest.approx(least, rel=1e-6)
+    assert least < 0.9 * cost[y].max(axis=1).mean()  # which no learner at all would lose
 
 
 @pytest.mark.parametrize("seed", range(4))

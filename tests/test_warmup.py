@@ -129,6 +129,7 @@ for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClass
         if algorithm is not BAdaCostClassifier:
             model.fit(X[:500], y[:500], cost=each[:500])
 AdaBoostMHClassifier(response="sign", n_estimators=3).fit(X, y)
+AdaBoostECCClassifier(colours="max-cut", n_estimators=3).fit(X, y)
 for options in (dict(response="own"), dict(response="own", max_depth=2), dict(response="sign", code="random"), dict(code="one-vs-all", early_stopping=True), dict(decoding="hamming")):
     model = AdaBoostMOClassifier(n_estimators=3, random_state=0, **options).fit(X, y)
     list(model.set_params(warm_start=True, n_estimators=4).fit(X, y).staged_predict(X[:5]))

@@ -36,15 +36,15 @@ class Clusters(NamedTuple):
     classes: np.ndarray  # (20,)
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator, spread: float) -> Clusters:
-        angle = rng.uniform(0, np.pi, CLUSTERS)
+    def drawn(cls, rng: np.random.Generator, spread: float, n: int = CLUSTERS, n_classes: int = CLASSES) -> Clusters:
+        angle = rng.uniform(0, np.pi, n)
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]).transpose(2, 0, 1)
-        widths = spread * rng.uniform(0.5, 1.5, (CLUSTERS, 1, 2))
-        classes = rng.permutation(np.arange(CLUSTERS) % CLASSES)
-        return cls(rng.uniform(size=(CLUSTERS, 2)), turn * widths, rng.dirichlet(np.full(CLUSTERS, 5.0)), classes)
+        widths = spread * rng.uniform(0.5, 1.5, (n, 1, 2))
+        classes = rng.permutation(np.arange(n) % n_classes)
+        return cls(rng.uniform(size=(n, 2)), turn * widths, rng.dirichlet(np.full(n, 5.0)), classes)
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-        cluster = rng.choice(CLUSTERS, size=n, p=self.weights)
+        cluster = rng.choice(len(self.weights), size=n, p=self.weights)
         noise = np.einsum("nij,nj->ni", self.factors[cluster], rng.normal(size=(n, 2)))
         return self.centres[cluster] + noise, self.classes[cluster]
 

@@ -1,8 +1,9 @@
-"""Binary learners of coloured classes: a round learns to tell two groups of classes apart, drawn or found with it.
+"""Binary learners of coloured classes: a round learns to tell two groups of classes apart, drawn or found.
 
 V. Guruswami and A. Sahai, "Multiclass learning, boosting, and error-correcting codes", COLT 1999; B. Zhang, G. Ye,
 Y. Wang, J. Xu and G. Herman, "Finding shareable informative patterns and optimal coding matrix for multiclass
-boosting", ICCV 2009.
+boosting", ICCV 2009; the largest cut: R. E. Schapire, "Using output codes to boost multiclass learning problems",
+ICML 1997.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk._kernels.split import ABSOLUTE_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
@@ -19,9 +21,13 @@ from minrisk.learners.directed import RegressionTrees
 from minrisk.learners.greedy_tree import stump_at
 from minrisk.learners.vector_tree import TRIALS
 from minrisk.losses.base import JOINT, LEAVES, SIGNS, STUMPS
+from minrisk.model.codes import exhaustive
 from minrisk.rows.base import DIRECTED_ROWS, PAIR_ROWS, are_directed, are_pairs
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.closed_form import minimiser, value_after
+
+ENUMERATED = 12  # decisions up to which all ways of colouring them are tried: 2047 of them
+STARTS = 10  # halves of more decisions that are improved
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,12 @@ class ColouredTrees(RegressionTrees):
         1 for stumps.
     thresholds : sequence of ndarray
         Of the binner.
+    colours : {"random-half", "max-cut"}
+        "max-cut" takes those that part the pairs of the largest weight: Schapire's U, AdaBoost.ECC's normalisation.
+        Where they leave nothing to split, halves are drawn.
     """
 
+    colours: str = "random-half"
     requires = frozenset({DIRECTED_ROWS})
 
     @property
@@ -53,7 +63,11 @@ class ColouredTrees(RegressionTrees):
         rule = self.rule(len(round_.features))
         for trial in range(TRIALS):
             seed = round_.seed + trial
-            direction = 0.5 * random_half(rows.n_outputs, seed)
+            if self.colours == "max-cut" and trial == 0:
+                terms = rows.class_terms()
+                direction = 0.5 * max_cut(terms + terms.T, seed)
+            else:
+                direction = 0.5 * random_half(rows.n_outputs, seed)
             rows.aim(problem.loss, direction, "slope")  # type: ignore[arg-type]  # as the step requires
             grown = rows.grow_regression(rule, round_.features, seed)[0]
             if len(grown.leaf_node) > 1:
@@ -179,3 +193,28 @@ def random_half(D: int, seed: int) -> FloatArray:
     colours = np.ones(D)
     colours[np.random.default_rng(seed).permutation(D)[: D // 2]] = -1.0
     return colours
+
+
+def max_cut(graph: FloatArray, seed: int) -> FloatArray:
+    """Colours (D,) between which a symmetric graph (D, D) with weights of 0 or more has the largest cut.
+
+    All colours of up to twelve decisions are tried. Of more, drawn halves are improved as long as another colour for
+    one decision cuts more.
+    """
+    D = len(graph)
+    if D <= ENUMERATED:
+        colours = exhaustive(D)
+    else:
+        colours = np.stack([_improved(random_half(D, seed + start), graph) for start in range(STARTS)], axis=1)
+    cut = graph.sum() - (colours * (graph @ colours)).sum(axis=0)  # four times
+    return np.ascontiguousarray(colours[:, np.flatnonzero(cut >= cut.max() * (1.0 - TIE))[0]])
+
+
+def _improved(colours: FloatArray, graph: FloatArray) -> FloatArray:
+    """Colours that no other colour of a single decision makes better."""
+    while True:
+        gain = colours * (graph @ colours)  # what the cut grows by
+        best = int(gain.argmax())
+        if gain[best] <= TIE * graph.max():
+            return colours
+        colours[best] = -colours[best]

@@ -337,6 +337,9 @@ class DirectedRows(Rows, Protocol):
         The ridge is a share of all rows' weight that every node has beside that of its rows.
         """
 
+    def class_terms(self) -> FloatArray:
+        """Sums over the bag of GEL's terms by the row's class and the decision (D, D), times e^-log_scale."""
+
     def target_sums(self) -> tuple[FloatArray, FloatArray]:
         """Sums of rho u and of rho over the bag's rows of each leaf that `grow_regression` has made, (L,) each."""
 

@@ -8,16 +8,17 @@ framework", Pattern Recognition Letters 2007.
 papers                          here                          where
 ==============================  ============================  =========================================
 D(i, l)                         the terms of GEL              `minrisk.losses.guess_averse`
-colouring mu                    ``random_half``               `minrisk.learners.coloured`
+colouring mu                    ``random_half``, ``max_cut``  `minrisk.learners.coloured`
 D(i) = sum of D(i, l) parted    ``aim(..., "slope")``         `minrisk.rows.base`
 h                               ``ColouredTrees``             `minrisk.learners.coloured`
 alpha, -beta                    ``ColourStep``                `minrisk.learners.coloured`
 sum g mu, halved                ``scores``                    rows
 ==============================  ============================  =========================================
 
-Left open by the paper: the colours, here a random half of the classes, drawn again in each round ("random-half", with
-which the paper of stage-wise MCBoost compares: the largest cut is said to be harder to learn); and the learners, here
-trees, of whose leaves each has its own g. A stump has two, the paper's alpha and -beta. Deviation: g is smoothed.
+Left open by the paper: the colours, here by default a random half of the classes, drawn again in each round
+("random-half", with which the paper of stage-wise MCBoost compares: the largest cut is said to be harder to learn); and
+the learners, here trees, of whose leaves each has its own g. A stump has two, the paper's alpha and -beta. Deviation: g
+is smoothed.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.baselines.base import BaselineClassifier
-from minrisk.validation import Number, Rule
+from minrisk.validation import Choice, Number, Rule
+
+COLOURS = ("random-half", "max-cut")
 
 
 class AdaBoostECCClassifier(BaselineClassifier):
-    r"""Boosting of binary learners, each of which separates one random half of the classes from the other.
+    r"""Boosting of binary learners, each of which separates one group of classes from the others.
 
     The scores are
 
@@ -46,7 +49,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
     A tree is fitted to the colours of the rows' classes; a row weighs the terms of those classes that have the other
     colour.
     In a leaf, :math:`g = \frac12 \ln(W_+ / W_-)` with the weights of its rows of either colour.
-    In plain words: this is an error-correcting code whose bits are drawn one after another, each for the pairs of
+    In plain words: this is an error-correcting code whose bits are chosen one after another, each for the pairs of
     classes that are still confused.
 
     Parameters
@@ -63,6 +66,10 @@ class AdaBoostECCClassifier(BaselineClassifier):
     max_depth : int, default=1
         Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
         1 makes stumps.
+    colours : {"random-half", "max-cut"}, default="random-half"
+        How a round divides the classes: "random-half" draws one half of them. "max-cut" separates the pairs of classes
+        whose terms are largest together: the best of all ways for up to twelve decisions, and for more the best of ten
+        local optima.
     smoothing : float, default=1e-3
         Weight of phantom rows of either colour in every leaf, as a share of the weight of all rows.
     binning : {"quantile", "uniform"}, default="quantile"
@@ -149,7 +156,8 @@ class AdaBoostECCClassifier(BaselineClassifier):
     References
     ----------
     .. [1] V. Guruswami and A. Sahai, "Multiclass learning, boosting, and error-correcting codes", COLT 1999.
-    .. [2] Y. Sun, S. Todorovic and J. Li, "Unifying multi-class AdaBoost algorithms with binary base learners under the
+    .. [2] R. E. Schapire, "Using output codes to boost multiclass learning problems", ICML 1997: the largest cut.
+    .. [3] Y. Sun, S. Todorovic and J. Li, "Unifying multi-class AdaBoost algorithms with binary base learners under the
        margin framework", Pattern Recognition Letters 28 (2007).
 
     Examples
@@ -164,6 +172,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         **BaselineClassifier._rules,
+        "colours": Choice(COLOURS),
         "smoothing": Number(float, 0),
     }
 
@@ -174,6 +183,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
         n_estimators: int = 200,
         learning_rate: float = 1.0,
         max_depth: int = 1,
+        colours: str = "random-half",
         smoothing: float = 1e-3,
         binning: str = "quantile",
         max_bins: int | None = None,
@@ -196,6 +206,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
             class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
+        self.colours = colours
         self.smoothing = smoothing
 
     def _draws(self) -> bool:
@@ -209,7 +220,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
 
         return Recipe(
             loss=GuessAverseLoss("gel"),
-            family=ColouredTrees(self.max_depth, thresholds),
+            family=ColouredTrees(self.max_depth, thresholds, colours=self.colours),
             solver=ColourStep(self.smoothing),
             **self._shared(thresholds),
         )

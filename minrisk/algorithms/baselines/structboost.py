@@ -155,6 +155,9 @@ class StructBoostClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: ``tol=1e-7, solver_iterations=100``, with 0/1 costs or those of a taxonomy and `nu` by
+    cross-validation.
+
     The problem is a linear program. Its cutting planes are sums over all rows. Training keeps, for each plane, the
     decision that each row has chosen (two bytes for each row and plane), and the responses of all learners.
 

@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._cached import cached_property
-from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, SCORE, TIE
+from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, RESPONSE, SCORE, TIE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
 from minrisk._kernels.linear import CURVATURE, SLOPE, UNIFORM, aim, line_response, line_sums, linear_sums
+from minrisk._kernels.pairwise import pair_sums
 from minrisk._kernels.scores import add_leaf_vectors, add_response
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
@@ -185,6 +186,15 @@ class LocalDirectedRows(LocalRows):
         grown = grower.grow(self._criterion(more), rule, features, seed, self._drawn)
         push, pull = grower.leaf_sums()
         return grown, divide(push, pull + more)[:, 0]
+
+    def class_terms(self) -> FloatArray:
+        """GEL's terms by class and decision; see `DirectedRows.class_terms`."""
+        factor = fixed_factor(np.array([self.top_mass.max()]), self.sum_bits)
+        together = np.ones(self.n_samples, dtype=RESPONSE)
+        parts = self.over_blocks(
+            lambda a, b: pair_sums(self.mass, self.costs.label, together, self.in_bag, factor[0], a, b)
+        )
+        return divide(self.added(parts)[1], factor)
 
     def target_sums(self) -> tuple[FloatArray, FloatArray]:
         """Push and pull of each leaf; see `DirectedRows.target_sums`."""
