@@ -70,7 +70,7 @@ def test_kernels_histograms_subtraction_and_threads_grow_the_same_tree(kind):
             assert identical(other[0], found[0][0]) and identical(other[1:], found[0][1:])
 
 
-@pytest.mark.parametrize("sketch", [1, 2])
+@pytest.mark.parametrize("sketch", [None, 1, 2])
 def test_a_whole_round_makes_the_same_bits_as_its_parts(sketch, monkeypatch):
     rows, recipe = rows_and_recipe(2, 120, 3, sketch=sketch, random=True)
     whole = made(rows, recipe, (1, 8), True, monkeypatch)

@@ -66,7 +66,7 @@ def assert_same(one, other):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(0, 10**6), st.integers(8, 150), st.integers(2, 6), st.booleans(), st.sampled_from([1, 2, 3]),
+    st.integers(0, 10**6), st.integers(8, 150), st.integers(2, 6), st.booleans(), st.sampled_from([None, 1, 2, 3]),
     st.sampled_from([1, 4]), st.sampled_from([1, 3, 64]), st.booleans(),
 )  # fmt: skip
 def test_the_same_bits_as_the_parts(seed, n, K, per_row, sketch, min_leaf, depth, some_left_out):
@@ -154,7 +154,7 @@ def test_where_it_is_used():
 
     assert compiled()
     assert not compiled(loss="gel")
-    assert not compiled(sketch=None)
+    assert compiled(sketch=None)
     assert not compiled(subsample=0.5)
     assert not compiled(max_features=2)
     assert not compiled(directions=(np.eye(3),))

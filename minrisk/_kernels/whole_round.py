@@ -1,4 +1,4 @@
-"""Whole rounds on few rows: sketch, tree, Newton's leaf vectors, new scores, new gradients, several rounds in one call.
+"""Whole rounds on few rows: tree, Newton's leaf vectors, new scores, new gradients, several rounds in one call.
 
 They call the kernels that the parts of a round call, in their order, so they make the same numbers; what is saved is
 the way from Python into fifteen kernels and back, which on a few hundred rows takes longer than the kernels do.
@@ -11,15 +11,23 @@ import numpy as np
 
 from minrisk._kernels._dtypes import COUNT_BITS, FLOAT_BITS, SUM_BITS
 from minrisk._kernels._jit import kernel, part
-from minrisk._kernels.fixed import column_sums, fix_sketch, fixed_factors, leaf_column_sums, project, unfixed
-from minrisk._kernels.grow import SKETCH, GrowthState, draw_directions
+from minrisk._kernels.fixed import (
+    column_sums,
+    fix_columns,
+    fix_sketch,
+    fixed_factors,
+    leaf_column_sums,
+    project,
+    unfixed,
+)
+from minrisk._kernels.grow import NEWTON, SKETCH, GrowthState, draw_directions
 from minrisk._kernels.grow import grow as grow_tree
 from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
 from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, tree_columns
 from minrisk._kernels.steps import newton
 
 FEW_BITS = np.int64(COUNT_BITS)  # of one type with a number from Python, which a constant is not to Numba
-BY_SKETCH = np.int64(SKETCH)
+BY_SKETCH, BY_ALL = np.int64(SKETCH), np.int64(NEWTON)
 
 
 class TrainingRows(NamedTuple):
@@ -56,7 +64,7 @@ class Rule(NamedTuple):
     features: np.ndarray
     n_drawn: int
     random: bool
-    q: int  # combinations in a sketch
+    q: int  # combinations in a sketch; 0: splits are chosen by all decisions
     trials: int
     max_leaves: int
     max_depth: int
@@ -81,11 +89,9 @@ class Space(NamedTuple):
 
 
 @part
-def grow_one(given, state, rule, space, ridge, seed):
-    """A tree on the sketch of this seed, as `rows.growth` grows it."""
-    parts, tree, columns, sketch, order, leaf = (
-        given.parts, space.tree, space.columns, space.sketch, space.order, state.leaf
-    )  # fmt: skip
+def sketched_columns(given, state, rule, space, ridge, seed):
+    """Fill the columns with a sketch of this seed; what a unit of each is worth, and the ridge."""
+    parts, columns, sketch = given.parts, space.columns, space.sketch
     directions, weight, shared = draw_directions(state.whole_mass, ridge, rule.q, seed)
     top = np.zeros(rule.q + 1)
     for p in range(2):
@@ -95,6 +101,34 @@ def grow_one(given, state, rule, space, ridge, seed):
     factor = top
     for p in range(2):
         factor = fix_sketch(sketch, top, given.sum_bits, FEW_BITS, parts[p, 0], parts[p, 1], columns)
+    return factor, shared
+
+
+@part
+def all_columns(given, state, space):
+    """Fill the columns with all edges, all masses and counts; what a unit of each is worth."""
+    parts, columns, D, bits = given.parts, space.columns, state.scores.shape[1], given.sum_bits
+    edge_factor, mass_factor = fixed_factors(state.top[0], bits), fixed_factors(state.top[1], bits)
+    for p in range(2):
+        fix_columns(state.edge, given.in_bag, edge_factor, parts[p, 0], parts[p, 1], columns, 0)
+        fix_columns(state.mass, given.in_bag, mass_factor, parts[p, 0], parts[p, 1], columns, D)
+        columns[parts[p, 0] : parts[p, 1], 2 * D] = 1
+    unit = np.ones(2 * D + 1)
+    for k in range(D):
+        unit[k] = 1.0 / edge_factor[k] if edge_factor[k] > 0.0 else 0.0
+        unit[D + k] = 1.0 / mass_factor[k] if mass_factor[k] > 0.0 else 0.0
+    return unit
+
+
+@part
+def grow_one(given, state, rule, space, ridge, seed):
+    """A tree on the sketch of this seed, or on all edges and masses, as `rows.growth` grows it."""
+    parts, tree, order, leaf = given.parts, space.tree, space.order, state.leaf
+    if rule.q > 0:
+        factor, shared = sketched_columns(given, state, rule, space, ridge, seed)
+        gain = BY_SKETCH
+    else:
+        factor, shared, gain = all_columns(given, state, space), ridge, BY_ALL
     for i in range(order.shape[0]):
         order[i] = given.everyone[i]
     if space.lists[2].shape[0] > 0:
@@ -102,8 +136,8 @@ def grow_one(given, state, rule, space, ridge, seed):
             leaf[i] = -1 if parts[0, 1] <= i < parts[1, 0] else 0
     tree.sizes[0] = 0
     grow_tree(
-        tree, given.X_binned, given.n_bins, columns, rule.features, rule.n_drawn, rule.random, seed, factor, shared,
-        BY_SKETCH, rule.min_leaf, 0.0, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
+        tree, given.X_binned, given.n_bins, space.columns, rule.features, rule.n_drawn, rule.random, seed, factor,
+        shared, gain, rule.min_leaf, 0.0, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
     )  # fmt: skip
 
 

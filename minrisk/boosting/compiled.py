@@ -1,10 +1,10 @@
-"""Which rounds rows may make in one call: those of GLL (softmax) with sketched vector trees and Newton steps."""
+"""Which rounds rows may make in one call: those of GLL (softmax) with vector trees and Newton steps."""
 
 from __future__ import annotations
 
 from minrisk._typing import IntArray
 from minrisk.learners.base import LearnerFamily
-from minrisk.learners.vector_tree import TRIALS, VectorTrees
+from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import Loss
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows.base import RoundRule
@@ -19,10 +19,12 @@ def round_rule(
     """What `Rows.whole_rounds` makes rounds by; None if there is no such kernel for these parts on so many rows."""
     if not (
         isinstance(solver, LeafNewton) and isinstance(loss, GuessAverseLoss) and loss.kind == "gll"
-        and isinstance(family, VectorTrees) and family.sketch is not None and family.n_searched(n_rows) is None
+        and isinstance(family, VectorTrees) and family.gain is None and family.phantoms and not family.constants
+        and (family.sketch is None or family.n_searched(n_rows) is None)
     ):  # fmt: skip
         return None
+    growth = family.rule(len(features), n_rows)
     return RoundRule(
-        features, family.rule(len(features), n_rows), family.sketch, TRIALS, *family.flat_thresholds, solver.smoothing,
+        features, growth, family.sketch or 0, family.n_trials(len(features)), *family.flat_thresholds, solver.smoothing,
         LARGEST_NEWTON, smoothing, learning_rate, stalled,
     )  # fmt: skip

@@ -93,6 +93,10 @@ class VectorTrees:
         """Features that a node looks at, of so many."""
         return max(1, round(self.max_features * n_features))
 
+    def n_trials(self, n_features: int) -> int:
+        """Draws before it is said that nothing can be split; one where nothing is drawn."""
+        return TRIALS if self.sketch is not None or self.n_drawn(n_features) < n_features else 1
+
     def n_searched(self, n_rows: int) -> int | None:
         """Rows that splits are searched on at least, of so many; None: all of them."""
         return None if self.search_rows is None or n_rows <= SPARED * self.search_rows else self.search_rows
@@ -109,8 +113,7 @@ class VectorTrees:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         rule = self.rule(len(round_.features), rows.n_trained)
-        drawn = self.sketch is not None or rule.n_drawn < len(round_.features)
-        for trial in range(TRIALS if drawn else 1):
+        for trial in range(self.n_trials(len(round_.features))):
             seed = round_.seed + trial
             grown = rows.grow(self._target(problem, seed), rule, round_.features, seed)
             if len(grown.leaf_node) > 1:

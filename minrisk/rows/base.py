@@ -114,12 +114,12 @@ class PairedLeaves(NamedTuple):
 
 
 class RoundRule(NamedTuple):
-    """A round of the loss "gll", with a sketched vector tree whose leaves take a Newton step."""
+    """A round of the loss "gll", with a vector tree whose leaves take a Newton step."""
 
     features: IntArray  # that the tree may use
     growth: GrowthRule
-    sketch: int  # random combinations of the edges
-    trials: int  # draws of sketches before it is said that nothing can be split
+    sketch: int  # random combinations of the edges; 0: splits are chosen by all of them
+    trials: int  # draws of sketches and features before it is said that nothing can be split
     thresholds: FloatArray  # of all features one after another
     first_threshold: IntArray  # of each feature
     newton_smoothing: float  # see `minrisk.steps.leaf_vectors`

@@ -34,7 +34,8 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
     """Rounds in one call, the mass summed over all rows before them; see `Rows.whole_rounds`."""
     costs, everyone = rows.costs, np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
     value, growth = np.empty(rows.n_outputs), rule.growth
-    top, width = np.array([rows.top_edge, rows.top_mass, rows.top_value]), rule.sketch + 1
+    top = np.array([rows.top_edge, rows.top_mass, rows.top_value])
+    width = rule.sketch + 1 if rule.sketch else 2 * rows.n_outputs + 1
     first, last = rows.left_out
     given = TrainingRows(
         rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight, rows.in_bag,
@@ -47,7 +48,7 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
         rule.newton_smoothing, rule.largest, rule.stalled, rule.learning_rate,
     )  # fmt: skip
     space = Space(
-        np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, width)), rows.index.lists,
+        np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, rule.sketch + 1)), rows.index.lists,
         everyone.copy(), np.empty_like(everyone), GrowthState.empty(growth.max_leaves, width),
     )  # fmt: skip
     if not _pays(rows.limits.compile_after, n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
