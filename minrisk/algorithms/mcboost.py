@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.validation import Choice, Depth, Number, Rule
 
 if TYPE_CHECKING:
@@ -349,6 +349,23 @@ class MCBoostClassifier(RecipeClassifier):
     def _scale_of_costs(self) -> float | None:
         """None of the losses in proportion to the costs."""
         return super()._scale_of_costs() if self.loss in ("gll", GAMMA_PHI) else None
+
+    _claim = "the mean cost of the decisions about the training rows; what their loss proves of it"
+
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        table, loss = data.costs.table, float(self.train_loss_[-1])
+        known = table is not None and np.all(np.diag(table) == 0.0) and self.decision == "argmax" and self.n_iter_ > 0
+        if not known or self.loss == GAMMA_PHI:
+            return None
+        most = float(np.max(table))
+        bound = {  # of avoidable costs; a wrong decision j has v >= c_j in Eq. (20), c_j in (12), and D c_j in (14)
+            "gel": loss / data.costs.unit,
+            "gll": loss * most / np.log1p(most),  # log(1 + c) >= c log(1 + m) / m for all c <= m
+            "ls": loss / data.costs.unit,
+            "lt": loss / data.costs.unit / data.costs.n_decisions,
+            "mc": loss * most,
+        }[self.loss]
+        return float(self.train_risk_[-1]), float(data.rows.cost_facts.stated(bound))
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

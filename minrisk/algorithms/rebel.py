@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.coupled import CoupledClassifier
 from minrisk.validation import Choice, Depth, Flag, Number, Rule, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Constant(NamedTuple):
         return f"True, False or {EACH_ROUND!r}"
 
 
-class REBELClassifier(RecipeClassifier):
+class REBELClassifier(CoupledClassifier):
     r"""Boosting of shared binary trees that estimates the decision of least expected cost directly.
 
     The scores are

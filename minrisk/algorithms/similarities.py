@@ -44,6 +44,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
+from minrisk.algorithms.coupled import CoupledClassifier
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows, stay_sparse
 from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 RESPONSE_SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are near 0 for most rows
 
 
-class LocalizedSimilaritiesClassifier(RecipeClassifier):
+class LocalizedSimilaritiesClassifier(CoupledClassifier):
     r"""Boosting of localized similarities: "more like this training point than like that one".
 
     The scores are

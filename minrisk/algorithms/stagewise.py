@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
@@ -285,6 +285,14 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    _claim = (
+        "the least objective, penalty included, of any vectors of the model's learners whose sum is no larger; that of "
+        "the model"
+    )
+
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
+
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.base import LARGEST_STEP
         from minrisk.steps.penalised import PairwiseStep, SelectedStep
@@ -523,6 +531,15 @@ class MultiBoostClassifier(RecipeClassifier):
 
     def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
         return {"distinct": self.penalty == "l2"}
+
+    @property
+    def _claim(self) -> str:
+        of = "the model's learners" if self.penalty == "l2" else "any learners that the search finds"
+        what = "loss of any vectors within the bound" if self.penalty == "constraint" else "objective of any vectors"
+        return f"the least {what} of {of}; that of the model"
+
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.constrained import ConstrainedStep

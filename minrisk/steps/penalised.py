@@ -18,6 +18,7 @@ from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, are_corrective, are_pairs
 from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
+from minrisk.steps.dual_bounds import Bounds, Point
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -133,6 +134,10 @@ class PairwiseStep:
             tolerances = tolerances._replace(iterations=tolerances.iterations - n_made)
         return w
 
+    def certificate(self, point: Point, largest: Callable[[], float]) -> Bounds:
+        """Over the vectors of the same learners whose sum is no larger: Eq. (17), which the paper compares with."""
+        return point.limited(self.nu, float(point.edges.max(initial=0.0)), point.norm)
+
 
 @dataclass(frozen=True)
 class SelectedStep:
@@ -153,6 +158,8 @@ class SelectedStep:
         with np.errstate(over="ignore", invalid="ignore"):  # a step too long lowers nothing
             w[most_violated(problem.rows.edges())] = on_grid(np.array(self.size))
             return Step(w[None], objective.value(objective.at(*_loss_along(problem)(w), self.size)[0]))
+
+    certificate = PairwiseStep.certificate
 
 
 @dataclass(frozen=True)
@@ -195,6 +202,10 @@ class CorrectiveStep:
         vectors = on_grid(found if l2 else _lowered(found))
         value = objective.value(function(vectors.ravel())[0])
         return Step(vectors[-1:], value, vectors[:-1] - start[:-1])
+
+    def certificate(self, point: Point, largest: Callable[[], float]) -> Bounds:
+        """Over all learners; with squares over the vectors of the same."""
+        return point.squared(self.nu) if self.penalty == "l2" else point.penalised(self.nu, largest())
 
 
 def most_violated(edges: FloatArray) -> int:
