@@ -35,6 +35,7 @@ extensions, whose leaves get a little weight more (`RIDGE`); no score moves by m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -205,6 +206,10 @@ class MCBoostClassifier(RecipeClassifier):
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the largest scores on the training rows, before round 1 and after every round; the share of errors
         if `loss` is "mc".
+    certificate_ : Certificate or None
+        ``value`` is the last entry of `train_risk_`, and the loss proves that it is at most ``bound``.
+        ``claim`` says so in words. None with ``loss="gamma-phi"`` or ``decision="bayes"``, with costs that
+        differ by row or that right decisions have, without rounds, and where Ctrl-C ended them.
     validation_risk_ : ndarray or None
         The same for the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
@@ -353,19 +358,17 @@ class MCBoostClassifier(RecipeClassifier):
     _claim = "the mean cost of the decisions about the training rows; what their loss proves of it"
 
     def _proven(self, data: TrainingData) -> tuple[float, float] | None:
-        table, loss = data.costs.table, float(self.train_loss_[-1])
-        known = table is not None and np.all(np.diag(table) == 0.0) and self.decision == "argmax" and self.n_iter_ > 0
-        if not known or self.loss == GAMMA_PHI:
+        facts, loss = data.rows.cost_facts, float(self.train_loss_[-1])
+        if facts.table is None or self.loss == GAMMA_PHI or self.decision != "argmax" or self.n_iter_ == 0:
             return None
-        most = float(np.max(table))
-        bound = {  # of avoidable costs; a wrong decision j has v >= c_j in Eq. (20), c_j in (12), and D c_j in (14)
-            "gel": loss / data.costs.unit,
-            "gll": loss * most / np.log1p(most),  # log(1 + c) >= c log(1 + m) / m for all c <= m
-            "ls": loss / data.costs.unit,
-            "lt": loss / data.costs.unit / data.costs.n_decisions,
-            "mc": loss * most,
-        }[self.loss]
-        return float(self.train_risk_[-1]), float(data.rows.cost_facts.stated(bound))
+        if np.any(np.diag(facts.table)):  # of right decisions the losses know no costs
+            return None
+        if self.loss == "gll":  # log(1 + c) >= c log(1 + m) / m for all costs c <= m
+            most = float(np.max(facts.table))
+            mean = loss * most / math.log1p(most)
+        else:  # a wrong decision j has v >= c_j in Eq. (20), c_j in (12), and D c_j in (14)
+            mean = loss / facts.unit / (facts.n_decisions if self.loss == "lt" else 1)
+        return float(self.train_risk_[-1]), float(facts.stated(mean))
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

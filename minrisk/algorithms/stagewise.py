@@ -175,6 +175,11 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         The loss without logarithm and penalty, divided by the sum of the weights, before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
+    certificate_ : Certificate or None
+        ``bound`` is the objective of the model: the logarithm of the last entry of `train_loss_` (exponential), or that
+        entry over what a mistake costs on average (logistic), plus the penalty of all vectors.
+        It is proven that no vectors of the same learners, with entries of 0 or more whose sum is no larger, have an
+        objective below ``value``. None where no mistake costs anything, or Ctrl-C ended the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
@@ -409,6 +414,12 @@ class MultiBoostClassifier(RecipeClassifier):
         The loss without logarithm and penalty, divided by the sum of the weights, before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
+    certificate_ : Certificate or None
+        ``bound`` is the objective of the model: the logarithm of the last entry of `train_loss_` (exponential), or that
+        entry over what a mistake costs on average (logistic), plus the penalty.
+        It is proven that no vectors have an objective below ``value``: of any stumps, of any deeper trees that the
+        search finds, and with "l2" of the learners of the model alone.
+        None where no mistake costs anything, or Ctrl-C ended the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.

@@ -175,7 +175,7 @@ HELD_BY = {
     | {"rounded vectors", "linear features", "smooth scores", "regression of costs", "validated loss"}
     | {"early decisions"},
     "REBELClassifier": HELD | CURVES | {"edges"},
-    "LocalizedSimilaritiesClassifier": ANY | CURVES | {"edges", "similarities", "trees"},  # of the last ones one or none
+    "LocalizedSimilaritiesClassifier": ANY | CURVES | {"edges", "similarities", "trees"},  # one of the last, or none
     "MCBoostClassifier": HELD | CURVES | {"lines"},
     "StagewiseMCBoostClassifier": HELD | CURVES,
     "MultiBoostClassifier": HELD | CURVES | {"stages"},

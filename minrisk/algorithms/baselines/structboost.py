@@ -142,9 +142,10 @@ class StructBoostClassifier(RecipeClassifier):
     evals_result_ : dict
         ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
         It exists if `fit` was given an `eval_set`; model files do not keep it.
-    certificate_ : float or None
-        Share of the objective by which it may be above the least possible one, over all learners: the duality gap of
-        the model. It is no more than `tol` if the rounds ended by themselves, and None if Ctrl-C ended them.
+    certificate_ : Certificate or None
+        ``bound`` is the objective of the model, and it is proven that no vectors of any stumps have one below
+        ``value``; of deeper trees, of any that the search finds. If the rounds ended by themselves, the two differ by
+        no more than the share `tol` of ``bound``. None if Ctrl-C ended them.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the relative falls of the loss; the shares sum to 1.
     n_features_in_ : int
