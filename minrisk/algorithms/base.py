@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
+from minrisk.algorithms.certificates import Certificate
 from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier
 from minrisk.eval_sets import beneath, codes_of, record_stages
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 COSTS_MORE = (
     "{name} has decisions about the training rows that cost {risk:.4g} on average after {rounds} rounds, where one "
     "decision for all costs {least:.4g}: early_stopping=True keeps the rounds that cost least on rows set apart."
-)
-UNFINISHED = (
-    "{name} has made all of its {rounds} rounds, and {gap:.2g} of its objective may still be too much, where "
-    "tol={tol:g} asks for less: try more n_estimators, more solver_iterations, or a larger tol if that is near enough."
 )
 NOT_ELSEWHERE = "{name} looks at all values of all rows: it takes no Dask collections. REBELClassifier does."
 
@@ -139,9 +135,13 @@ class RecipeClassifier(BoostedClassifier):
 
     train_risk_: FloatArray
     validation_risk_: FloatArray | None
-    tol: float  # of recipes with a dual
-    certificate_: float | None  # likewise
+    certificate_: Certificate | None  # of algorithms with a claim
     _log_scale: float
+
+    @property
+    def _claim(self) -> str | None:
+        """What the numbers of `certificate_` are; None for algorithms without."""
+        return None
 
     def _recipe(self, costs: CostFacts, thresholds: tuple[FloatArray, ...]) -> Recipe:
         """The algorithm: the one method a subclass writes."""
@@ -274,7 +274,10 @@ class RecipeClassifier(BoostedClassifier):
         if goes_on:
             check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
             losses = self.train_loss_.tolist()
-            start = Progress.of(self.model_, data.binner.thresholds, self._log_scale, losses, recipe.codebook)
+            start = Progress.of(
+                self.model_, data.binner.thresholds, self._log_scale, losses, recipe.codebook,
+                getattr(self, "edges_", None),
+            )  # fmt: skip
             parts = [rows, data.validation, *data.judged.values()]
             for part in {id(part): part for part in parts if part is not None}.values():  # each once
                 part.start_at(start.trees, start.vectors, self.model_.intercept)
@@ -308,11 +311,15 @@ class RecipeClassifier(BoostedClassifier):
         if stop.interrupted and not made.cut():
             raise KeyboardInterrupt
         self._keep(made, at_end=True)
-        if recipe.dual and not stop.interrupted:
-            self._certify(data)
+        if self._claim is not None and not stop.interrupted and (proven := self._proven(data)) is not None:
+            self.certificate_ = Certificate(self._claim, *proven)
 
-    def _certify(self, data: TrainingData) -> None:
-        """Ask how far from the optimum the model is, and say so where the rounds were too few for `tol`."""
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        """Value and bound of the claim, of what has been kept of the rounds; None where nothing is proven."""
+        return None
+
+    def _objective(self, data: TrainingData) -> tuple[float, float]:
+        """What the objective of a method with a dual is at least, and what it is at the model."""
         from minrisk.boosting.loop import Progress, certificate
 
         rows, recipe = data.rows, data.recipe
@@ -320,10 +327,7 @@ class RecipeClassifier(BoostedClassifier):
         if self.n_iter_ > 0:
             losses = self.train_loss_.tolist()
             progress = Progress.of(self.model_, data.binner.thresholds, self._log_scale, losses, recipe.codebook)
-        self.certificate_ = gap = certificate(rows, recipe, progress)
-        if self.n_iter_ == self.n_estimators and data.validation is None and gap > self.tol:
-            message = UNFINISHED.format(name=type(self).__name__, rounds=self.n_iter_, gap=gap, tol=self.tol)
-            warn_caller(message, ConvergenceWarning)
+        return certificate(rows, recipe, progress)
 
     def _keep(self, made: BoostedRounds, at_end: bool = False) -> None:
         """Attributes of a fit that ends with these rounds.
@@ -382,7 +386,7 @@ class RecipeClassifier(BoostedClassifier):
             facts = made.stopping.rows.cost_facts
             self.validation_risk_ = _as_stated(facts, made.validated, made.stopping.risks)
         self._log_scale = progress.log_scales[n]
-        if recipe.dual:
+        if self._claim is not None:
             self.certificate_ = None  # until the rounds have ended
         if made.judged:
             first = {name: 1 + made.before * (one is made.stopping) for name, one in made.judged.items()}
@@ -430,9 +434,13 @@ class RecipeClassifier(BoostedClassifier):
 
     def _facts(self) -> dict[str, Any]:
         """What a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
-        return {"log_scale": float(self._log_scale)}
+        known = None if self._claim is None else self.certificate_
+        proven = {} if known is None else {"certificate": {"value": float(known.value), "bound": float(known.bound)}}
+        return {"log_scale": float(self._log_scale), **proven}
 
     def _restore_facts(self, facts: dict[str, Any]) -> None:
         """Take back what `_facts` gave."""
         self._log_scale = float(facts["log_scale"])
         self.validation_risk_ = getattr(self, "validation_risk_", None)
+        if self._claim is not None:
+            self.certificate_ = Certificate(self._claim, **facts["certificate"]) if "certificate" in facts else None

@@ -35,13 +35,14 @@ extensions, whose leaves get a little weight more (`RIDGE`); no score moves by m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.validation import Choice, Depth, Number, Rule
 
 if TYPE_CHECKING:
@@ -205,6 +206,10 @@ class MCBoostClassifier(RecipeClassifier):
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the largest scores on the training rows, before round 1 and after every round; the share of errors
         if `loss` is "mc".
+    certificate_ : Certificate or None
+        ``value`` is the last entry of `train_risk_`, and the loss proves that it is at most ``bound``.
+        ``claim`` says so in words. None with ``loss="gamma-phi"`` or ``decision="bayes"``, with costs that
+        differ by row or that right decisions have, without rounds, and where Ctrl-C ended them.
     validation_risk_ : ndarray or None
         The same for the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
@@ -349,6 +354,21 @@ class MCBoostClassifier(RecipeClassifier):
     def _scale_of_costs(self) -> float | None:
         """None of the losses in proportion to the costs."""
         return super()._scale_of_costs() if self.loss in ("gll", GAMMA_PHI) else None
+
+    _claim = "the mean cost of the decisions about the training rows; what their loss proves of it"
+
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        facts, loss = data.rows.cost_facts, float(self.train_loss_[-1])
+        if facts.table is None or self.loss == GAMMA_PHI or self.decision != "argmax" or self.n_iter_ == 0:
+            return None
+        if np.any(np.diag(facts.table)):  # of right decisions the losses know no costs
+            return None
+        if self.loss == "gll":  # log(1 + c) >= c log(1 + m) / m for all costs c <= m
+            most = float(np.max(facts.table))
+            mean = loss * most / math.log1p(most)
+        else:  # a wrong decision j has v >= c_j in Eq. (20), c_j in (12), and D c_j in (14)
+            mean = loss / facts.unit / (facts.n_decisions if self.loss == "lt" else 1)
+        return float(self.train_risk_[-1]), float(facts.stated(mean))
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.coupled import CoupledClassifier
 from minrisk.validation import Choice, Depth, Flag, Number, Rule, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Constant(NamedTuple):
         return f"True, False or {EACH_ROUND!r}"
 
 
-class REBELClassifier(RecipeClassifier):
+class REBELClassifier(CoupledClassifier):
     r"""Boosting of shared binary trees that estimates the decision of least expected cost directly.
 
     The scores are
@@ -96,9 +97,9 @@ class REBELClassifier(RecipeClassifier):
         the one of the largest fall of the quadratic approximation.
         For the other losses both are the same stump.
     offset : {"tight", "paper"}, default="tight"
-        The offset beta of the costs: "tight" is min c, "paper" is sum c - (D - 1) max c, with which L is an upper bound
-        of the mean cost.
-        Both are the same for 0/1 costs. The benchmarks compare them for other costs.
+        The offset beta of the costs: "tight" is min c, "paper" is sum c - (D - 1) max c.
+        With either L is an upper bound of the mean cost. Both are the same for 0/1 costs, and the benchmarks compare
+        them for others.
     binning : {"quantile", "uniform"}, default="quantile"
         Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
     max_bins : int, optional
@@ -167,6 +168,14 @@ class REBELClassifier(RecipeClassifier):
         The loss L before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
+    edges_ : ndarray of shape (T,) or None
+        How far the learner of each round is from a coin: 0 is no better, and 1 is right about every row and decision.
+        A round multiplies the loss, its constant term left out, by at most sqrt(1 - edge^2).
+        None where nothing is proven: with another loss than the exponential one, with `learning_rate` above 1, or with
+        `subsample` below 1.
+    certificate_ : Certificate or None
+        ``value`` is the mean cost of the decisions about the training rows, and `edges_` prove that it is at most
+        ``bound``. ``claim`` says so in words. None where `edges_` is, or Ctrl-C ended the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.

@@ -44,6 +44,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
+from minrisk.algorithms.coupled import CoupledClassifier
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows, stay_sparse
 from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 RESPONSE_SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are near 0 for most rows
 
 
-class LocalizedSimilaritiesClassifier(RecipeClassifier):
+class LocalizedSimilaritiesClassifier(CoupledClassifier):
     r"""Boosting of localized similarities: "more like this training point than like that one".
 
     The scores are
@@ -166,6 +167,14 @@ class LocalizedSimilaritiesClassifier(RecipeClassifier):
         The loss L before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
+    edges_ : ndarray of shape (T,) or None
+        How far the learner of each round is from a coin: 0 is no better, and 1 is right about every row and decision.
+        A round multiplies the loss, its constant term left out, by at most sqrt(1 - edge^2).
+        None where nothing is proven: with another loss than the exponential one, with `learning_rate` above 1, or with
+        `subsample` below 1.
+    certificate_ : Certificate or None
+        ``value`` is the mean cost of the decisions about the training rows, and `edges_` prove that it is at most
+        ``bound``. ``claim`` says so in words. None where `edges_` is, or Ctrl-C ended the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.

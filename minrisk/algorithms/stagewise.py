@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
@@ -175,6 +175,11 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         The loss without logarithm and penalty, divided by the sum of the weights, before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
+    certificate_ : Certificate or None
+        ``bound`` is the objective of the model: the logarithm of the last entry of `train_loss_` (exponential), or that
+        entry over what a mistake costs on average (logistic), plus the penalty of all vectors.
+        It is proven that no vectors of the same learners, with entries of 0 or more whose sum is no larger, have an
+        objective below ``value``. None where no mistake costs anything, or Ctrl-C ended the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
@@ -284,6 +289,14 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    _claim = (
+        "the least objective, penalty included, of any vectors of the model's learners whose sum is no larger; that of "
+        "the model"
+    )
+
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.base import LARGEST_STEP
@@ -401,6 +414,12 @@ class MultiBoostClassifier(RecipeClassifier):
         The loss without logarithm and penalty, divided by the sum of the weights, before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
         Mean cost of the decisions about the training rows, before round 1 and after every round.
+    certificate_ : Certificate or None
+        ``bound`` is the objective of the model: the logarithm of the last entry of `train_loss_` (exponential), or that
+        entry over what a mistake costs on average (logistic), plus the penalty.
+        It is proven that no vectors have an objective below ``value``: of any stumps, of any deeper trees that the
+        search finds, and with "l2" of the learners of the model alone.
+        None where no mistake costs anything, or Ctrl-C ended the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
@@ -523,6 +542,15 @@ class MultiBoostClassifier(RecipeClassifier):
 
     def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
         return {"distinct": self.penalty == "l2"}
+
+    @property
+    def _claim(self) -> str:
+        of = "the model's learners" if self.penalty == "l2" else "any learners that the search finds"
+        what = "loss of any vectors within the bound" if self.penalty == "constraint" else "objective of any vectors"
+        return f"the least {what} of {of}; that of the model"
+
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.constrained import ConstrainedStep

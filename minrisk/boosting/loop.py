@@ -24,6 +24,7 @@ from minrisk.model.codes import Decoder
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
+from minrisk.steps.edges import UNPROVEN, shortened
 
 MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
 LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 by
@@ -36,6 +37,7 @@ class RoundResult(NamedTuple):
     terms: tuple[Term, ...]  # that it adds
     corrections: tuple[Term, ...]  # changes to the vectors of earlier learners
     totals: Totals  # after it
+    edge: float = UNPROVEN  # of its learner; see `minrisk.steps.edges`
 
 
 class Recipe(NamedTuple):
@@ -78,6 +80,7 @@ class Progress:
     log_scale: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
     log_scales: list[float] = field(default_factory=list)  # likewise; of rounds before `start` only that of the last
+    edges: list[float] = field(default_factory=list)  # of the rounds; see `minrisk.steps.edges`
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
     whole: WholeRounds | None = None  # the compiled round on these rows
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
@@ -102,20 +105,21 @@ class Progress:
     def cut(self, n_rounds: int, per_round: int) -> None:
         """Forget all but the first rounds."""
         del self.trees[n_rounds * per_round :], self.vectors[n_rounds * per_round :]
-        del self.losses[n_rounds + 1 :], self.log_scales[n_rounds + 1 :]
+        del self.losses[n_rounds + 1 :], self.log_scales[n_rounds + 1 :], self.edges[n_rounds:]
         self.log_scale = self.log_scales[n_rounds]
 
     @classmethod
     def of(
         cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float],
-        codebook: Codebook | None,
+        codebook: Codebook | None, edges: FloatArray | None = None,
     ) -> Progress:  # fmt: skip
         """The progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
         values = np.asarray(model.vectors)
         values = values if codebook is None else codebook.encoded(values)
         vectors = [values[a:b] for a, b in itertools.pairwise(model.packed.vector_offsets)]
-        return cls(trees, vectors, model.intercept, log_scale, list(losses), [log_scale] * len(losses))
+        known = [UNPROVEN] * (len(losses) - 1) if edges is None else edges.tolist()
+        return cls(trees, vectors, model.intercept, log_scale, list(losses), [log_scale] * len(losses), known)
 
 
 def check_recipe(recipe: Recipe, of_rows: frozenset[str] = frozenset()) -> None:
@@ -222,13 +226,14 @@ def boost(
             ahead.extend(_round(rows, recipe, progress, totals, floors, seed))
         if not ahead:
             break
-        terms, corrections, totals = ahead.popleft()
+        terms, corrections, totals, edge = ahead.popleft()
         if not is_finite(totals):
             progress.diverged = True
             break
         progress.losses.append(mean_loss(totals))
         progress.log_scales.append(totals.log_scale)
         progress.log_scale = totals.log_scale
+        progress.edges.append(edge)
         progress.add(terms, corrections)  # at last: an interrupt leaves what is of whole rounds
         if monitors:
             info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
@@ -254,12 +259,13 @@ def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
     return boost(rows, recipe, 0, 0, start=start)
 
 
-def certificate(rows: Rows, recipe: Recipe, progress: Progress) -> float:
+def certificate(rows: Rows, recipe: Recipe, progress: Progress) -> tuple[float, float]:
     """How far from the optimum a model may be, see `CertifyingFamily`; the rows are brought to its scores."""
     assert isinstance(recipe.family, CertifyingFamily) and progress.intercept is not None
     rows.start_at(progress.trees, progress.vectors, progress.intercept)
     problem = _problem(rows, recipe, rows.gradients(recipe.loss, progress.log_scale), None, None)
-    return recipe.family.certificate(Round(rows, problem, recipe.solver, np.arange(rows.n_features), 0))
+    so_far = [Term(*term) for term in zip(progress.trees, progress.vectors, strict=True)]
+    return recipe.family.certificate(Round(rows, problem, recipe.solver, np.arange(rows.n_features), 0), so_far)
 
 
 def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:
@@ -283,7 +289,7 @@ def _round(
     in_bag, features = _draw(rows, recipe, seed, t)
     terms: list[Term] = []
     corrections: list[Term] = []
-    moved = False
+    moved, edge = False, UNPROVEN
     for number, directions in enumerate(recipe.directions):
         problem = _problem(rows, recipe, totals, floors, in_bag, directions)
         round_ = Round(rows, problem, recipe.solver, features, _mixed(seed + number, t))
@@ -294,8 +300,10 @@ def _round(
         moved = True
         corrections += _correct(rows, progress, found.step.changes)
         terms += _advance(rows, found, recipe.learning_rate)
+        if in_bag is None:
+            edge = shortened(found.step.edge, recipe.learning_rate)
         totals = rows.gradients(recipe.loss, totals.next_log_scale)
-    return [RoundResult(tuple(terms), tuple(corrections), totals)] if moved else []
+    return [RoundResult(tuple(terms), tuple(corrections), totals, edge)] if moved else []
 
 
 def _total(values: FloatArray) -> float:

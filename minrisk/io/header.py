@@ -176,13 +176,17 @@ FACTS = {
     **{
         name: Fields({"log_scale": FINITE})
         for name in (
-            "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
-            "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier",
-            "GentleBoostClassifier", "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier",
-            "AdaBoostSIPClassifier",
+            "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
+            "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostSIPClassifier",
         )
     },
-    "StructBoostClassifier": Fields({"log_scale": FINITE}, {"certificate": Number(float, 0, 1)}),
+    **{
+        name: Fields({"log_scale": FINITE}, {"certificate": Fields({"value": FINITE, "bound": FINITE})})
+        for name in (
+            "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
+            "MultiBoostClassifier", "StructBoostClassifier",
+        )
+    },
     "AdaBoostMOClassifier": Fields({"log_scale": FINITE, "decoding": Choice(DECODINGS)}),
 }  # fmt: skip
 HEADER = Fields(

@@ -282,7 +282,7 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
         arrays |= {f"costs_{name}": np.atleast_1d(getattr(regression, name)) for name in REGRESSION}
         arrays |= {"costs_vectors": vectors} | {f"costs_{name}": array for name, array in stored(packed).items()}
     arrays["train_loss"] = estimator.train_loss_
-    for name in ("train_risk", "validation_risk", "validation_loss"):
+    for name in ("train_risk", "validation_risk", "validation_loss", "edges"):
         if (curve := getattr(estimator, name + "_", None)) is not None:
             arrays[name] = curve
     costs, labels = costs_out(estimator)

@@ -52,7 +52,7 @@ def restore(contents: Contents) -> Any:
             setattr(estimator, name, header[field])
     estimator.n_iter_ = contents.sizes["rounds"]
     for name, part in itertools.chain.from_iterable(GROUPS[group].items() for group in contents.groups):
-        if part.is_curve:
+        if part.is_curve or name == "edges":
             setattr(estimator, name + "_", contents[name])
     estimator._restore_facts(header["facts"])
     estimator._seed = header["seed"]

@@ -150,6 +150,7 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
     "stated costs": {"stated": Numbers(("stated classes", "stated decisions"), least=0)},
     "categories": {"category_numbers": Numbers(("category numbers",))},
     "training costs": {"train_risk": Numbers(("rounds + 1",), is_curve=True)},
+    "edges": {"edges": Numbers(("rounds",), least=0, most=1)},
     "validated costs": {"validation_risk": Numbers(("validated",), is_curve=True)},
     "validated loss": {"validation_loss": Numbers(("checkpoints", "two"), is_curve=True)},
 }
@@ -173,8 +174,8 @@ HELD_BY = {
     "MinRiskClassifier": HELD
     | {"rounded vectors", "linear features", "smooth scores", "regression of costs", "validated loss"}
     | {"early decisions"},
-    "REBELClassifier": HELD | CURVES,
-    "LocalizedSimilaritiesClassifier": ANY | CURVES | {"similarities", "trees"},  # none of these, where no round counts
+    "REBELClassifier": HELD | CURVES | {"edges"},
+    "LocalizedSimilaritiesClassifier": ANY | CURVES | {"edges", "similarities", "trees"},  # one of the last, or none
     "MCBoostClassifier": HELD | CURVES | {"lines"},
     "StagewiseMCBoostClassifier": HELD | CURVES,
     "MultiBoostClassifier": HELD | CURVES | {"stages"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -65,5 +66,5 @@ class LearnerFamily(Protocol):
 class CertifyingFamily(LearnerFamily, Protocol):
     """One that knows how far from the optimum vectors may be."""
 
-    def certificate(self, round_: Round) -> float:
-        """Share by which the objective before the round may be above the least one over all learners."""
+    def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
+        """What the objective is at least, and what it is at these terms, before the round."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from minrisk.learners.base import FittedLearners, Round
+from minrisk.learners.base import FittedLearners, Round, Term
 from minrisk.learners.most_violated import MostViolatedTrees, Violation
 from minrisk.rows.base import PLANE_ROWS, have_planes
 from minrisk.steps.cutting_planes import Bundle, CuttingPlaneStep, total_weight
@@ -43,10 +44,13 @@ class DualTrees(MostViolatedTrees):
         problem = round_.problem._replace(bundle=sought.bundle)
         return self.fitted(sought.found.tree, round_.solver.solve(problem), problem)
 
-    def certificate(self, round_: Round) -> float:
-        """The gap over the learners on all features; see `CertifyingFamily.certificate`."""
-        sought = self._sought(_of_all_features(round_))
-        return 0.0 if sought is None else sought.gap
+    def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
+        """Of the learners on all features; see `CertifyingFamily.certificate`."""
+        sought = self._sought(round_)
+        if sought is None:
+            return 0.0, 0.0
+        objective = sought.bundle.first_value
+        return objective * (1.0 - sought.gap), objective
 
     def _sought(self, round_: Round) -> Sought | None:
         """Planes until they end the rounds, or ask for a new learner; None where no mistake costs anything.

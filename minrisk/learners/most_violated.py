@@ -10,11 +10,12 @@ import numpy as np
 
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
-from minrisk.learners.base import FittedLearners, Round
+from minrisk.learners.base import FittedLearners, Round, Term
 from minrisk.learners.greedy_tree import GrowingTree, stump_at
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.rows.base import PAIR_ROWS, are_pairs
 from minrisk.steps.base import Step, StepProblem
+from minrisk.steps.dual_bounds import CertifyingStep, Point
 from minrisk.steps.penalised import Objective, most_violated
 
 
@@ -60,6 +61,19 @@ class MostViolatedTrees:
         if found is None or Objective.of(problem, self.nu).satisfied(found.edge, self.tolerance):
             return None
         return self.fitted(found.tree, round_.solver.solve(problem), problem)
+
+    def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
+        """By the edges of these learners and, where the step asks for it, the largest that the search finds."""
+        rows, problem, solver = round_.rows, round_.problem, round_.solver
+        assert are_pairs(rows) and isinstance(solver, CertifyingStep)  # as required
+        vectors = np.concatenate([np.empty((0, rows.n_outputs)), *(term.vectors for term in so_far)])
+        point = Point.of(problem, vectors, rows.learner_edges([term.learner for term in so_far]))
+
+        def largest() -> float:
+            found = self.search(round_)
+            return 0.0 if found is None else point.rate * found.edge
+
+        return solver.certificate(point, largest)
 
     def search(self, round_: Round) -> Violation | None:
         """The learner of the largest edge, which the rows answer as; None where nothing can be split."""

@@ -15,8 +15,9 @@ L_bullet, S.5          ``zero_risk_loss``                  here
 w+-                    ``up``, ``down``                    `minrisk._kernels.losses`
 =====================  ==================================  ===========================================
 
-Deviations: ``offset="tight"`` (c+ = c - min c) is ours: the same order of decisions at the minimum, a far smaller
-floor when costs differ, and no bound on the risk.
+Deviations: ``offset="tight"`` (c+ = c - min c) is ours: the same order of decisions at the minimum, and a far smaller
+floor when costs differ. It bounds the risk as well. Where the decision is k and m the cheapest, H_k >= H_m, and these
+two entries alone have at least 1/2 (c+_k F(H_k) + max c- F(-H_m)) >= c+_k F((H_k - H_m) / 2) >= c_k - min c.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class CoupledLoss:
     base : {"exponential", "logistic", "squared"}
         F(x) = e^x, log2(1 + e^x) or (1 + x)^2.
     offset : {"paper", "tight", "none"}
-        beta = sum c - (D - 1) max c (S.3; the loss bounds the risk from above), min c, or 0.
+        beta = sum c - (D - 1) max c (S.3), min c, or 0. With the first two the loss bounds the risk from above.
     most : float, optional
         phi of all rows; default: the largest cost of each.
     beta, phi : ndarray of shape (T,), optional

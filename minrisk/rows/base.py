@@ -427,6 +427,9 @@ class PairRows(Rows, Protocol):
     def pair_slopes(self, vector: FloatArray) -> tuple[float, FloatArray]:
         """Value and slope (D,) of the logistic loss over the bag at scores + response * vector, times e^-log_scale."""
 
+    def learner_edges(self, trees: Sequence[TreeLike]) -> FloatArray:
+        """`edges` of each of these learners (T, D); the response is then that of the last one."""
+
 
 class CorrectiveRows(PairRows, Protocol):
     """`PairRows` that keep the responses of all learners, and the vectors they go with."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +42,7 @@ class Step(NamedTuple):
     vectors: FloatArray  # (V, D)
     value: float
     changes: FloatArray | None = None  # (T, D): what totally corrective steps add to the vectors of earlier learners
+    edge: float = math.nan  # see `minrisk.steps.edges`, of steps that know one
 
 
 class StepSolver(Protocol):

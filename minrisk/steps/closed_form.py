@@ -10,6 +10,7 @@ from minrisk._kernels.split import SIDES_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import EXPONENTIAL, SIGNS, STUMPS
 from minrisk.steps.base import Step, StepProblem, clip_step
+from minrisk.steps.edges import edge_of
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,9 @@ class ClosedFormStep:
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in one pass over the rows."""
         edge, mass = problem.rows.edges(), problem.mass
-        vector = minimiser(edge, mass + 2.0 * problem.ridge)
-        return Step(vector[None], value_after(edge, mass, vector))
+        room = mass + 2.0 * problem.ridge
+        vector = minimiser(edge, room)
+        return Step(vector[None], value_after(edge, mass, vector), edge=edge_of(edge, room))
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class TwoSidedStep:
     def solve(self, problem: StepProblem) -> Step:
         """Minimise on either side, in four passes over the rows."""
         edge, mass = problem.rows.side_sums()
-        sides = minimiser(edge, mass + problem.ridge)
-        return Step(sides, value_after(edge, mass, sides))
+        room = mass + problem.ridge
+        sides = minimiser(edge, room)
+        return Step(sides, value_after(edge, mass, sides), edge=edge_of(edge, room))
 
 
 def minimiser(edge: FloatArray, room: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ Martinez and M. Raydan, "Nonmonotone spectral projected gradient methods on conv
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import CORRECTIVE_ROWS, are_corrective
 from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import Step, StepProblem
+from minrisk.steps.dual_bounds import Bounds, Point
 from minrisk.steps.penalised import PAPER, Function, Objective, Tolerances
 
 PROJECTED_STEPS = 20  # for each iteration that L-BFGS-B would have: they are that much shorter
@@ -73,6 +75,10 @@ class ConstrainedStep:
         vectors = on_grid(found.reshape(start.shape))
         value = objective.value(function(vectors.ravel())[0])
         return Step(vectors[-1:], value, vectors[:-1] - start[:-1])
+
+    def certificate(self, point: Point, largest: Callable[[], float]) -> Bounds:
+        """Over all learners."""
+        return point.limited(0.0, largest(), self.bound)
 
 
 def onto_bound(flat: FloatArray, bound: float) -> FloatArray:

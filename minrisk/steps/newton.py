@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.losses.base import SEPARABLE
+from minrisk.losses.base import EXPONENTIAL, SEPARABLE
 from minrisk.rows.row_losses import is_separable
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
+from minrisk.steps.edges import edge_of
 
 BISECTION_TOLERANCE = 1e-12  # of a vector's entry, relative (or absolute below 1): where a bisection ends
 LAST_STEP = 1e-7  # of Newton's: its error is about the square, as no third derivative exceeds the second
@@ -35,9 +37,11 @@ class NewtonStep:
         assert is_separable(loss)  # as `requires` says
         low, high = np.full(D, -LARGEST_STEP), np.full(D, LARGEST_STEP)
         vector = np.zeros(D)
-        value = np.zeros(D)
-        for _ in range(NEWTON_ITERATIONS):
+        value, edge = np.zeros(D), math.nan
+        for number in range(NEWTON_ITERATIONS):
             value, own_slope, own_curvature, *terms = problem.rows.slopes(loss, vector)
+            if number == 0 and EXPONENTIAL in loss.traits:
+                edge = edge_of(own_slope, problem.mass + 2.0 * problem.ridge)
             ridge_slope, ridge_curvature = _phantom(problem.loss.base, vector)
             slope = own_slope + problem.ridge * ridge_slope
             curvature = own_curvature + problem.ridge * ridge_curvature
@@ -55,7 +59,7 @@ class NewtonStep:
                 break
         else:
             value = problem.rows.slopes(loss, vector)[0]
-        return Step(vector[None], float(value.sum()))
+        return Step(vector[None], float(value.sum()), edge=edge)
 
 
 def _step(slope: FloatArray, curvature: FloatArray, size: FloatArray | None) -> FloatArray:

@@ -18,6 +18,7 @@ from minrisk.model.step_tables import on_grid
 from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, are_corrective, are_pairs
 from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
+from minrisk.steps.dual_bounds import Bounds, Point
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -114,9 +115,28 @@ class PairwiseStep:
         def function(w: FloatArray) -> tuple[float, FloatArray]:
             return objective.at(*loss_at(w), float(w.sum()))
 
-        w = _lowered(_minimise(function, np.zeros(len(problem.mass)), self.tolerances))
-        w = on_grid(np.minimum(self.shrinkage * w, self.cap))
+        w = on_grid(np.minimum(self.shrinkage * self._lowest(function, len(problem.mass)), self.cap))
         return Step(w[None], objective.value(function(w)[0]))
+
+    def _lowest(self, function: Function, n_outputs: int) -> FloatArray:
+        """w*, whose least entry is 0.
+
+        L-BFGS-B may pass that entry by and then creep, until its objective seems to stand still. It starts again from
+        there, the vector lowered, as long as it has iterations left.
+        """
+        w, tolerances = np.zeros(n_outputs), self.tolerances
+        while tolerances.iterations > 0:
+            found, slope, n_made = _minimise(function, w, tolerances)
+            w = _lowered(found)
+            lacking = float(np.where(w > 0.0, np.abs(slope), -slope).max())
+            if found.min() == 0.0 or lacking <= tolerances.gradient:
+                break
+            tolerances = tolerances._replace(iterations=tolerances.iterations - n_made)
+        return w
+
+    def certificate(self, point: Point, largest: Callable[[], float]) -> Bounds:
+        """Over the vectors of the same learners whose sum is no larger: Eq. (17), which the paper compares with."""
+        return point.limited(self.nu, float(point.edges.max(initial=0.0)), point.norm)
 
 
 @dataclass(frozen=True)
@@ -138,6 +158,8 @@ class SelectedStep:
         with np.errstate(over="ignore", invalid="ignore"):  # a step too long lowers nothing
             w[most_violated(problem.rows.edges())] = on_grid(np.array(self.size))
             return Step(w[None], objective.value(objective.at(*_loss_along(problem)(w), self.size)[0]))
+
+    certificate = PairwiseStep.certificate
 
 
 @dataclass(frozen=True)
@@ -175,10 +197,15 @@ class CorrectiveStep:
             return objective.at(value, slope.ravel(), norm(flat) - before, flat if l2 else 1.0)
 
         before = norm(start.ravel())
-        found = _minimise(function, start.ravel(), self.tolerances, -LARGEST_STEP if l2 else 0.0).reshape(start.shape)
+        found = _minimise(function, start.ravel(), self.tolerances, -LARGEST_STEP if l2 else 0.0)[0]
+        found = found.reshape(start.shape)
         vectors = on_grid(found if l2 else _lowered(found))
         value = objective.value(function(vectors.ravel())[0])
         return Step(vectors[-1:], value, vectors[:-1] - start[:-1])
+
+    def certificate(self, point: Point, largest: Callable[[], float]) -> Bounds:
+        """Over all learners; with squares over the vectors of the same."""
+        return point.squared(self.nu) if self.penalty == "l2" else point.penalised(self.nu, largest())
 
 
 def most_violated(edges: FloatArray) -> int:
@@ -209,11 +236,13 @@ def _lowered(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors - vectors.min(axis=-1, keepdims=True))
 
 
-def _minimise(function: Function, start: FloatArray, tolerances: Tolerances, least: float = 0.0) -> FloatArray:
-    """The minimiser in [least, 18] of a function that gives its value and slope."""
+def _minimise(
+    function: Function, start: FloatArray, tolerances: Tolerances, least: float = 0.0
+) -> tuple[FloatArray, FloatArray, int]:
+    """The minimiser in [least, 18] of a function that gives its value and slope, its slope there, and iterations."""
     # `minimize` would turn the bounds to and fro, variable by variable, for every fit of all W
-    found, _, _ = fmin_l_bfgs_b(
+    found, _, told = fmin_l_bfgs_b(
         function, start, bounds=[(least, LARGEST_STEP)] * len(start), maxiter=tolerances.iterations,
         pgtol=tolerances.gradient, factr=tolerances.change / np.finfo(np.float64).eps,
     )
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(found, dtype=np.float64), np.asarray(told["grad"]), int(told["nit"])

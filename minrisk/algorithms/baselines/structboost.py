@@ -27,11 +27,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from sklearn.exceptions import ConvergenceWarning
+
+from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray
-from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.algorithms.stagewise import CORRECTIVE_RULES, check_decisions
 from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 
+UNFINISHED = (
+    "{name} has made all of its {rounds} rounds, and {gap:.2g} of its objective may still be too much, where "
+    "tol={tol:g} asks for less: try more n_estimators, more solver_iterations, or a larger tol if that is near enough."
+)
 MOST_CUTS = 10_000  # planes of half a round, at most: more than a step ever wants, and they are kept in memory
 
 
@@ -135,9 +142,10 @@ class StructBoostClassifier(RecipeClassifier):
     evals_result_ : dict
         ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
         It exists if `fit` was given an `eval_set`; model files do not keep it.
-    certificate_ : float or None
-        Share of the objective by which it may be above the least possible one, over all learners: the duality gap of
-        the model. It is no more than `tol` if the rounds ended by themselves, and None if Ctrl-C ended them.
+    certificate_ : Certificate or None
+        ``bound`` is the objective of the model, and it is proven that no vectors of any stumps have one below
+        ``value``; of deeper trees, of any that the search finds. If the rounds ended by themselves, the two differ by
+        no more than the share `tol` of ``bound``. None if Ctrl-C ended them.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the relative falls of the loss; the shares sum to 1.
     n_features_in_ : int
@@ -244,13 +252,15 @@ class StructBoostClassifier(RecipeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _facts(self) -> dict[str, Any]:
-        known = self.certificate_
-        return super()._facts() | ({} if known is None else {"certificate": float(known)})
+    _claim = "the least objective of any vectors of any learners that the search finds; that of the model"
 
-    def _restore_facts(self, facts: dict[str, Any]) -> None:
-        super()._restore_facts(facts)
-        self.certificate_ = facts.get("certificate")
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        value, bound = self._objective(data)
+        gap = 1.0 - value / bound if bound > 0.0 else 0.0
+        if self.n_iter_ == self.n_estimators and data.validation is None and gap > self.tol:
+            message = UNFINISHED.format(name=type(self).__name__, rounds=self.n_iter_, gap=gap, tol=self.tol)
+            warn_caller(message, ConvergenceWarning)
+        return value, bound
 
     def _gives_probabilities(self) -> bool:
         return False

@@ -14,7 +14,7 @@ from minrisk._kernels.scores import add_response
 from minrisk._kernels.split import bar_between, side_bounds
 from minrisk._kernels.stored import stored_side_bounds
 from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS
+from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, TreeLike
 from minrisk.rows.fixed_point import added, divide, fixed_factor
 from minrisk.rows.local.joint_responses import JointResponses
 from minrisk.rows.local.rows import LocalRows
@@ -76,6 +76,16 @@ class LocalPairRows(LocalRows):
         )
         sums: IntArray = self.added(parts)
         return float(divide(sums[:1], factors[:1])[0]), divide(sums[1:], factors[1:])
+
+    def learner_edges(self, trees: Sequence[TreeLike]) -> FloatArray:
+        """Sums of response * edge, in one exchange; see `PairRows.learner_edges`."""
+        factor = self.fixed_factor(self.top_edge)
+        sums = np.zeros((len(trees), self.n_outputs), dtype=np.int64)
+        for own, tree in zip(sums, trees, strict=True):
+            self.respond(tree)
+            parts = self.over_blocks(lambda a, b: response_sums(self.edge, self.response, self.in_bag, factor, a, b))
+            own += np.sum(parts, axis=0)
+        return divide(self.exchange.added(sums), np.broadcast_to(factor, sums.shape))
 
 
 class LocalCorrectiveRows(LocalPairRows):
