@@ -14,9 +14,10 @@ node gain g^2 / h, split gain   gain ``NEWTON``               `minrisk._kernels.
 node value (+t, -t)             ``PairedNewton``              `minrisk.learners.paired`
 ==============================  ============================  =========================================
 
-The pair of a node is chosen in time by K: r with the largest edge, then s by the fall of the second order. To try all
-pairs would take K^2. Deviations: curvatures get a share of the mean of all rows, without which a node of few rows that
-are decided surely and wrongly gains any amount; no step is above 4; costs may enter the loss.
+The pair of a node is chosen in time by K, as in the authors' program: r with the largest edge, then s by the fall of
+the second order. To try all pairs would take K^2. Deviations: curvatures get a share of the mean of all rows, without
+which a node of few rows that are decided surely and wrongly gains any amount; no step is above 4 (there 5), and nodes
+of up to five rows may be split; costs may enter the loss.
 """
 
 from __future__ import annotations

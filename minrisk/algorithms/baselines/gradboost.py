@@ -109,7 +109,8 @@ class GradBoostClassifier(RecipeClassifier):
     cost_ : CostMatrix or None
         Costs of the fit; None if they were given for each row.
     model_ : AdditiveModel
-        The scores H. Row t of ``model_.vectors`` is w_t; a stump that came again has a vector of 0.
+        The scores H. Row t of ``model_.vectors`` is w_t; many are 0: of stumps that came again, and of
+        those that others have made needless.
     n_iter_ : int
         Number of rounds kept, T below.
     train_loss_ : ndarray of shape (T + 1,)
@@ -139,6 +140,9 @@ class GradBoostClassifier(RecipeClassifier):
 
     Notes
     -----
+    As in the paper: the defaults, with 0/1 costs and `nu` by cross-validation. It leaves open which vectors move
+    together.
+
     Training keeps the responses of all learners.
 
     References
