@@ -114,20 +114,18 @@ def taxonomic_costs(path: Path, classes: list[str]) -> np.ndarray:
     with open(path, newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     levels = [name for name in lines[0] if name != "class"]
+    parents = {line["class"]: line["parent"] for line in lines} if levels == ["parent"] else {}
     tree: dict[str, Any] = {}
     for line in lines:
         above = [line[name] for name in levels]
-        if levels == ["parent"]:
-            parents = {each["class"]: each["parent"] for each in lines}
-            while above[0] in parents:
-                above.insert(0, parents[above[0]])
+        while above[0] in parents:
+            above.insert(0, parents[above[0]])
         node = tree
-        for group in filter(None, above):
-            node = node.setdefault(group, {})
-        node.setdefault(line["class"], {})
+        for name in (*filter(None, above), line["class"]):
+            node = node.setdefault(name, {})
     climbs = from_taxonomy(tree, classes=classes).values
-    way = (climbs + climbs.T).astype(np.float64)
-    return way * (1 - 1 / len(classes)) / way.mean()
+    way = climbs + climbs.T
+    return np.asarray(way * (1 - 1 / len(classes)) / way.mean())
 
 
 def split_of(parts: Any, protocol: Protocol, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
