@@ -176,13 +176,13 @@ def both_readings(name: str, method: str, split: int, struct: bool) -> dict[str,
             "refit_error": refit}
 
 
-def refits(sets: list[str], jobs: int, struct: bool) -> None:
-    """Both readings of each split that is not kept yet, then their means beside the papers'."""
+def refits(sets: list[str], called: list[str] | None, jobs: int, struct: bool) -> None:
+    """Both readings of each split that is not kept yet, by the methods called, then their means beside the papers'."""
     done = {(row["data"], row["method"], row["split"]) for row in kept("baselines_refit_trials")}
     for name in sets:
         n_splits = 1 if is_quick() else (STRUCT_SPLITS if struct else FEWER_SPLITS).get(name, SPLITS)
-        called = struct_methods() if struct else methods(load(name).n_classes)
-        left = [(name, method, split, struct) for method in called for split in range(n_splits)
+        of_set = struct_methods() if struct else methods(load(name).n_classes)
+        left = [(name, method, split, struct) for method in called or of_set for split in range(n_splits)
                 if (name, method, str(split + 1)) not in done]
         for row in Parallel(n_jobs=jobs, return_as="generator")(delayed(both_readings)(*trial) for trial in left):
             keep("baselines_refit_trials", row)
@@ -257,10 +257,11 @@ def main() -> None:
     options.add_argument("--struct", action="store_true", help="StructBoost alone, beside the others that are kept")
     options.add_argument("--refit", action="store_true",
                          help="beside each error the one after training again on training and validation rows")
+    options.add_argument("--methods", nargs="+", help="with --refit; default: all")
     arguments = options.parse_args()
     sets = arguments.sets[: 2 if arguments.quick else None]
     if arguments.refit:
-        refits(sets, arguments.jobs, arguments.struct)
+        refits(sets, arguments.methods, arguments.jobs, arguments.struct)
         return
     rows: list[dict[str, Any]] = kept("baselines_trials")
     for name in sets:
