@@ -210,7 +210,25 @@ def test_rounds_are_chosen_on_the_last_rows(several):
     errors = [np.mean(decided(rounds, last) != y[last]) for rounds in range(1, 13)]
     assert made.rounds_ == 1 + int(np.argmin(errors)) and len(set(errors)) > 1
     np.testing.assert_array_equal(made.predict(X[test]), decided(made.rounds_, test))
+    again = clone(booster).set_params(n_estimators=made.rounds_)
+    both = (OneVsRestClassifier(again) if several else again).fit(X[train], y[train])
+    np.testing.assert_array_equal(made.refitted(X[train], y[train]).predict(X[test]), both.predict(X[test]))
     assert len(list(stages(made.estimator_, X))) == 12
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["class,group\nduck,water\nswan,water\nhawk,prey\n", "class,parent\nduck,water\nwater,birds\nhawk,prey\nswan,water\nprey,birds\n"],
+    ids=["levels", "parents"],
+)  # fmt: skip
+def test_taxonomies_of_image_sets_cost_as_much_as_guessing_errs(table, tmp_path):
+    from benchmarks.replicate.images import taxonomic_costs
+
+    path = tmp_path / "birds.csv"
+    path.write_text(table)
+    costs = taxonomic_costs(path, ["duck", "hawk", "swan"])
+    np.testing.assert_allclose(costs, [[0, 1.2, 0.6], [1.2, 0, 1.2], [0.6, 1.2, 0]])
+    assert costs.mean() == pytest.approx(2 / 3)
 
 
 def test_the_strongest_are_those_not_shown_to_differ():
@@ -226,6 +244,27 @@ def test_the_strongest_are_those_not_shown_to_differ():
     d = 0.01 * (noise[:, 2] - noise[:, 0]) + 0.001
     t = d.mean() / (d.std(ddof=1) / 20**0.5)  # by hand, with 19 degrees of freedom
     np.testing.assert_allclose(found["GEL-MCBoost"]["p"], 2 * stats.t.sf(abs(t), 19))
+
+
+def test_stumps_of_least_weighted_error():
+    from benchmarks.replicate.samme import LeastErrorSAMME
+
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 8, (40, 3)).astype(float), rng.integers(0, 4, 40)
+    model, w = LeastErrorSAMME(6).fit(X, y), np.full(40, 1 / 40)
+
+    def error(above):  # of the best names of both sides
+        return 1 - sum(np.bincount(y[side], w[side], 4).max() for side in (above, ~above))
+
+    for feature, threshold, answers, rate in model.stumps_:
+        above = X[:, feature] > threshold
+        missed = answers[above.astype(int)] != y
+        least = min(error(X[:, j] > t) for j in range(3) for t in np.arange(0.5, 7))
+        assert w[missed].sum() == pytest.approx(least) == error(above)
+        assert rate == pytest.approx(np.log((1 - least) / least) + np.log(3))
+        w = w * np.exp(rate * missed)
+        w /= w.sum()
+    assert len(list(model.staged_predict(X))) == model.n_iter_ == 6
 
 
 def test_table_5_has_its_other_columns_there_only():
