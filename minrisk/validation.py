@@ -269,6 +269,26 @@ def loss_to_reach(target_loss: float | str | None, of_one_mistake: float) -> flo
     return float(of_one_mistake if target_loss == ONE_MISTAKE else target_loss)
 
 
+class SmoothFunction(NamedTuple):
+    """A function by its name, or as three functions: itself and its first two derivatives, elementwise on arrays."""
+
+    options: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Whether it is a name that is known, or a tuple of three functions."""
+        if isinstance(value, str):
+            return value in self.options
+        return isinstance(value, tuple) and len(value) == 3 and all(map(callable, value))
+
+    def plain(self, value: Any) -> Any:
+        """A name, or the same."""
+        return str(value) if isinstance(value, str) else value
+
+    def __str__(self) -> str:
+        names = ", ".join(map(repr, self.options))
+        return f"one of {names}, or a tuple of three functions (value, slope, curvature)"
+
+
 class Rule(Protocol):
     """What a parameter may be; its str() says so."""
 

@@ -43,7 +43,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.validation import Choice, Depth, Number, Rule
+from minrisk.validation import Choice, Depth, Number, Rule, SmoothFunction
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
@@ -70,26 +70,6 @@ class Regressor(NamedTuple):
 
     def __str__(self) -> str:
         return "a scikit-learn regressor or None"
-
-
-class SmoothFunction(NamedTuple):
-    """A function by its name, or as three functions: itself and its first two derivatives, elementwise on arrays."""
-
-    options: tuple[str, ...]
-
-    def accepts(self, value: Any) -> bool:
-        """Whether it is a name that is known, or a tuple of three functions."""
-        if isinstance(value, str):
-            return value in self.options
-        return isinstance(value, tuple) and len(value) == 3 and all(map(callable, value))
-
-    def plain(self, value: Any) -> Any:
-        """A name, or the same."""
-        return str(value) if isinstance(value, str) else value
-
-    def __str__(self) -> str:
-        names = ", ".join(map(repr, self.options))
-        return f"one of {names}, or a tuple of three functions (value, slope, curvature)"
 
 
 class MCBoostClassifier(RecipeClassifier):

@@ -31,10 +31,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.coupled import CoupledClassifier
-from minrisk.validation import Choice, Depth, Flag, Number, Rule, TargetLoss, loss_to_reach
+from minrisk.validation import Choice, Depth, Flag, Number, Rule, SmoothFunction, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
     from minrisk.learners.base import LearnerFamily
+    from minrisk.losses.coupled import CoupledLoss
     from minrisk.steps.base import StepSolver
 
 EACH_ROUND = "each round"
@@ -88,8 +89,10 @@ class REBELClassifier(CoupledClassifier):
         The learners: "tree" grows trees of `max_depth` greedily, "stump" takes trees of depth 1.
     max_depth : int, default=4
         Depth of the trees. The paper uses up to 4.
-    loss : {"exponential", "logistic", "squared"}, default="exponential"
+    loss : {"exponential", "logistic", "squared"} or tuple of three functions, default="exponential"
         The function F: e^x, log2(1 + e^x) or (1 + x)^2.
+        A tuple is an F of your own with its first two derivatives, elementwise on arrays. It must be convex, at least 1
+        for x >= 0, at least 0 elsewhere, and fall to 0.
         The exponential loss gives a_t in closed form; the others take Newton's method.
     stump_search : {"exact", "quadratic"}, default="exact"
         How a round with the logistic loss finds its first split.
@@ -230,7 +233,7 @@ class REBELClassifier(CoupledClassifier):
         **RecipeClassifier._rules,
         "weak_learner": Choice(("stump", "tree")),
         "max_depth": Depth(),
-        "loss": Choice(("exponential", "logistic", "squared")),
+        "loss": SmoothFunction(("exponential", "logistic", "squared")),
         "stump_search": Choice(("exact", "quadratic")),
         "offset": Choice(("paper", "tight")),
         "smoothing": Number(float, 0, optional=True),
@@ -246,7 +249,7 @@ class REBELClassifier(CoupledClassifier):
         learning_rate: float = 1.0,
         weak_learner: str = "tree",
         max_depth: int = 4,
-        loss: str = "exponential",
+        loss: Any = "exponential",
         stump_search: str = "exact",
         offset: str = "tight",
         binning: str = "quantile",
@@ -297,7 +300,7 @@ class REBELClassifier(CoupledClassifier):
         from minrisk.losses.coupled import CoupledLoss
 
         return Recipe(
-            loss=CoupledLoss(self.loss, self.offset),
+            loss=CoupledLoss(self.loss, self.offset) if isinstance(self.loss, str) else self._own_loss(),
             family=self._family(thresholds),
             solver=self._solver(),
             smoothing=SIGN_SMOOTHING if self.smoothing is None else self.smoothing,
@@ -305,6 +308,14 @@ class REBELClassifier(CoupledClassifier):
             target_loss=loss_to_reach(self.target_loss, costs.stated(1.0 / costs.weight)),
             **self._shared(thresholds),
         )
+
+    def _own_loss(self) -> CoupledLoss:
+        from minrisk.losses.gamma_phi import Smooth
+        from minrisk.losses.own_coupled import OwnCoupledLoss, check
+
+        F = Smooth(*self.loss)
+        check(F)
+        return OwnCoupledLoss("own", self.offset, F=F)
 
     def _family(self, thresholds: tuple[FloatArray, ...]) -> LearnerFamily:
         from minrisk.learners.greedy_tree import GreedyTrees

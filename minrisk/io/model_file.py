@@ -270,7 +270,7 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
             "A model with estimator= holds objects and cannot be saved, since model files hold no code: use "
             "weak_learner= instead, or keep the data and fit again."
         )
-    for name in ("gamma", "phi"):
+    for name in ("loss", "gamma", "phi"):
         if isinstance(getattr(estimator, name, ""), tuple):
             raise TypeError(
                 f"A model with functions for {name} cannot be saved, since model files hold no code: use a name "

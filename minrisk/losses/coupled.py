@@ -101,9 +101,21 @@ class CoupledLoss:
         """Sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
 
         def of_lines(lines: IntArray) -> FloatArray:
-            return entry_floors(self.base, *split_costs(costs.table[lines], self.beta[lines], self.phi[lines]))
+            return self.entry_floors(*split_costs(costs.table[lines], self.beta[lines], self.phi[lines]))
 
         return costs.sum_of(of_lines)
+
+    def entry_floors(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """c* of entries; see `entry_floors`."""
+        return entry_floors(self.base, plus, minus)
+
+    def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivative of F(a) + F(-a)."""
+        if self.base == "logistic":
+            return np.tanh(a / 2) / np.log(2), 0.5 / np.log(2) / np.cosh(a / 2) ** 2
+        if self.base == "squared":
+            return 4.0 * a, np.full_like(a, 4.0)
+        return 2.0 * np.sinh(a), 2.0 * np.cosh(a)
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Log of the largest weight at H = 0."""
@@ -212,8 +224,8 @@ def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
         plus, minus = split_costs(table, loss.beta[part], loss.phi[part])
         own = table.argmin(axis=1)[:, None]
         y_plus, y_minus = (np.take_along_axis(side, own, axis=1) for side in (plus, minus))
-        equal = entry_floors(loss.base, plus + y_plus, minus + y_minus)
-        apart = entry_floors(loss.base, plus, minus) + entry_floors(loss.base, y_plus, y_minus)
+        equal = loss.entry_floors(plus + y_plus, minus + y_minus)
+        apart = loss.entry_floors(plus, minus) + loss.entry_floors(y_plus, y_minus)
         more = np.where(table > np.take_along_axis(table, own, axis=1), equal - apart, np.inf).min(axis=1)
         least = min(least, float((smallest[part] * more).min()))
     merged = costs.merged()

@@ -42,7 +42,7 @@ class NewtonStep:
             value, own_slope, own_curvature, *terms = problem.rows.slopes(loss, vector)
             if number == 0 and EXPONENTIAL in loss.traits:
                 edge = edge_of(own_slope, problem.mass + 2.0 * problem.ridge)
-            ridge_slope, ridge_curvature = _phantom(problem.loss.base, vector)
+            ridge_slope, ridge_curvature = loss.phantom(vector)
             slope = own_slope + problem.ridge * ridge_slope
             curvature = own_curvature + problem.ridge * ridge_curvature
             low = np.where(slope < 0, vector, low)
@@ -73,12 +73,3 @@ def _step(slope: FloatArray, curvature: FloatArray, size: FloatArray | None) -> 
         rate = np.divide(size, 2 * curvature, out=np.zeros(D), where=known)
         step = np.where(known, rate * np.log(ratio), step)
     return step
-
-
-def _phantom(base: str, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """First and second derivative of F(a) + F(-a)."""
-    if base == "logistic":
-        return np.tanh(a / 2) / np.log(2), 0.5 / np.log(2) / np.cosh(a / 2) ** 2
-    if base == "squared":
-        return 4.0 * a, np.full_like(a, 4.0)
-    return 2.0 * np.sinh(a), 2.0 * np.cosh(a)
