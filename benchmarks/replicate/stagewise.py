@@ -11,15 +11,14 @@ letter, the first classes of the alphabet or rows per class, in training. Table 
 stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, nu by cross-validation once
 per set, as in the paper: five folds of repeat 0's training rows (Table IV's where it has the set, else Table V's), 500
 rounds, kept in ``stagewise_nu.csv``; for sector one of the folds, for time. ``--choose`` does it; without it there are
-no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere; ``exponential_l2``: stage-wise
-steps with |w_t|^2 / 2, for Table I. Fixed seeds: repeat r
-draws the same rows for all methods.
+no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere; ``exponential_l2``:
+stage-wise steps with |w_t|^2 / 2, for Table I. Fixed seeds: repeat r draws the same rows for all methods.
 
 Table V's other columns: SAMME is scikit-learn's AdaBoostClassifier; AdaBoost.MH has one rate and a sign for each class
 (``mh``), as Table VI has its evaluation, or free numbers (``mh_real``), and so has
 AdaBoost.MO for each bit of its code (``mo``, ``mo_real``); AdaBoost.ECC draws random halves, or takes the largest cut
-(``ecc_cut``); GradBoost's
-nu is chosen as MultiBoost's is, from `MIXED_NUS` with three folds, kept in ``stagewise_gradboost_nu.csv``.
+(``ecc_cut``); GradBoost's nu is chosen as MultiBoost's is, from `MIXED_NUS` with three folds, kept in
+``stagewise_gradboost_nu.csv``.
 """
 
 from __future__ import annotations
