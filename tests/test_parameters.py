@@ -386,7 +386,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
     (MCBoostClassifier, {"descent": "gradient"}), (MCBoostClassifier, {"estimator": Ridge()}),
     (MCBoostClassifier, {"gamma": "log"}), (MCBoostClassifier, {"phi": "squared"}),
     (MCBoostClassifier, {"weak_learner": "tree"}), (StagewiseMCBoostClassifier, {"loss": "logistic"}),
-    (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
+    (StagewiseMCBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
     (AdaBoostMHClassifier, {"response": "sign"}), (AdaBoostMOClassifier, {"code": "one-vs-all"}),
     (AdaBoostMOClassifier, {"decoding": "hamming"}), (GentleBoostClassifier, {"variant": "margin"}),
     (GradBoostClassifier, {"keep_stages": True}), (GradBoostClassifier, {"norm": "linf"}),

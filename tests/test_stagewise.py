@@ -53,8 +53,7 @@ class Tight(StagewiseMCBoostClassifier):
 
     def _recipe(self, costs, thresholds):
         recipe = super()._recipe(costs, thresholds)
-        solver = recipe.solver
-        return recipe._replace(solver=PairwiseStep(solver.nu, solver.shrinkage, solver.cap, TIGHT)) if self.step_size is None else recipe
+        return recipe._replace(solver=replace(recipe.solver, tolerances=TIGHT)) if self.step_size is None else recipe
 
 
 class TightMulti(MultiBoostClassifier):
@@ -176,6 +175,26 @@ def test_equals_the_twin(loss, seed):
         assert w.min() >= 0 and w.max() <= kappa
         if kappa == np.inf:  # scores that differ by a constant are the same
             np.testing.assert_allclose(w - w.mean(), v - v.mean(), atol=2e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(4))
+def test_squares_weigh_as_much_as_the_loss_falls(loss, seed):
+    """The objective's slope in the last vector is 0, and its learner had the largest edge of either polarity."""
+    X, y, cost, weights, _ = problem(seed)
+    model = Tight(cost, loss=loss, penalty="l2", nu=0.05, learning_rate=1.0, n_estimators=4, tol=0.0)
+    model.fit(X, y, sample_weight=weights)
+    A, S = twin.pair_weights(cost[y], y, weights), np.zeros((len(y), len(cost)))
+    assert model.n_iter_ == 4
+    for tree, w in zip(model.model_.learners, model.model_.vectors, strict=True):
+        f = np.where(X[:, tree.feature[0]] > tree.threshold[0], 1, -1) * tree.value[2]
+        found = (twin.edges(loss, A, y, S).T @ f).max()
+        every = [np.abs(twin.edges(loss, A, y, S).T @ h).max() for _, _, h in twin.stumps(X, naive.midpoint_edges(X))]
+        assert found == pytest.approx(max(every), rel=1e-9)
+        S += np.outer(f, w)
+        slope = twin.edges(loss, A, y, S).T @ f / twin.unit(loss, A, y)
+        np.testing.assert_allclose(slope, 0.05 * w, atol=1e-6)
+    assert model.model_.vectors.min() < 0
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -11,8 +11,8 @@ letter, the first classes of the alphabet or rows per class, in training. Table 
 stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, nu by cross-validation once
 per set, as in the paper: five folds of repeat 0's training rows (Table IV's where it has the set, else Table V's), 500
 rounds, kept in ``stagewise_nu.csv``; for sector one of the folds, for time. ``--choose`` does it; without it there are
-no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere. Fixed seeds: repeat r
-draws the same rows for all methods.
+no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere; ``exponential_l2``:
+stage-wise steps with |w_t|^2 / 2, for Table I. Fixed seeds: repeat r draws the same rows for all methods.
 
 Table V's other columns: SAMME is scikit-learn's AdaBoostClassifier, whose stumps have the least impurity, or boosts
 stumps of the least weighted error (``samme_error``). AdaBoost.MH has one rate and a sign for each class (``mh``), as
@@ -69,7 +69,7 @@ PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter
          "V": "003_table5_uci"}
 PAPER_NAMES = {"pendigits": "pen"}
 METHODS = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost",
-           "multiboost_l2": "MultiBoost"}  # with |W|^2 / 2 in place of |W|_1; nu is the default
+           "multiboost_l2": "MultiBoost", "exponential_l2": "MCBoost-exp"}  # squares in place of |W|_1; see `trials`
 COMPARED = {"samme": "SAMME", "samme_error": "SAMME", "ecc": "AdaBoost.ECC", "ecc_cut": "AdaBoost.ECC",
             "mh": "AdaBoost.MH", "mh_real": "AdaBoost.MH", "gradboost": "GradBoost", "mo": "AdaBoost.MO",
             "mo_real": "AdaBoost.MO"}  # Table V's other columns
@@ -156,7 +156,8 @@ def made(trial: Trial) -> Any:
         return GradBoostClassifier(nu=trial.nu, n_estimators=n)
     if trial.method.startswith("multiboost"):
         return TimedMultiBoost(nu=trial.nu, penalty="l2" if trial.method == "multiboost_l2" else "l1", n_estimators=n)
-    return TimedStagewise(loss=trial.method, nu=trial.nu, learning_rate=trial.eta, n_estimators=n)
+    loss, penalty = trial.method.removesuffix("_l2"), "l2" if trial.method.endswith("_l2") else "l1"
+    return TimedStagewise(loss=loss, penalty=penalty, nu=trial.nu, learning_rate=trial.eta, n_estimators=n)
 
 
 # -- data ------------------------------------------------------------------------------------------------------------

@@ -97,11 +97,13 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
     n_estimators : int, default=500
         Largest number of rounds. The paper uses 500 and 1000.
     nu : float, default=1e-9
-        Weight of the penalty. Rounds end when no constraint exceeds it.
+        Weight of the penalty. With "l1" rounds end when no constraint exceeds it.
+    penalty : {"l1", "l2"}, default="l1"
+        "l1" is the sum of the entries of w_t. "l2" is half the sum of their squares, and entries may then be negative.
     learning_rate : float, default=0.5
         Factor on every w_t, the paper's eta.
     cap : float, optional
-        Entries of w_t above this number are cut to it, after `learning_rate`; the paper's kappa.
+        Entries of w_t above this number in size are cut to it, after `learning_rate`; the paper's kappa.
         By default nothing is cut.
     step_size : float, optional
         A fixed coefficient for the selected class, with 0 for the others, in place of a minimiser (Sec. III-B uses
@@ -178,8 +180,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
     certificate_ : Certificate or None
         ``bound`` is the objective of the model: the logarithm of the last entry of `train_loss_` (exponential), or that
         entry over what a mistake costs on average (logistic), plus the penalty of all vectors.
-        It is proven that no vectors of the same learners, with entries of 0 or more whose sum is no larger, have an
-        objective below ``value``. None where no mistake costs anything, or Ctrl-C ended the rounds.
+        It is proven that no vectors of the same learners have an objective below ``value``; with ``penalty="l1"`` no
+        vectors with entries of 0 or more whose sum is no larger. None where no mistake costs anything, or Ctrl-C ended the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
@@ -229,6 +231,7 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
     _rules: ClassVar[Mapping[str, Rule]] = {
         **RecipeClassifier._rules,
         **_RULES,
+        "penalty": Choice(("l1", "l2")),
         "cap": Number(float, 0, open_low=True, optional=True),
         "step_size": Number(float, 0, open_low=True, optional=True),
     }
@@ -240,6 +243,7 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         loss: str = "exponential",
         n_estimators: int = 500,
         nu: float = 1e-9,
+        penalty: str = "l1",
         learning_rate: float = 0.5,
         cap: float | None = None,
         step_size: float | None = None,
@@ -267,6 +271,7 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         self.loss = loss
         self.n_estimators = n_estimators
         self.nu = nu
+        self.penalty = penalty
         self.learning_rate = learning_rate
         self.cap = cap
         self.step_size = step_size
@@ -290,10 +295,10 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    _claim = (
-        "the least objective, penalty included, of any vectors of the model's learners whose sum is no larger; that of "
-        "the model"
-    )
+    @property
+    def _claim(self) -> str:
+        limit = " whose sum is no larger" if self.penalty == "l1" else ""
+        return f"the least objective, penalty included, of any vectors of the model's learners{limit}; that of the model"
 
     def _proven(self, data: TrainingData) -> tuple[float, float] | None:
         return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
@@ -306,8 +311,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
             step: Any = SelectedStep(self.nu, self.step_size)
         else:
             cap = LARGEST_STEP if self.cap is None else self.cap
-            step = PairwiseStep(self.nu, self.learning_rate, cap, _tolerances(self))
-        return _recipe(self, thresholds, step, self.nu)._replace(subsample=self.subsample)
+            step = PairwiseStep(self.nu, self.learning_rate, cap, _tolerances(self), self.penalty)
+        return _recipe(self, thresholds, step, _bound(self))._replace(subsample=self.subsample)
 
 
 class MultiBoostClassifier(RecipeClassifier):
@@ -559,8 +564,12 @@ class MultiBoostClassifier(RecipeClassifier):
         if self.penalty == "constraint":
             step: Any = ConstrainedStep(self.bound, self.tol, _tolerances(self))
             return _recipe(self, thresholds, step, 0.0)  # the step says when rounds end
-        nu = self.nu if self.penalty == "l1" else 0.0  # |W|^2 rises by less than any edge at W = 0
-        return _recipe(self, thresholds, CorrectiveStep(self.nu, self.penalty, _tolerances(self)), nu)
+        return _recipe(self, thresholds, CorrectiveStep(self.nu, self.penalty, _tolerances(self)), _bound(self))
+
+
+def _bound(model: Any) -> float:
+    """What no constraint may exceed."""
+    return model.nu if model.penalty == "l1" else 0.0  # |W|^2 rises by less than any edge at W = 0
 
 
 def _tolerances(model: Any) -> Any:

@@ -83,7 +83,7 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True)
 class PairwiseStep:
-    """min(eta w*, kappa), w* = argmin over w >= 0 of Eq. (13) or (14), by L-BFGS-B.
+    """eta w*, cut at kappa, w* = argmin over w of Eq. (13) or (14), by L-BFGS-B.
 
     Of the exponential loss the rows give D x D sums once, on which all iterations run. No entry of w* exceeds 18.
     Vectors are multiples of 2^-32, so that sums of them are exact.
@@ -97,25 +97,30 @@ class PairwiseStep:
     cap : float
         kappa (Sec. III-B).
     tolerances : Tolerances
+    penalty : {"l1", "l2"}
+        As of `CorrectiveStep`, of this vector.
     """
 
     nu: float
     shrinkage: float = 1.0
     cap: float = LARGEST_STEP
     tolerances: Tolerances = PAPER
+    penalty: str = "l1"
     requires: frozenset[str] = frozenset({PAIRS, SIGNS, PAIR_ROWS})
     gain: int | None = LARGEST_EDGE_GAIN
     columns: int = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response."""
-        objective = Objective.of(problem, self.nu)
+        objective, l2 = Objective.of(problem, self.nu), self.penalty == "l2"
         loss_at = _loss_along(problem)
 
         def function(w: FloatArray) -> tuple[float, FloatArray]:
-            return objective.at(*loss_at(w), float(w.sum()))
+            return objective.at(*loss_at(w), _norm(w, l2), w if l2 else 1.0)
 
-        w = on_grid(np.minimum(self.shrinkage * self._lowest(function, len(problem.mass)), self.cap))
+        n = len(problem.mass)
+        w = _minimise(function, np.zeros(n), self.tolerances, -LARGEST_STEP)[0] if l2 else self._lowest(function, n)
+        w = on_grid(np.clip(self.shrinkage * w, -self.cap, self.cap))
         return Step(w[None], objective.value(function(w)[0]))
 
     def _lowest(self, function: Function, n_outputs: int) -> FloatArray:
@@ -135,7 +140,9 @@ class PairwiseStep:
         return w
 
     def certificate(self, point: Point, largest: Callable[[], float]) -> Bounds:
-        """Over the vectors of the same learners whose sum is no larger: Eq. (17), which the paper compares with."""
+        """Over the vectors of the same learners: with "l1" those whose sum is no larger, Eq. (17), as in the paper."""
+        if self.penalty == "l2":
+            return point.squared(self.nu)
         return point.limited(self.nu, float(point.edges.max(initial=0.0)), point.norm)
 
 
@@ -189,14 +196,11 @@ class CorrectiveStep:
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
         start, l2 = rows.start_vectors(), self.penalty == "l2"
 
-        def norm(flat: FloatArray) -> float:
-            return float(0.5 * np.square(flat).sum() if l2 else flat.sum())
-
         def function(flat: FloatArray) -> tuple[float, FloatArray]:
             value, slope = rows.total_slopes(loss, on_grid(flat.reshape(start.shape)))
-            return objective.at(value, slope.ravel(), norm(flat) - before, flat if l2 else 1.0)
+            return objective.at(value, slope.ravel(), _norm(flat, l2) - before, flat if l2 else 1.0)
 
-        before = norm(start.ravel())
+        before = _norm(start.ravel(), l2)
         found = _minimise(function, start.ravel(), self.tolerances, -LARGEST_STEP if l2 else 0.0)[0]
         found = found.reshape(start.shape)
         vectors = on_grid(found if l2 else _lowered(found))
@@ -229,6 +233,11 @@ def _loss_along(problem: StepProblem) -> Function:
         return float(up.sum()), down - up
 
     return exponential
+
+
+def _norm(flat: FloatArray, l2: bool) -> float:
+    """|w|^2 / 2, or |w|_1 of w >= 0."""
+    return float(0.5 * np.square(flat).sum() if l2 else flat.sum())
 
 
 def _lowered(vectors: FloatArray) -> FloatArray:

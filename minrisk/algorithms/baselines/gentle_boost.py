@@ -149,8 +149,8 @@ class GentleBoostClassifier(BaselineClassifier):
 
     In each round every class k gets a tree, fitted by least squares to :math:`1 / z_{nk}` with weights :math:`v_n
     z_{nk}^2`. Here :math:`z_{nk}` is 1 - 1 / K if k is the class of row n, and else -1 / K.
-    Costs change no learner of this variant. They judge its decisions: if these cost more than the cheapest decision for
-    all rows, that decision is the model.
+    Costs change no learner of this variant. They judge its decisions, as do `early_stopping` and the warning that they
+    cost more than one decision for all rows.
     Rounds end if the steps of all classes together do not lower the loss.
 
     Nothing is smoothed: no step is above 1, and none above K with "margin".
