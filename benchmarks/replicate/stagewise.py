@@ -15,10 +15,11 @@ no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu =
 stage-wise steps with |w_t|^2 / 2, for Table I. Fixed seeds: repeat r draws the same rows for all methods.
 
 Table V's other columns: SAMME is scikit-learn's AdaBoostClassifier, whose stumps have the least impurity, or boosts
-stumps of the least weighted error (``samme_error``). AdaBoost.MH has one rate and a sign for each class (``mh``), as
-Table VI has its evaluation, or free numbers (``mh_real``), and so has AdaBoost.MO for each bit of its code (``mo``,
-``mo_real``). AdaBoost.ECC draws random halves, or takes the largest cut (``ecc_cut``). GradBoost's nu is chosen as
-MultiBoost's is, from `MIXED_NUS` with three folds, kept in ``stagewise_gradboost_nu.csv``.
+stumps of the least weighted error (``samme_error``) or trees of three leaves (``samme_leaves``). AdaBoost.MH has one
+rate and a sign for each class (``mh``), as Table VI has its evaluation, or free numbers (``mh_real``), and so has
+AdaBoost.MO for each bit of its code (``mo``, ``mo_real``). AdaBoost.ECC draws random halves, or takes the largest cut
+(``ecc_cut``). GradBoost's nu is chosen as MultiBoost's is, from `MIXED_NUS` with three folds, kept in
+``stagewise_gradboost_nu.csv``.
 """
 
 from __future__ import annotations
@@ -70,11 +71,12 @@ PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter
 PAPER_NAMES = {"pendigits": "pen"}
 METHODS = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost",
            "multiboost_l2": "MultiBoost", "exponential_l2": "MCBoost-exp"}  # squares in place of |W|_1; see `trials`
-COMPARED = {"samme": "SAMME", "samme_error": "SAMME", "ecc": "AdaBoost.ECC", "ecc_cut": "AdaBoost.ECC",
-            "mh": "AdaBoost.MH", "mh_real": "AdaBoost.MH", "gradboost": "GradBoost", "mo": "AdaBoost.MO",
-            "mo_real": "AdaBoost.MO"}  # Table V's other columns
+COMPARED = {"samme": "SAMME", "samme_error": "SAMME", "samme_leaves": "SAMME", "ecc": "AdaBoost.ECC",
+            "ecc_cut": "AdaBoost.ECC", "mh": "AdaBoost.MH", "mh_real": "AdaBoost.MH", "gradboost": "GradBoost",
+            "mo": "AdaBoost.MO", "mo_real": "AdaBoost.MO"}  # Table V's other columns
 METHODS |= COMPARED
-VARIANTS = {"_l2": ", l2", "_real": ", real", "_error": ", least error", "_cut": ", max-cut"}
+VARIANTS = {"_l2": ", l2", "_real": ", real", "_error": ", least error", "_leaves": ", three leaves",
+            "_cut": ", max-cut"}
 
 
 def label(method: str) -> str:
@@ -140,8 +142,9 @@ class TimedMultiBoost(_TimedSteps, MultiBoostClassifier):
 def made(trial: Trial) -> Any:
     """The estimator of a trial."""
     n, seed = trial.rounds, trial.repeat
-    if trial.method == "samme":
-        return AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=n, random_state=seed)
+    if trial.method in ("samme", "samme_leaves"):
+        tree = DecisionTreeClassifier(max_leaf_nodes=2 if trial.method == "samme" else 3)
+        return AdaBoostClassifier(tree, n_estimators=n, random_state=seed)
     if trial.method == "samme_error":
         return LeastErrorSAMME(n)
     if trial.method in ("ecc", "ecc_cut"):
@@ -229,7 +232,7 @@ def run(trial: Trial) -> dict[str, Any]:
         stages = [100 * float(np.mean(decided != y_test)) for decided in model.staged_predict(X_test)]
         stages = stages or [100 * float(np.mean(model.predict(X_test) != y_test))]
         curve = [stages[min(mark, len(stages)) - 1] for mark in [*marks, trial.rounds]]
-    done = len(model.estimators_) if trial.method == "samme" else model.n_iter_
+    done = len(model.estimators_) if isinstance(model, AdaBoostClassifier) else model.n_iter_
     return {**trial._asdict(), "error": curve[-1], "seconds_w": seconds, "seconds_fit": time.process_time() - start,
             "rounds_done": done, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
 

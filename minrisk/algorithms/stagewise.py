@@ -181,7 +181,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         ``bound`` is the objective of the model: the logarithm of the last entry of `train_loss_` (exponential), or that
         entry over what a mistake costs on average (logistic), plus the penalty of all vectors.
         It is proven that no vectors of the same learners have an objective below ``value``; with ``penalty="l1"`` no
-        vectors with entries of 0 or more whose sum is no larger. None where no mistake costs anything, or Ctrl-C ended the rounds.
+        vectors with entries of 0 or more whose sum is no larger. None where no mistake costs anything, or Ctrl-C ended
+        the rounds.
     validation_risk_ : ndarray or None
         Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
