@@ -19,13 +19,14 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.common import load, parser, save, show
 from minrisk import REBELClassifier
+from minrisk.algorithms.rebel import SIGN_SMOOTHING
 
 # RBL-Stump in Fig. 8 of the 2017 paper (equal to Fig. 4 of 2016): mean and standard deviation of the error in percent
 PUBLISHED = {"glass": (30.4, 5.4), "vowel": (17.4, 2.0), "satimage": (10.7, 0.9), "pendigits": (3.2, 0.4),
              "segment": (4.6, 0.8), "mnist": (10.5, 0.5)}
 BINNINGS = {"uniform": 201, "quantile": 256}
 PAPER: dict[str, Any] = {"binning": "uniform", "fit_intercept": False, "smoothing": 1e-6}
-DEFAULT = {name: REBELClassifier().get_params()[name] for name in PAPER}
+DEFAULT = {name: REBELClassifier().get_params()[name] for name in PAPER} | {"smoothing": SIGN_SMOOTHING}
 STUMPS = {"max_depth": 1, "n_estimators": 200}
 ROLES: dict[str, dict[str, Any]] = {
     "paper": {**PAPER, **STUMPS},

@@ -298,8 +298,8 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
 
     @property
     def _claim(self) -> str:
-        limit = " whose sum is no larger" if self.penalty == "l1" else ""
-        return f"the least objective, penalty included, of any vectors of the model's learners{limit}; that of the model"
+        of = "vectors whose sum is no larger" if self.penalty == "l1" else "vectors"
+        return f"the least objective, penalty included, of any {of}, of the model's learners; that of the model"
 
     def _proven(self, data: TrainingData) -> tuple[float, float] | None:
         return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None

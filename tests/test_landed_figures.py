@@ -1,0 +1,188 @@
+"""Landed figures can be made again to the digit: of each table of the papers the cheapest cells of each method.
+
+A cell stands for the others of its table and method, which the same code has made. Seconds are not compared, and MNIST
+takes too long.
+"""
+
+import subprocess
+
+import numpy as np
+import pytest
+
+from benchmarks import common
+from benchmarks.replicate import (
+    baselines,
+    guess_averse,
+    localized_similarities,
+    piboost,
+    rebel_depth,
+    rebel_synthetic,
+    rebel_uci,
+    stagewise,
+    stagewise_paths,
+    two_sided_stumps,
+)
+
+LANDED = common.RESULTS
+pytestmark = [pytest.mark.usefixtures("data_folder"), pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """Nothing is kept yet, and what has landed stays as it is."""
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    monkeypatch.setattr(baselines, "ROOT", tmp_path)
+
+
+def same_digits(name, made, *key):
+    """Rows, which tell more than their key, are in the file, whose text they agree with."""
+    landed = {tuple(line[column] for column in key): line for line in common.lines_of(LANDED / f"{name}.csv")}
+    left_out = {*key, *common.settings(), *(column for column in made[0] if "seconds" in column)}
+    assert set(made[0]) - left_out
+    for row in made:
+        told = {column: str(common._plain(value)) for column, value in row.items() if value is not None}
+        known = landed[tuple(told[column] for column in key)]
+        assert {c: told[c] for c in told if c not in left_out} == {c: known[c] for c in told if c not in left_out}
+
+
+# -- REBEL -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("role", rebel_uci.ROLES)
+def test_stumps_on_uci_sets(role):
+    row = rebel_uci.errors("glass", 0, rebel_uci.ROLES[role], 1)
+    same_digits("rebel_uci_trials", [row], "data", "seed", *rebel_uci.ROLES[role])
+
+
+@pytest.mark.parametrize("struct", [False, True], ids=["the bars", "StructBoost"])
+def test_other_bars(struct, fresh, monkeypatch):
+    monkeypatch.setattr(baselines, "SPLITS", 1)
+    same_digits("baselines_trials", baselines.trials("glass", 1, struct), "data", "method", "split")
+
+
+@pytest.mark.parametrize("setting", rebel_synthetic.SETTINGS)
+def test_costs_or_posteriors(setting):
+    rows = rebel_synthetic.trials_on(0, rebel_synthetic.SPREADS[0], 1, setting)
+    same_digits("rebel_synthetic_trials", rows, "setting", "data", "matrix")
+
+
+def test_depth():
+    rows = rebel_depth.row_of("usps", "0/1", "paper", 1, 400, 1)
+    same_digits("rebel_depth", rows, "data", "costs", "method", "depth")
+
+
+@pytest.mark.parametrize("vectors", two_sided_stumps.VECTORS)
+def test_two_sided_stumps(vectors):
+    errors = [two_sided_stumps.error("glass", seed, vectors, 200)["error_percent"] for seed in range(5)]
+    row = {"data": "glass", "vectors": vectors, "error": np.mean(errors), "std": np.std(errors, ddof=1)}
+    same_digits("two_sided_stumps", [row], "data", "vectors")
+
+
+# -- guess-averse losses -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("learner", "file"), [("linear", "guess_averse_trials"), ("tree", "guess_averse_tree_trials"),
+                                               ("minrisk", "guess_averse_minrisk_trials")])  # fmt: skip
+def test_risks(learner, file):
+    same_digits(file, [guess_averse.risks("breast_tissue", 0, learner, "curvature")], "data", "seed")
+
+
+def test_other_splits():
+    same_digits("guess_averse_splits", guess_averse.split_spread(["vertebral"], 30, 50), "data", "method")
+
+
+# -- localized similarities --------------------------------------------------------------------------------------------
+def similarities():
+    options = {"n_jobs": 1, "n_candidates": None, "n_neighbors": None}
+    yield from localized_similarities.spirals(options, range(1))
+    yield from localized_similarities.figure8(options, ["glass"], [], range(1))
+    yield from localized_similarities.figure9(options, ["glass"], ["similarity", "sign", "chosen", "svm", "network"], range(1))
+
+
+@pytest.mark.parametrize(("figure", "name", "method"), [
+    ("spiral", "1/5", "similarity"),
+    *(("8", "glass", method) for method in ("similarity", "similarity, 200 rounds", "one-point", "one-point, sign",
+                                            "stumps", "trees")),
+    *(("9", "glass", method) for method in ("similarity", "sign", "chosen", "svm", "network")),
+])  # fmt: skip
+def test_similarities(figure, name, method):
+    (trial,) = [trial for *names, _, trial in similarities() if names == [figure, name, method]]
+    ours = method.startswith(("similarity", "sign", "one-point", "chosen"))
+    row = {"figure": figure, "data": name, "method": method, "seed": 0, "options": "candidates=all" if ours else ""}
+    same_digits("localized_similarities_trials", [row | trial()], *row)
+
+
+# -- stage-wise MCBoost ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("method", [method for method in stagewise.METHODS if method != "multiboost_l2"])
+def test_table_5(method):
+    nus = {each: stagewise.chosen(each) for each in stagewise.CHOICES}
+    (trial,) = stagewise.trials("V", 0, ["wine"], [method], nus)
+    same_digits("stagewise_trials", [stagewise.run(trial)], *stagewise.Trial._fields)
+
+
+@pytest.mark.parametrize("trial", [
+    stagewise.Trial("iris", "exponential", nu=0.1), stagewise.Trial("iris", "logistic", eta=1.0),
+    stagewise.Trial("letter", "exponential", classes=4), stagewise.Trial("iris", "multiboost", nu=5e-3),
+    stagewise.Trial("iris", "multiboost_l2", nu=1e-3),
+])  # fmt: skip
+def test_tables_1_to_4(trial):
+    same_digits("stagewise_trials", [stagewise.run(trial)], *stagewise.Trial._fields)
+
+
+@pytest.mark.parametrize("method", stagewise.CHOICES)
+def test_choice_of_nu(method, fresh, monkeypatch):
+    monkeypatch.setitem(stagewise.GRIDS, method, stagewise.GRIDS[method][:1])
+    stagewise.choose("wine", method)
+    same_digits(stagewise.CHOICES[method], common.kept(stagewise.CHOICES[method]), "data", "per_class", "nu")
+
+
+def test_paths():
+    F, y = stagewise_paths.rows_of(0)
+    rows = []
+    for loss in ("exponential", "logistic"):
+        losses = stagewise_paths.stepped(F, y, loss)[1]
+        rows += [{"loss": loss, "bound": bound, "loss_of_steps": losses[round(100 * bound)]} for bound in stagewise_paths.BOUNDS]
+    same_digits("stagewise_paths", rows, "loss", "bound")
+
+
+# -- PIBoost -----------------------------------------------------------------------------------------------------------
+def test_table_3(fresh):
+    piboost.table_3(["car"], 1)
+    piboost.columns_of_others(["car"], [*piboost.OTHERS, *piboost.VARIANTS], 1)
+    same_digits("piboost_uci", common.kept("piboost_uci"), "data", "separators")
+    same_digits("piboost_others", common.kept("piboost_others"), "data", "method")
+    curves = [row for row in common.kept(piboost.CURVES) if row["method"] not in piboost.VARIANTS]
+    same_digits(piboost.CURVES, curves, "data", "method", "fold")
+
+
+def test_costs(fresh, monkeypatch):
+    monkeypatch.setattr(piboost, "COST_SETS", ["vehicle"])
+    monkeypatch.setattr(piboost, "COST_KINDS", ["lognormal"])
+    piboost.of_costs(quick=False)
+    same_digits("piboost_costs", common.kept("piboost_costs"), "data", "costs", "seed")
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("name", "module", "rows"), [
+    ("baselines", baselines, "baselines_trials"), ("guess_averse", guess_averse, "guess_averse_trials"),
+    ("localized_similarities", localized_similarities, "localized_similarities_trials"), ("stagewise", stagewise, None),
+])  # fmt: skip
+def test_means_are_of_the_landed_fits(name, module, rows):
+    found = module.summary(common.kept(rows)) if rows else module.summary()
+    landed = common.lines_of(LANDED / f"{name}.csv")
+    assert len(found) == len(landed)
+    for mean, line in zip(found, landed, strict=True):
+        for column, value in mean.items():
+            if isinstance(value, float):
+                assert float(line[column]) == pytest.approx(value, rel=1e-3, abs=1e-5, nan_ok=True)
+            else:
+                assert line[column] == str(value)
+
+
+def test_commits_exist():
+    """The code behind each figure is in the history."""
+    said = subprocess.run(["git", "rev-list", "HEAD"], cwd=common.ROOT, capture_output=True, text=True)
+    if said.returncode or (common.ROOT / ".git" / "shallow").exists():
+        pytest.skip("the history is not there")
+    known = {commit[:7] for commit in said.stdout.split()}
+    absent = {}
+    for path in sorted(LANDED.rglob("*.csv")):
+        named = {line["commit"].removesuffix("+changes")[:7] for line in common.lines_of(path) if line.get("commit")}
+        absent |= {path.name: named - known} if named - known else {}
+    assert not absent
