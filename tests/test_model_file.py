@@ -393,7 +393,7 @@ def test_rounds_of_several_trees(two_sided, iris, tmp_path):
 
     def in_pairs(arrays, header):
         header["trees_per_round"] = 2
-        for name in ("train_loss", "train_risk"):
+        for name in ("train_loss", "train_risk", "edges"):
             arrays[name] = arrays[name][::2]
 
     path = tmp_path / "pairs"

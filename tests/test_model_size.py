@@ -221,6 +221,7 @@ def test_saving_long_vectors_takes_no_copy_of_them(problem, tmp_path):
     model.model_ = replace(model.model_, packed=pack(trees), vectors=rng.normal(size=(len(trees), 14)))
     model.n_iter_ = len(trees)
     model.train_loss_ = model.train_risk_ = np.zeros(len(trees) + 1)
+    model.edges_ = None
     peak = peak_of(minrisk.save, model, tmp_path / "m")[1]
     assert (tmp_path / "m").stat().st_size > 6e6 and peak < 0.5 * model.model_.vectors.nbytes
 
