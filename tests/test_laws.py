@@ -54,6 +54,7 @@ MAKERS = {
     "mcboost lt": lambda **k: MCBoostClassifier(**FEW, loss="lt", **k),
     "stagewise": lambda **k: StagewiseMCBoostClassifier(**FEW, **k),
     "stagewise logistic": lambda **k: StagewiseMCBoostClassifier(**FEW, loss="logistic", weak_learner="tree", **k),
+    "stagewise squares": lambda **k: StagewiseMCBoostClassifier(**FEW, penalty="l2", nu=1e-3, **k),
     "multiboost": lambda **k: MultiBoostClassifier(**FEW, **k),
     "multiboost constraint": lambda **k: MultiBoostClassifier(**FEW, penalty="constraint", bound=2.0, **k),
     "multiboost exponential": lambda **k: MultiBoostClassifier(**FEW, loss="exponential", penalty="l2", **k),
