@@ -8,11 +8,11 @@ Tables I to IV: 50 random rows per class (all of a smaller one), split 75 / 25, 
 where not varied; news by tf-idf, news and sector by the principal components of 90 % of the variance of the rows drawn
 (a fit of sector takes 185 to 350 seconds: ``--sets sector`` asks for it). Table III: letter, the first classes of the
 alphabet or rows per class, in training. Table V: 1000 rounds; its sampling is not stated, and the spread of its errors
-tells of `ROWS` per class. ``--sets usps_train vowel_train``: rows of the training parts of these sets alone. MultiBoost:
-logistic loss, nu by cross-validation once per set, as in the paper: five folds of repeat 0's training rows (Table IV's
-where it has the set, else Table V's), 500 rounds, kept in ``stagewise_nu.csv``; for sector one of the folds, for time.
-``--choose`` does it; without it there are no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and
-nu = 1e-3 everywhere. Fixed seeds: repeat r draws the same rows for all methods.
+tells of `ROWS` per class. ``--sets usps_train vowel_train``: rows of the training parts of these sets alone.
+MultiBoost: logistic loss, nu by cross-validation once per set, as in the paper: five folds of repeat 0's training rows
+(Table IV's where it has the set, else Table V's), 500 rounds, kept in ``stagewise_nu.csv``; for sector one of the
+folds, for time. ``--choose`` does it; without it there are no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in
+place of |W|_1 and nu = 1e-3 everywhere. Fixed seeds: repeat r draws the same rows for all methods.
 
 Table V's other columns: SAMME is scikit-learn's AdaBoostClassifier, whose stumps have the least impurity, or boosts
 stumps of the least weighted error (``samme_error``) or trees of three leaves (``samme_leaves``). AdaBoost.MH has one
