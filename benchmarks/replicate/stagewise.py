@@ -6,13 +6,14 @@ and draws Figure 3 from Table V's fits.
 
 Tables I to IV: 50 random rows per class (all of a smaller one), split 75 / 25, 500 rounds; nu = 1e-9 and eta = 0.5
 where not varied; news by tf-idf, news and sector by the principal components of 90 % of the variance of the rows drawn
-(a fit of sector takes 185 to 350 seconds: ``--sets sector`` asks for it). Table III:
-letter, the first classes of the alphabet or rows per class, in training. Table V: 1000 rounds; its sampling is not
-stated, and the spread of its errors tells of `ROWS` per class. MultiBoost: logistic loss, nu by cross-validation once
-per set, as in the paper: five folds of repeat 0's training rows (Table IV's where it has the set, else Table V's), 500
-rounds, kept in ``stagewise_nu.csv``; for sector one of the folds, for time. ``--choose`` does it; without it there are
-no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in place of |W|_1 and nu = 1e-3 everywhere; ``exponential_l2``:
-stage-wise steps with |w_t|^2 / 2, for Table I. Fixed seeds: repeat r draws the same rows for all methods.
+(a fit of sector takes 185 to 350 seconds: ``--sets sector`` asks for it). Table III: letter, the first classes of the
+alphabet or rows per class, in training. Table V: 1000 rounds; its sampling is not stated, and the spread of its errors
+tells of `ROWS` per class. ``--sets usps_train vowel_train``: rows of the training parts of these sets alone.
+MultiBoost: logistic loss, nu by cross-validation once per set, as in the paper: five folds of repeat 0's training rows
+(Table IV's where it has the set, else Table V's), 500 rounds, kept in ``stagewise_nu.csv``; for sector one of the
+folds, for time. ``--choose`` does it; without it there are no fits. ``multiboost_l2``: MultiBoost with |W|^2 / 2 in
+place of |W|_1 and nu = 1e-3 everywhere; ``exponential_l2``: stage-wise steps with |w_t|^2 / 2, for Table I. Fixed
+seeds: repeat r draws the same rows for all methods.
 
 Table V's other columns: SAMME is scikit-learn's AdaBoostClassifier, whose stumps have the least impurity, or boosts
 stumps of the least weighted error (``samme_error``) or trees of three leaves (``samme_leaves``). AdaBoost.MH has one
@@ -61,10 +62,12 @@ GRIDS = {"multiboost": CORRECTIVE_NUS, "gradboost": MIXED_NUS}
 TEXTS = {"news": "news20/counts.npz", "sector": "sector/tfidf.npz"}
 SMALL = ("iris", "glass", "usps", "pendigits", "news")
 QUICK_SETS, QUICK_CLASSES, QUICK_ROUNDS, QUICK_NU = ["iris", "wine", "letter"], (4,), 10, 1e-3
+PARTS = ("usps_train", "vowel_train")  # the training part of a set, only when asked for
 SLOW = ("sector",)  # only when asked for
 ONE_FOLD = (("news", "gradboost"), ("isolet", "gradboost"))  # to choose nu by, for time
 MANY = ("news", "letter", "isolet")  # 524 287 learners and more in a round of AdaBoost.MO
-ROWS = {"usps": 100, "pendigits": 100, "isolet": 100, "news": 50, "letter": 50}  # per class in Table V; of others all
+ROWS = {"usps": 100, "usps_train": 100, "pendigits": 100, "isolet": 100, "news": 50,
+        "letter": 50}  # per class in Table V; of others all
 UCI = ("dna", "svmguide2", "wine", "vehicle", "glass", "satimage", "svmguide4", "segment", "usps", "pendigits", "vowel",
        "news", "letter", "isolet")
 CHECKPOINTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -171,6 +174,8 @@ def made(trial: Trial) -> Any:
 @lru_cache(maxsize=4)
 def rows_of(name: str) -> tuple[Any, np.ndarray]:
     """Features (a sparse matrix for texts) and class codes of a whole set; of svmguide4 only half is public."""
+    if name in PARTS:
+        return load(name.removesuffix("_train")).official()[:2]
     if name not in TEXTS:
         data = load(name)
         return data.X, data.y
@@ -270,8 +275,8 @@ def chosen(method: str = "multiboost") -> dict[str, float]:
 
 def names_of(table: str, sets: list[str] | None) -> list[str]:
     """The sets of a table, or those of them asked for."""
-    names = {"V": UCI, "IV": (*SMALL, "letter", *SLOW), "III": ("letter",)}.get(table, SMALL)
-    return [name for name in names if (name in sets if sets else name not in SLOW)]
+    names = {"V": (*UCI, *PARTS), "IV": (*SMALL, "usps_train", "letter", *SLOW), "III": ("letter",)}.get(table, SMALL)
+    return [name for name in names if (name in sets if sets else name not in (*PARTS, *SLOW))]
 
 
 def trials(
@@ -340,7 +345,7 @@ def summary() -> list[dict[str, Any]]:
         paper = paper_values(table)
         cells: dict[Trial, list[dict[str, str]]] = {}
         for repeat in range(50):
-            for trial in dict.fromkeys(trials(table, repeat, [*UCI, *SMALL, *SLOW], list(METHODS), nus)):
+            for trial in dict.fromkeys(trials(table, repeat, [*UCI, *SMALL, *PARTS, *SLOW], list(METHODS), nus)):
                 if trial.key() in done:
                     cells.setdefault(trial._replace(repeat=0), []).append(done[trial.key()])
         for trial, rows in cells.items():
@@ -353,7 +358,8 @@ def _line(
 ) -> dict[str, Any]:
     errors = np.array([float(row["error"]) for row in rows])
     method = METHODS[trial.method]
-    name = trial.data if table == "V" else PAPER_NAMES.get(trial.data, trial.data)
+    name = trial.data.removesuffix("_train")
+    name = name if table == "V" else PAPER_NAMES.get(name, name)
     setting = ""
     if table == "I":
         setting = dict(zip(NUS, ("0", "1e-9", "1e-4", "1e-2", "1e-1"), strict=True)).get(trial.nu, f"{trial.nu:g}")
