@@ -143,7 +143,8 @@ def _similarities() -> None:
 
 
 def _pairs() -> None:
-    from minrisk.algorithms.stagewise import MultiBoostClassifier, StagewiseMCBoostClassifier
+    from minrisk.algorithms.multiboost import MultiBoostClassifier
+    from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier
 
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
@@ -197,9 +198,9 @@ def _sparse() -> None:
 
     from minrisk.algorithms.mcboost import MCBoostClassifier
     from minrisk.algorithms.min_risk import MinRiskClassifier
+    from minrisk.algorithms.multiboost import MultiBoostClassifier
     from minrisk.algorithms.rebel import REBELClassifier
     from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
-    from minrisk.algorithms.stagewise import MultiBoostClassifier
     from minrisk.data.sparse_rows import DENSE_VALUES
 
     rng = np.random.default_rng(0)

@@ -39,7 +39,8 @@ from minrisk.algorithms.mcboost import MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier
 from minrisk.algorithms.rebel import REBELClassifier
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
-from minrisk.algorithms.stagewise import MultiBoostClassifier, StagewiseMCBoostClassifier
+from minrisk.algorithms.multiboost import MultiBoostClassifier
+from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(9000, 4))

@@ -12,10 +12,10 @@ from minrisk.algorithms.baselines import GradBoostClassifier as GradBoostClassif
 from minrisk.algorithms.baselines import StructBoostClassifier as StructBoostClassifier
 from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
 from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
+from minrisk.algorithms.multiboost import MultiBoostClassifier as MultiBoostClassifier
 from minrisk.algorithms.piboost import PIBoostClassifier as PIBoostClassifier
 from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
-from minrisk.algorithms.stagewise import MultiBoostClassifier as MultiBoostClassifier
 from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
 
 ALGORITHMS = (

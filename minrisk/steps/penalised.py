@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
@@ -155,6 +155,7 @@ class SelectedStep:
 
     nu: float
     size: float
+    penalty: ClassVar[str] = "l1"
     requires: frozenset[str] = frozenset({PAIRS, SIGNS, PAIR_ROWS})
     gain: int | None = LARGEST_EDGE_GAIN
     columns: int = 1

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.algorithms.stagewise import CORRECTIVE_RULES
+from minrisk.algorithms.pairwise import CORRECTIVE_RULES
 from minrisk.validation import Choice, Number, Rule, n_drawn
 
 

@@ -32,7 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.algorithms.stagewise import CORRECTIVE_RULES, check_decisions
+from minrisk.algorithms.pairwise import CORRECTIVE_RULES, check_decisions
 from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
 
 UNFINISHED = (
