@@ -6,8 +6,8 @@ sets' own splits, trained until the loss is below 1/n, beside scikit-learn's SVC
 and Sec. 5.2 to the letter unless ``--candidates`` limits the points x_j of a round, or ``--neighbors`` takes them from
 so many near ones; ``--methods chosen`` takes signs or real responses and raw or standardised features by a quarter of
 the training rows. Every fit is kept; a run does only what is missing. The spiral is ours: the paper does not give its
-own. ``--figure 7`` draws the loss below what is proven of it. ``--figure rounds`` measures the time of a round by the number of rows (MNIST's, 30 candidates, no cache, processor
-time of one thread).
+own. ``--figure 7`` draws the loss below what is proven of it. ``--figure rounds`` measures the time of a round by the
+number of rows (MNIST's, 30 candidates, no cache, processor time of one thread).
 """
 
 from __future__ import annotations
