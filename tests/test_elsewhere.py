@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
-from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier
+from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier, StagewiseMCBoostClassifier
 from minrisk.model.cascade import NEVER
 from minrisk.rows.remote.placed import Part, PlacedRows
 from minrisk.rows.remote.replica import Shard
@@ -36,6 +36,7 @@ MODELS = {
     "one member": MinRiskClassifier(COSTS, n_estimators=6, cv=1, random_state=0),
     "pool": MinRiskClassifier(COSTS, n_estimators=12, random_state=0),
     "costs in trees": BAdaCostClassifier(COSTS, n_estimators=4),
+    "pairs": StagewiseMCBoostClassifier(COSTS, n_estimators=4),
 }
 
 

@@ -17,17 +17,17 @@ from minrisk.losses.gamma_phi import Smooth
 from minrisk.rows.costs import CostFacts, RowCosts
 
 # x where F is looked at, which are seldom kinks of it
-CHECKED_AT = np.concatenate([-np.logspace(3, 1.5, 50), np.arange(-30.0, 0.0, 0.02501), np.arange(0.0, 30.0, 0.02501)])
+PLACES = np.concatenate([-np.logspace(3, 1.5, 50), np.arange(-30.0, 0.0, 0.02501), np.arange(0.0, 30.0, 0.02501)])
 NEAR = 1e-5  # half the distance of two values that F' and F'' are compared with
 CLOSE = 1e-3  # share by which these may differ, and what F may be at least instead of 0
-FARTHEST_FLOOR, TO_THE_FLOOR = 60.0, 80  # scores between which an entry's least value is sought, and steps to it
+FARTHEST_FLOOR, FLOOR_STEPS = 60.0, 80  # scores between which an entry's least value is sought, and steps to it
 BETWEEN = np.linspace(-1.0, 1.0, 129)  # of scores, between which F'' is at most twice as large as there
 
 
 @np.errstate(all="ignore")
 def check(F: Smooth) -> None:
     """Compare F, F' and F'' with what is asked of them, at many x; raises `ValueError`, saying what is wrong where."""
-    x = CHECKED_AT
+    x = PLACES
     value, slope, curvature = (np.broadcast_to(np.asarray(part(x), dtype=np.float64), x.shape) for part in F)
     rise, turn = ((np.asarray(part(x + NEAR)) - part(x - NEAR)) / (2.0 * NEAR) for part in (F.value, F.slope))
     least = np.where(x >= 0.0, 1.0 - CLOSE * NEAR, 0.0)
@@ -60,7 +60,7 @@ class OwnCoupledLoss(CoupledLoss):
     def entry_floors(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """c*, by halving the interval in which the slope changes its sign."""
         low, high = np.full(plus.shape, -FARTHEST_FLOOR), np.full(plus.shape, FARTHEST_FLOOR)
-        for _ in range(TO_THE_FLOOR):
+        for _ in range(FLOOR_STEPS):
             middle = 0.5 * (low + high)
             rises = self._at(plus, minus, middle)[1] > 0.0
             low, high = np.where(rises, low, middle), np.where(rises, middle, high)
