@@ -59,10 +59,10 @@ def test_stumps_on_uci_sets(role):
     same_digits("rebel_uci_trials", [row], "data", "seed", *rebel_uci.ROLES[role])
 
 
-@OLDER
-def test_other_bars(fresh, monkeypatch):
-    monkeypatch.setattr(baselines, "SPLITS", 1)
-    same_digits("baselines_trials", baselines.trials("glass", 1), "data", "method", "split")
+@pytest.mark.parametrize("method", ["1-vs-all", "AdaBoost.MH", "AdaBoost.ECC", "REBEL", "AOSO-LogitBoost, whole steps"])
+def test_other_bars(method):
+    row = baselines.both_readings("glass", method, 0, struct=False)
+    same_digits("baselines_refit_trials", [row], "data", "method", "split")
 
 
 def test_structboost(fresh, monkeypatch):
@@ -124,7 +124,7 @@ def test_similarities(figure, name, method):
 
 # -- stage-wise MCBoost ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("method", marked(
-    [method for method in stagewise.METHODS if method != "multiboost_l2"],
+    [method for method in stagewise.METHODS if not method.endswith("_l2")],
     "exponential", "logistic", "multiboost", "ecc", "mh", "mh_real", "mo", "mo_real",
 ))  # fmt: skip
 def test_table_5(method):
@@ -137,7 +137,7 @@ def test_table_5(method):
     pytest.param(stagewise.Trial("iris", "exponential", nu=0.1), marks=OLDER),
     pytest.param(stagewise.Trial("iris", "logistic", eta=1.0), marks=OLDER),
     stagewise.Trial("letter", "exponential", classes=4), stagewise.Trial("iris", "multiboost", nu=5e-3),
-    stagewise.Trial("iris", "multiboost_l2", nu=1e-3),
+    stagewise.Trial("iris", "multiboost_l2", nu=1e-3), stagewise.Trial("iris", "exponential_l2", nu=0.1),
 ])  # fmt: skip
 def test_tables_1_to_4(trial):
     same_digits("stagewise_trials", [stagewise.run(trial)], *stagewise.Trial._fields)

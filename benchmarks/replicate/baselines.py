@@ -140,7 +140,7 @@ def methods(n_classes: int) -> dict[str, Any]:
         "1-vs-all, in all": OneVsRestClassifier(part),
         "AdaBoost.MH": AdaBoostMHClassifier(response="sign", **one),
         "AdaBoost.MH, real": AdaBoostMHClassifier(**one),
-        "AdaBoost.ECC": AdaBoostECCClassifier(**one),
+        "AdaBoost.ECC": AdaBoostECCClassifier(random_state=0, **one),
         "CW-Boost": MultiBoostClassifier(keep_stages=True, **one),
         "CW-Boost, squares": MultiBoostClassifier(penalty="l2", keep_stages=True, **one),
         "AOSO-LogitBoost": AOSOLogitBoostClassifier(max_depth=1, **one),
