@@ -173,12 +173,15 @@ def check_given(method: str, given: Mapping[str, Any]) -> None:
         Naming the option and what it may be.
     """
     from minrisk import algorithms
+    from minrisk.validation import Choice, SmoothFunction
 
     rules = getattr(algorithms, ESTIMATORS[method])._rules
     for name, value in given.items():
         if not rules[name].accepts(value):
             option = "--" + name.replace("_", "-")
-            raise click.ClickException(f"{option} with --method {method} must be {rules[name]}, got {value!r}.")
+            rule = rules[name]
+            told = Choice(rule.options) if isinstance(rule, SmoothFunction) else rule  # no functions on a command line
+            raise click.ClickException(f"{option} with --method {method} must be {told}, got {value!r}.")
 
 
 def as_options(message: str, names: Iterable[str]) -> str:
