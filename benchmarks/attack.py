@@ -20,7 +20,7 @@ CASES = {  # by kind, and how many of them share a process
     "forged files": (24_000, 500), "fuzzing": (95_000, 5_000), "malformed tables": (500, 50),
     "odd inputs": (4_500, 500), "kills": (70, 10), "threads and processes": (97, 97),
 }  # fmt: skip
-QUICK = 4
+QUICK = 2
 SECONDS = 900  # of a process with its share of the cases
 
 
