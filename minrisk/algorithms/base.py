@@ -140,7 +140,7 @@ class RecipeClassifier(BoostedClassifier):
 
     @property
     def _claim(self) -> str | None:
-        """What the numbers of `certificate_` are; None for algorithms without."""
+        """Say what the numbers of `certificate_` are; None for algorithms without."""
         return None
 
     def _recipe(self, costs: CostFacts, thresholds: tuple[FloatArray, ...]) -> Recipe:
@@ -319,7 +319,7 @@ class RecipeClassifier(BoostedClassifier):
         return None
 
     def _objective(self, data: TrainingData) -> tuple[float, float]:
-        """What the objective of a method with a dual is at least, and what it is at the model."""
+        """Give what the objective of a method with a dual is at least, and what it is at the model."""
         from minrisk.boosting.loop import Progress, certificate
 
         rows, recipe = data.rows, data.recipe

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.algorithms.pairwise import CORRECTIVE_RULES, PAIRWISE_RULES, bound_of, pairwise_recipe, tolerances_of
+from minrisk.algorithms.pairwise import CORRECTIVE_RULES, PAIRWISE_RULES, PairwiseClassifier
 from minrisk.validation import Choice, Number, Rule
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from minrisk.rows.costs import RowCosts
 
 
-class MultiBoostClassifier(RecipeClassifier):
+class MultiBoostClassifier(PairwiseClassifier):
     r"""Totally corrective boosting of margins: the coefficients of all learners are optimised again in every round.
 
     The scores are
@@ -260,15 +259,12 @@ class MultiBoostClassifier(RecipeClassifier):
         what = "loss of any vectors within the bound" if self.penalty == "constraint" else "objective of any vectors"
         return f"the least {what} of {of}; that of the model"
 
-    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
-        return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
-
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.constrained import ConstrainedStep
         from minrisk.steps.penalised import CorrectiveStep
 
         if self.penalty == "constraint":
-            step: Any = ConstrainedStep(self.bound, self.tol, tolerances_of(self))
-            return pairwise_recipe(self, thresholds, step, 0.0)  # the step says when rounds end
-        step = CorrectiveStep(self.nu, self.penalty, tolerances_of(self))
-        return pairwise_recipe(self, thresholds, step, bound_of(self))
+            step: Any = ConstrainedStep(self.bound, self.tol, self._tolerances())
+            return self._paired(thresholds, step, 0.0)  # the step says when rounds end
+        step = CorrectiveStep(self.nu, self.penalty, self._tolerances())
+        return self._paired(thresholds, step, self._bound)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minrisk._typing import FloatArray
-from minrisk.algorithms.base import RecipeClassifier
+from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
+
+if TYPE_CHECKING:
+    from minrisk.boosting.loop import Recipe
+    from minrisk.steps.penalised import Tolerances
 
 SOLVER_ITERATIONS = 1_000_000  # of L-BFGS-B, at most: more than it ever makes
 
@@ -34,16 +38,47 @@ CORRECTIVE_RULES: Mapping[str, Rule] = {  # where every round finds all vectors 
 }
 
 
-def bound_of(model: Any) -> float:
-    """What no constraint may exceed."""
-    return model.nu if model.penalty == "l1" else 0.0  # |W|^2 rises by less than any edge at W = 0
+class PairwiseClassifier(RecipeClassifier):
+    """The loss of pairs with learners of the most violated constraint; a subclass says which step takes its vectors."""
 
+    loss: str
+    nu: float
+    tol: float
+    penalty: str
+    weak_learner: str
+    max_depth: int
+    solver_iterations: int
+    solver_gradient: float
+    solver_change: float
 
-def tolerances_of(model: Any) -> Any:
-    """Those of L-BFGS-B."""
-    from minrisk.steps.penalised import Tolerances
+    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
+        return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
 
-    return Tolerances(model.solver_iterations, model.solver_gradient, model.solver_change)
+    @property
+    def _bound(self) -> float:
+        """Give what no constraint may exceed."""
+        return self.nu if self.penalty == "l1" else 0.0  # |W|^2 rises by less than any edge at W = 0
+
+    def _tolerances(self) -> Tolerances:
+        """Give those of L-BFGS-B."""
+        from minrisk.steps.penalised import Tolerances
+
+        return Tolerances(self.solver_iterations, self.solver_gradient, self.solver_change)
+
+    def _paired(self, thresholds: tuple[FloatArray, ...], solver: Any, bound: float) -> Recipe:
+        """Make the recipe with this step; `bound` is what no constraint may exceed."""
+        from minrisk.boosting.loop import Recipe
+        from minrisk.learners.most_violated import MostViolatedTrees
+        from minrisk.losses.pairwise import PairwiseLoss
+
+        check_decisions(self)
+        depth = 1 if self.weak_learner == "stump" else self.max_depth
+        return Recipe(
+            loss=PairwiseLoss(self.loss),
+            family=MostViolatedTrees(depth, thresholds, bound, self.tol),
+            solver=solver,
+            max_features=n_drawn(self.max_features, len(thresholds)),
+        )
 
 
 def check_decisions(model: Any) -> None:
@@ -54,19 +89,3 @@ def check_decisions(model: Any) -> None:
             f"a decision that is no class, as {model.decisions_.tolist()[-1]!r}: train without it, or with "
             "MinRiskClassifier, which decides by least expected cost."
         )
-
-
-def pairwise_recipe(model: Any, thresholds: tuple[FloatArray, ...], solver: Any, bound: float) -> Any:
-    """What the two have in common; `bound` is what no constraint may exceed."""
-    from minrisk.boosting.loop import Recipe
-    from minrisk.learners.most_violated import MostViolatedTrees
-    from minrisk.losses.pairwise import PairwiseLoss
-
-    check_decisions(model)
-    depth = 1 if model.weak_learner == "stump" else model.max_depth
-    return Recipe(
-        loss=PairwiseLoss(model.loss),
-        family=MostViolatedTrees(depth, thresholds, bound, model.tol),
-        solver=solver,
-        max_features=n_drawn(model.max_features, len(thresholds)),
-    )

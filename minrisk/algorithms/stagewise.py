@@ -31,8 +31,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray
-from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.algorithms.pairwise import PAIRWISE_RULES, bound_of, pairwise_recipe, tolerances_of
+from minrisk.algorithms.pairwise import PAIRWISE_RULES, PairwiseClassifier
 from minrisk.validation import Choice, Number, Rule
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     pass
 
 
-class StagewiseMCBoostClassifier(RecipeClassifier):
+class StagewiseMCBoostClassifier(PairwiseClassifier):
     r"""Boosting of the margins between the true class and every other, with one coefficient vector for each learner.
 
     The scores are
@@ -206,7 +205,7 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        **RecipeClassifier._rules,
+        **PairwiseClassifier._rules,
         **PAIRWISE_RULES,
         "penalty": Choice(("l1", "l2")),
         "cap": Number(float, 0, open_low=True, optional=True),
@@ -277,9 +276,6 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
         of = "vectors whose sum is no larger" if self.penalty == "l1" else "vectors"
         return f"the least objective, penalty included, of any {of}, of the model's learners; that of the model"
 
-    def _proven(self, data: TrainingData) -> tuple[float, float] | None:
-        return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
-
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.steps.base import LARGEST_STEP
         from minrisk.steps.penalised import PairwiseStep, SelectedStep
@@ -293,5 +289,5 @@ class StagewiseMCBoostClassifier(RecipeClassifier):
             step: Any = SelectedStep(self.nu, self.step_size)
         else:
             cap = LARGEST_STEP if self.cap is None else self.cap
-            step = PairwiseStep(self.nu, self.learning_rate, cap, tolerances_of(self), self.penalty)
-        return pairwise_recipe(self, thresholds, step, bound_of(self))._replace(subsample=self.subsample)
+            step = PairwiseStep(self.nu, self.learning_rate, cap, self._tolerances(), self.penalty)
+        return self._paired(thresholds, step, self._bound)._replace(subsample=self.subsample)

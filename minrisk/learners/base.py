@@ -67,4 +67,4 @@ class CertifyingFamily(LearnerFamily, Protocol):
     """One that knows how far from the optimum vectors may be."""
 
     def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
-        """What the objective is at least, and what it is at these terms, before the round."""
+        """Give what the objective is at least, and what it is at these terms, before the round."""

@@ -45,7 +45,7 @@ class DualTrees(MostViolatedTrees):
         return self.fitted(sought.found.tree, round_.solver.solve(problem), problem)
 
     def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
-        """Of the learners on all features; see `CertifyingFamily.certificate`."""
+        """Bound it over the learners on all features; see `CertifyingFamily.certificate`."""
         sought = self._sought(round_)
         if sought is None:
             return 0.0, 0.0

@@ -79,7 +79,7 @@ class OwnCoupledLoss(CoupledLoss):
         return finite
 
     def _rows(self, costs: RowCosts, h: FloatArray, start: int, stop: int) -> FloatArray:
-        """The same of rows at scores h, by weight."""
+        """Give `_at` of rows at scores h, by weight."""
         line = costs.row[start:stop]
         sides = split_costs(costs.table[line], self.beta[line], self.phi[line])
         return costs.weight[start:stop, None] * self._at(*sides, h)
