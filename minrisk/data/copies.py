@@ -3,8 +3,9 @@
 A few values meet by chance, and tomorrow's rows repeat them as today's do. Copies agree in everything. Two laws tell
 one from the other, and neither asks what the columns mean.
 
-- *Columns.* Of the pairs of rows that are equal by chance there are fewer with every column that is looked at. So there
-  are many pairs that differ in one block of columns alone. Copies have no such pairs.
+- *Columns.* Of the pairs of rows that are equal by chance there are fewer with every column that is looked at. Let N_k
+  be how many rows agree with a row in all but k of B blocks of columns. If blocks agree independently, N_1**2 is at
+  least 2 B / (B - 1) N_0 N_2 (Newton). Copies raise N_0 alone.
 - *Times.* If rows are drawn, from whatever distribution, and f_k values are there k times, k! f_k are the moments of a
   mixture: the square of k! f_k is at most (k - 1)! f_{k-1} (k + 1)! f_{k+1}. In a table that is there twice, values
   are there twice, but none once or three times.
@@ -28,8 +29,10 @@ from minrisk.data.row_keys import in_unit, mixed, numbered_keys, odd_numbers, su
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 
 TOLD_BY = 20_000  # rows that tell copies from coincidences, of more
-COLUMN_BLOCKS, TURNS = 8, 2  # of columns, and ways to make blocks of them
+COLUMN_BLOCKS, TURNS = 8, 4  # of columns, and ways to make blocks of them
 TWIN_ROWS = 2000  # that tell whether columns are the same but for the names of their values
+FEW_TIMES, MOST_TIMES = 5, 0.02  # rows that may be equal for copies to be told by columns: so many, or this share
+BEYOND_NEWTON = 8.0  # times as many equal rows as by independent blocks (few values, answers that go together: 2)
 BEYOND_CHANCE = 4.0  # standard deviations, by which a number of values must be above the law of times
 NEIGHBOURS = 10, 50  # k: the first finds a few near copies of a row, the second as many as oversampling makes
 FIRST_ASKED, ASKED = 100, 500  # rows whose neighbours are sought; the others only where some of the first have copies
@@ -86,31 +89,54 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
     with np.errstate(over="ignore"):
         key = sums[0].sum(axis=0, dtype=np.uint64)
         of_label = key + mixed(label, odds[d])
-    n_equal, n_pairs = _pairs(key), 0.5 * n * (n - 1)
-    if n_equal == 0.0 or n_equal * np.sqrt(n) > n_pairs:  # so few rows would be left that values must be few
+    n_equal = _pairs(key)
+    if n_equal == 0.0:
         return False
-    if _against_the_law(np.unique(of_label, return_counts=True)[1]):
+    few = n_equal * np.sqrt(n) > 0.5 * n * (n - 1)  # so few rows would be left that values must be few
+    if not few and _against_the_law(np.unique(of_label, return_counts=True)[1]):
         return True
-    if not isinstance(X, SparseRows):
+    if d * TWIN_ROWS <= DENSE_VALUES:
         first = np.argsort(key, kind="stable")[:TWIN_ROWS]
-        apart = _without_twins(X[first, :d], key[first])
-        if len(apart) < d:
-            block = np.array([rng.permutation(len(apart)) % COLUMN_BLOCKS for _ in range(TURNS)])
-            sums = _block_sums(X[:, apart], block, odds)
-    found = [_near_pairs(own, n_equal, n_pairs) for own in sums]
-    return bool(np.median([near for near, _ in found]) < 0.5 * n_equal and min(by for _, by in found) >= 2.0)
+        own = _together(np.asarray(X[first])[:, :d], _pairs(key[first]))
+        if own.max() + 1 < d:
+            block = np.stack([(rng.permutation(own.max() + 1) % COLUMN_BLOCKS)[own] for _ in range(TURNS)])
+            sums = _block_sums(X, block, odds)
+    return _told_apart(sums, min(NEAR_SHARE, 0.75 * float(np.mean(_times(key) > 1))))
 
 
-def _near_pairs(sums: Keys, n_equal: float, n_pairs: float) -> tuple[float, float]:
-    """Pairs that differ in one block; and the equal ones over those that there were if halves met by chance."""
-    used = sums[np.ptp(sums, axis=1) > 0]
-    if len(used) < 2:  # of one block nothing can be told
-        return n_pairs, 1.0
-    with np.errstate(over="ignore"):
-        key = used.sum(axis=0, dtype=np.uint64)
-        near = sum(_pairs(key - own) - n_equal for own in used)
-        halves = [used[a::2].sum(axis=0, dtype=np.uint64) for a in (0, 1)]
-    return near, n_equal * n_pairs / (_pairs(halves[0]) * _pairs(halves[1]))
+def _told_apart(sums: Keys, least: float) -> bool:
+    """Whether so many rows have more equal ones than their blocks of columns explain, in every turn.
+
+    Rows of frequent values do not count: they meet by chance, and would hide the copies of others.
+    """
+    told = np.ones(sums.shape[2], dtype=np.bool_)
+    for blocks in sums:
+        used = blocks[np.ptp(blocks, axis=1) > 0]
+        if len(used) < 2:  # of one block nothing can be told
+            return False
+        with np.errstate(over="ignore"):
+            key = used.sum(axis=0, dtype=np.uint64)
+            times = _times(key)
+            but_one = [_times(key - own) - times for own in used]
+            but_two = [
+                _times(key - used[a] - used[b]) - times - but_one[a] - but_one[b]
+                for a in range(len(used)) for b in range(a)
+            ]  # fmt: skip
+        most = BEYOND_NEWTON * np.sum(but_one, axis=0, dtype=np.float64) ** 2
+        told &= (times > 1) & (times <= max(FEW_TIMES, MOST_TIMES * len(times)))
+        told &= (times - 1.0) * (np.sum(but_two, axis=0) + 1.0) * (2.0 * len(used) / (len(used) - 1)) > most
+        if np.mean(told) < least:
+            return False
+    return True
+
+
+def _times(key: Keys) -> IntArray:
+    """How many rows have the key of each row."""
+    order = np.argsort(key)
+    begin = np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]]))
+    times, found = np.diff(begin, append=len(key)), np.empty(len(key), dtype=np.int64)
+    found[order] = np.repeat(times, times)
+    return found
 
 
 def _block_sums(X: np.ndarray | SparseRows, block: IntArray, odds: Keys) -> Keys:
@@ -149,18 +175,28 @@ def _against_the_law(times: IntArray) -> bool:
     return bool(np.any(f[k] - most > BEYOND_CHANCE * deviation))
 
 
-def _without_twins(X: np.ndarray, key: Keys) -> IntArray:
-    """Columns that vary, but of those that divide the rows alike, into few values, the first one only."""
-    kept, seen = list[int](), set[bytes]()
-    n_equal = _pairs(key)
+def _together(X: np.ndarray, n_equal: float) -> IntArray:
+    """Number columns, (d,): those that tell the same or exclude each other have the same number.
+
+    The first ones divide the rows alike, into few values; of the others, as of indicators, the rarer values never meet.
+    """
+    found, seen = np.zeros(X.shape[1], dtype=np.int64), dict[bytes, int]()
+    taken = dict[int, np.ndarray]()
     for j, column in enumerate(X.T):
         _, first, place, times = np.unique(column, return_index=True, return_inverse=True, return_counts=True)
+        if len(times) == 1:
+            continue
         of_few = 0.5 * np.sum(times * (times - 1.0)) > 4.0 * n_equal  # not by the copies themselves
         division = first[place].tobytes()
-        if len(times) > 1 and not (of_few and division in seen):
-            kept.append(j)
-            seen.add(division)
-    return np.array(kept, dtype=np.int64)
+        if not (of_few and division in seen):
+            seen[division] = j
+            if len(times) == 2:
+                rare = place == np.argmin(times)
+                k = next((k for k, rows in taken.items() if not np.any(rows & rare)), j)
+                taken[k] = taken.get(k, rare) | rare
+                seen[division] = k
+        found[j] = seen[division]
+    return np.unique(found, return_inverse=True)[1]
 
 
 def merged(key: Keys, weight: FloatArray) -> FloatArray:
