@@ -334,6 +334,29 @@ def test_waves_that_differ_in_some_columns_are_grouped(way, n, d):
     assert whole.all(axis=1).mean() > 0.95 and np.bincount(own).max() == 10
 
 
+@pytest.mark.parametrize("number", ["a row number", "noise"])
+@pytest.mark.parametrize("name", ["missing", "zeros", "answers", "counts", "codes beside numbers"])
+def test_copies_but_for_a_number_are_grouped(name, number):
+    n = 800
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 8))
+    some = {
+        "missing": np.where(rng.random((n, 8)) < 0.4, np.nan, X), "zeros": np.maximum(X, 0.0),
+        "answers": rng.integers(1, 6, (n, 15)), "counts": rng.poisson(3, (n, 7)),
+        "codes beside numbers": np.c_[X[:, :3], rng.integers(0, 4, (n, 8))],
+    }[name]  # fmt: skip
+
+    def own(m):
+        return np.arange(m) if number == "a row number" else rng.normal(size=m)
+
+    assert sought(np.c_[some, own(n)].astype(float)) is None
+    order = rng.permutation(2 * n)
+    found = sought(np.c_[np.tile(some, (2, 1)), own(2 * n)].astype(float)[order])
+    group = np.empty(2 * n, dtype=np.int64)
+    group[order] = found.group
+    assert np.mean(group[:n] == group[n:]) > 0.95
+
+
 def test_waves_in_other_groups_are_told():
     X, y, rng = world(9, 40)
     X, customer = nearly_copied("noise", X, rng), np.repeat(np.arange(40), 10)

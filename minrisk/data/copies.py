@@ -31,13 +31,14 @@ from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 TOLD_BY = 20_000  # rows that tell copies from coincidences, of more
 COLUMN_BLOCKS, TURNS = 8, 4  # of columns, and ways to make blocks of them
 TWIN_ROWS = 2000  # that tell whether columns are the same but for the names of their values
-FEW_TIMES, MOST_TIMES = 5, 0.02  # rows that may be equal for copies to be told by columns: so many, or this share
+FEW_EQUAL, EQUAL_SHARE = 5, 0.02  # rows that may be equal for copies to be told by columns: so many, or this share
 BEYOND_NEWTON = 8.0  # times as many equal rows as by independent blocks (few values, answers that go together: 2)
 BEYOND_CHANCE = 4.0  # standard deviations, by which a number of values must be above the law of times
 NEIGHBOURS = 10, 50  # k: the first finds a few near copies of a row, the second as many as oversampling makes
 FIRST_ASKED, ASKED = 100, 500  # rows whose neighbours are sought; the others only where some of the first have copies
 CHANCE = 1e-3  # of a row that has no copy and yet one as near
 NEAR_SHARE = 0.1  # of rows as near as that, from which there are near copies (vowel: 0.08, all others: 0.02 or less)
+SINGLE_SHARE = 0.98  # of the rows, that differ in a column of numbers of rows or of noise
 FEWEST_COLUMNS = 4  # of many values: rows that are near or agree in fewer say nothing (zip code, latitude, longitude)
 MOST_EQUAL = 0.05  # share of the pairs of rows that are equal in a column of many values, or of the rows with one value
 NEAR_DIMENSIONS = 8  # in which near rows are sought
@@ -123,7 +124,7 @@ def _told_apart(sums: Keys, least: float) -> bool:
                 for a in range(len(used)) for b in range(a)
             ]  # fmt: skip
         most = BEYOND_NEWTON * np.sum(but_one, axis=0, dtype=np.float64) ** 2
-        told &= (times > 1) & (times <= max(FEW_TIMES, MOST_TIMES * len(times)))
+        told &= (times > 1) & (times <= max(FEW_EQUAL, EQUAL_SHARE * len(times)))
         told &= (times - 1.0) * (np.sum(but_two, axis=0) + 1.0) * (2.0 * len(used) / (len(used) - 1)) > most
         if np.mean(told) < least:
             return False
@@ -247,10 +248,31 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> Near
     """
     asked = np.argsort(key, kind="stable")[:ASKED]
     Z, cells = _ranks(X, asked)
-    if len(cells) < FEWEST_COLUMNS:
-        return None
-    found = [_near_by_distance(Z, asked, group), _near_by_agreement(cells, asked, group)]
+    found = [_near_but_for_numbers(X, group)]
+    if len(cells) >= FEWEST_COLUMNS:
+        found += [_near_by_distance(Z, asked, group), _near_by_agreement(cells, asked, group)]
     return max((own for own in found if own and own.share >= NEAR_SHARE), key=lambda own: own.share, default=None)
+
+
+def _near_but_for_numbers(X: np.ndarray, group: IntArray | None) -> NearCopies | None:
+    """Copies in all columns but those of which nearly every row has a value of its own, such as a row number."""
+    n, kept = len(X), dict[bytes, int]()
+    for j, column in enumerate(X.T):
+        values, place = np.unique(column, return_inverse=True)
+        if 1 < len(values) < SINGLE_SHARE * n:
+            kept.setdefault(_order(place), j)
+    some = X[:, list(kept.values())]
+    if not FEWEST_COLUMNS <= len(kept) < X.shape[1] or not are_copies(some, np.zeros(n, dtype=np.int64), len(kept)):
+        return None
+    key = content_keys(some, np.arange(n), len(kept), odd_numbers(np.random.default_rng(0), len(kept)))
+    _, own, times = np.unique(key, return_inverse=True, return_counts=True)
+    if group is not None:
+        pair = np.unique(np.stack([own, group]), axis=1)[0]
+        return NearCopies(float(np.mean(np.bincount(pair)[own] > 1)), None)
+    frequent = times[own] > _largest(n)  # a value that many rows have by chance
+    own[frequent] = len(times) + np.flatnonzero(frequent)
+    own = np.unique(own, return_inverse=True)[1]
+    return NearCopies(_share(own), own)
 
 
 def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None) -> NearCopies | None:
@@ -382,14 +404,19 @@ def _ranks(X: np.ndarray, some: IntArray) -> tuple[FloatArray, IntArray]:
             values[missing] = np.median(values[~missing])
         _, place, times = np.unique(values, return_inverse=True, return_counts=True)
         code = place.astype(np.int32)
-        orders = {code.tobytes(), (code.max() - code).tobytes()}
-        if np.sum((times / n) ** 2) < MOST_EQUAL and not orders & seen:
-            seen |= orders
+        order = _order(code)
+        if np.sum((times / n) ** 2) < MOST_EQUAL and order not in seen:
+            seen.add(order)
             ranks.append(((np.cumsum(times) - 0.5 * times) / n)[place])
             cells.append(np.where(times[place] > MOST_EQUAL * n, -1, code))
     if not ranks:
         return np.empty((n, 0)), np.empty((0, n), dtype=np.int32)
     return np.ascontiguousarray(np.transpose(ranks)), np.stack(cells)
+
+
+def _order(place: np.ndarray) -> bytes:
+    """Name the order of rows by a column or its negative, given the place of each row's value."""
+    return bytes(min(place.tobytes(), (place.max() - place).tobytes()))
 
 
 def _distances(Z: FloatArray, asked: IntArray, k: int, group: IntArray | None) -> FloatArray:
