@@ -115,7 +115,7 @@ def test_copies_are_told_from_them(name, n):
         assert are_copies(SparseRows(csr_array(X[rows])), y[rows], X.shape[1])
 
 
-@pytest.mark.parametrize("n", [400, 1200])
+@pytest.mark.parametrize("n", [400, 800])
 @pytest.mark.parametrize("name", ["many zeros", "counts", "twelve truth values", "answers that go together"])
 def test_copies_are_told_beside_coincidences(name, n):
     """Some rows are equal by chance, and there are more pairs of these than of copies."""

@@ -5,7 +5,8 @@ one from the other, and neither asks what the columns mean.
 
 - *Columns.* Of the pairs of rows that are equal by chance there are fewer with every column that is looked at. Let N_k
   be how many rows agree with a row in all but k of B blocks of columns. If blocks agree independently, N_1**2 is at
-  least 2 B / (B - 1) N_0 N_2 (Newton). Copies raise N_0 alone.
+  least 2 B / (B - 1) N_0 N_2 (Newton). Copies raise N_0 alone, and where there are near rows, which may be measured
+  again, they have the label of their row.
 - *Times.* If rows are drawn, from whatever distribution, and f_k values are there k times, k! f_k are the moments of a
   mixture: the square of k! f_k is at most (k - 1)! f_{k-1} (k + 1)! f_{k+1}. In a table that is there twice, values
   are there twice, but none once or three times.
@@ -34,6 +35,7 @@ TWIN_ROWS = 2000  # that tell whether columns are the same but for the names of 
 FEW_EQUAL, EQUAL_SHARE = 5, 0.02  # rows that may be equal for copies to be told by columns: so many, or this share
 BEYOND_NEWTON = 8.0  # times as many equal rows as by independent blocks (few values, answers that go together: 2)
 BEYOND_CHANCE = 4.0  # standard deviations, by which a number of values must be above the law of times
+OWN_LABEL = 0.9  # of the rows equal to one that has near ones too, have its label if they are copies
 NEIGHBOURS = 10, 50  # k: the first finds a few near copies of a row, the second as many as oversampling makes
 FIRST_ASKED, ASKED = 100, 500  # rows whose neighbours are sought; the others only where some of the first have copies
 CHANCE = 1e-3  # of a row that has no copy and yet one as near
@@ -102,19 +104,26 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
         if own.max() + 1 < d:
             block = np.stack([(rng.permutation(own.max() + 1) % COLUMN_BLOCKS)[own] for _ in range(TURNS)])
             sums = _block_sums(X, block, odds)
-    return _told_apart(sums, min(NEAR_SHARE, 0.75 * float(np.mean(_times(key) > 1))))
+    times, alike = _times(key), _times(of_label)
+    told, lonely = _told_apart(sums, min(NEAR_SHARE, 0.75 * float(np.mean(times > 1))))
+    if not told.any():
+        return False
+    own = (alike[told & ~lonely] - 1) / (times[told & ~lonely] - 1)
+    return len(own) == 0 or bool(np.mean(own) >= OWN_LABEL)
 
 
-def _told_apart(sums: Keys, least: float) -> bool:
-    """Whether so many rows have more equal ones than their blocks of columns explain, in every turn.
+def _told_apart(sums: Keys, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that have more equal ones than their blocks of columns explain, in every turn; and which have no near ones.
 
-    Rows of frequent values do not count: they meet by chance, and would hide the copies of others.
+    None if they are fewer than this share. Rows of frequent values do not count: they meet by chance, and would hide
+    the copies of others.
     """
-    told = np.ones(sums.shape[2], dtype=np.bool_)
+    none, told = np.zeros(sums.shape[2], dtype=np.bool_), np.ones(sums.shape[2], dtype=np.bool_)
+    lonely = told.copy()
     for blocks in sums:
         used = blocks[np.ptp(blocks, axis=1) > 0]
         if len(used) < 2:  # of one block nothing can be told
-            return False
+            return none, none
         with np.errstate(over="ignore"):
             key = used.sum(axis=0, dtype=np.uint64)
             times = _times(key)
@@ -123,12 +132,14 @@ def _told_apart(sums: Keys, least: float) -> bool:
                 _times(key - used[a] - used[b]) - times - but_one[a] - but_one[b]
                 for a in range(len(used)) for b in range(a)
             ]  # fmt: skip
-        most = BEYOND_NEWTON * np.sum(but_one, axis=0, dtype=np.float64) ** 2
+        near = np.sum(but_one, axis=0, dtype=np.float64)
+        lonely &= near == 0.0
         told &= (times > 1) & (times <= max(FEW_EQUAL, EQUAL_SHARE * len(times)))
-        told &= (times - 1.0) * (np.sum(but_two, axis=0) + 1.0) * (2.0 * len(used) / (len(used) - 1)) > most
+        explained = near**2 * (len(used) - 1) / (2.0 * len(used) * (np.sum(but_two, axis=0) + 1.0))
+        told &= times - 1.0 > BEYOND_NEWTON * explained
         if np.mean(told) < least:
-            return False
-    return True
+            return none, none
+    return told, lonely
 
 
 def _times(key: Keys) -> IntArray:
