@@ -125,7 +125,7 @@ def test_similarities(figure, name, method):
 # -- stage-wise MCBoost ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("method", marked(
     [method for method in stagewise.METHODS if not method.endswith("_l2")],
-    "exponential", "logistic", "multiboost", "ecc", "mh", "mh_real", "mo", "mo_real",
+    "exponential", "logistic", "multiboost",
 ))  # fmt: skip
 def test_table_5(method):
     nus = {each: stagewise.chosen(each) for each in stagewise.CHOICES}
