@@ -25,7 +25,7 @@ from benchmarks.replicate import (
 
 LANDED = common.RESULTS
 OLDER = pytest.mark.xfail(strict=True, raises=AssertionError, reason="landed before fits changed")
-LOST = {"5f91b7f", "6611fdf", "8af73cf", "fe9d576"}  # commits that were never merged; 253 lines name them
+LOST = {"5f91b7f", "6611fdf", "8af73cf"}  # commits that were never merged; 216 lines name them
 pytestmark = [pytest.mark.usefixtures("data_folder"), pytest.mark.filterwarnings("ignore")]
 
 
@@ -91,7 +91,7 @@ def test_two_sided_stumps(vectors):
 
 
 # -- guess-averse losses -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("learner", marked(("linear", "tree", "minrisk"), "tree", "minrisk"))
+@pytest.mark.parametrize("learner", ["linear", "tree", "minrisk"])
 def test_risks(learner):
     file = "guess_averse_trials" if learner == "linear" else f"guess_averse_{learner}_trials"
     same_digits(file, [guess_averse.risks("breast_tissue", 0, learner, "curvature")], "data", "seed")
@@ -172,7 +172,6 @@ def test_other_columns_of_table_3(method, fresh):
     same_digits("piboost_others", common.kept("piboost_others"), "data", "method")
 
 
-@OLDER
 def test_costs(fresh, monkeypatch):
     monkeypatch.setattr(piboost, "COST_SETS", ["vehicle"])
     monkeypatch.setattr(piboost, "COST_KINDS", ["lognormal"])
