@@ -166,7 +166,7 @@ def test_table_3(fresh):
     same_digits(piboost.CURVES, common.kept(piboost.CURVES), "data", "method", "fold")
 
 
-@pytest.mark.parametrize("method", marked([*piboost.OTHERS, *piboost.VARIANTS], *piboost.OTHERS, *piboost.VARIANTS))
+@pytest.mark.parametrize("method", [*piboost.OTHERS, *piboost.VARIANTS])
 def test_other_columns_of_table_3(method, fresh):
     piboost.columns_of_others(["car"], [method], 1)
     same_digits("piboost_others", common.kept("piboost_others"), "data", "method")
