@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -87,6 +88,60 @@ def check_answers(model, X, folder):
     expect(np.array_equal(minrisk.load(folder / "again").predict(X), decided), "another answer after saving again")
 
 
+def asked(function, *arguments, **options):
+    """What a function says, or None where it refuses in a sentence of its own; any other error is raised again."""
+    import minrisk
+
+    try:
+        return function(*arguments, **options)
+    except (ValueError, TypeError) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1].filename
+        text = str(error)
+        clear = Path(last).is_relative_to(Path(minrisk.__file__).parent) and text.endswith(".") and len(text) < 1000
+        if not clear or "\n" in text:
+            raise
+        return None
+
+
+def check_read(model, X, folder):
+    """All else that the library makes of a model: explanations, pages, tables, pictures, exports, smaller models."""
+    import minrisk
+    from minrisk import inspection
+    from minrisk.export import linear_features, to_json, to_onnx, to_treelite
+
+    few, y, decided = X[:5], np.resize(model.classes_, len(X)), model.predict(X)
+    for of in ("scores", "log_odds", "cost"):
+        found = asked(inspection.shap_values, model, few, X, of=of)
+        expect(found is None or np.isfinite(found.sums).all(), f"SHAP values of {of}")
+        if found is not None and of == "scores":
+            scores = model.model_.scores(model._check_X(few))
+            largest = max(np.abs(part).max(initial=0.0) for part in (scores, found.values, found.base_values))
+            expect(np.allclose(found.sums, scores, atol=1e-6 * largest), "SHAP values do not sum to the scores")
+    asked(inspection.cost_importances, model, few, X)
+    found = asked(inspection.why, model, X[:1], X, y)
+    expect(found is None or found.decision == decided[0], "why is about another decision")
+    expect(found is None or isinstance(str(found), str), "why")
+    page = asked(inspection.report, model, X, y)
+    expect(page is None or page.endswith("</html>\n"), "report")
+    frame = asked(inspection.to_frame, model, X)
+    expect(frame is None or np.all(frame["rows"] <= len(X)), "to_frame")
+    asked(inspection.to_shap, model, X)
+    asked(inspection.wide_columns, model, X)
+    if isinstance(model, minrisk.LocalizedSimilaritiesClassifier):
+        expect(len(inspection.explain(model, few)) == len(few), "explain")
+    text = asked(to_json, model)
+    expect(text is None or json.loads(text, parse_constant=lambda text: expect(False, f"{text} in JSON")), "to_json")
+    for export in (to_onnx, to_treelite, linear_features):
+        asked(export, model)
+    if isinstance(model, minrisk.MinRiskClassifier):
+        expect(len(model.predict(X, max_excess=1.0)) == len(X), "predict of an excess")
+        smaller = asked(minrisk.compact, model, max_excess=1.0)
+        if smaller is not None:
+            minrisk.save(smaller, folder / "smaller")
+            said = minrisk.load(folder / "smaller").predict(X)
+            expect(np.array_equal(said, smaller.predict(X)), "another answer of the smaller model")
+
+
 def check_shown(path, folder):
     """`minrisk show` and `show --json` print, or say what is wrong in one line."""
     from click.testing import CliRunner
@@ -116,8 +171,10 @@ def outcome(raw, number, folder):
             return f"unclear: {text[:600]}"
         return "refused"
     try:
-        check_answers(model, rows_for(rng, model, one_of(rng, (9, 9, 9, 300))), folder)
+        X = rows_for(rng, model, one_of(rng, (9, 9, 9, 300)))
+        check_answers(model, X, folder)
         check_shown(path, folder)
+        check_read(model, X, folder)
     except (Exception, SystemExit) as error:
         return f"wrong: {type(error).__name__}: {str(error)[:300]}"
     seconds = time.process_time() - begun
