@@ -12,7 +12,7 @@ from minrisk.data.sparse_structure import sound_rows
 from tests.forging import one_of
 
 N, D = 60, 7
-SAID = re.compile(r"\w+( of the data set '\w+')? is no sound sparse matrix of shape .*: .*\. Make it anew\.")
+SAID = re.compile(r"\w+( of the data set '\w+')? is no sound sparse matrix of shape .*: .*\. Build it again\.")
 
 
 def matrix(seed=0, kind=sp.csr_matrix):

@@ -40,7 +40,7 @@ def sound_rows(X: Any, name: str = "X") -> Any:
     >>> sound_rows(X)
     Traceback (most recent call last):
       ...
-    ValueError: X is no sound sparse matrix of shape (2, 2): a column is 7, and the last one is 1. Make it anew.
+    ValueError: X is no sound sparse matrix of shape (2, 2): a column is 7, and the last one is 1. Build it again.
     """
     try:
         wrong = _wrong(X)
@@ -50,7 +50,7 @@ def sound_rows(X: Any, name: str = "X") -> Any:
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
         wrong = f"its arrays do not fit together ({type(error).__name__})"
     if wrong is not None:
-        raise ValueError(f"{name} is no sound sparse matrix of shape {X.shape}: {wrong}. Make it anew.")
+        raise ValueError(f"{name} is no sound sparse matrix of shape {X.shape}: {wrong}. Build it again.")
     data, end = X.data.astype(X.data.dtype.newbyteorder("="), copy=False), X.indptr[-1]
     if data is X.data and end == len(data) and _ascends(X.indices, X.indptr):
         return X
