@@ -42,8 +42,7 @@ HERE = Path(__file__).parent
 LONGEST_WAIT = 120.0  # seconds for another process; then both compile
 POLL = 0.02  # seconds between two looks whether it is done
 LENGTH = hashlib.sha256().digest_size  # bytes of a checksum
-OURS = 0o755  # what is written is closed to other writers whatever the umask, or it would not be read again
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
+OTHERS = 0o022  # who may write: none of them to what is made here, whatever the umask, or it would not be read again
 
 
 @cache
@@ -72,7 +71,7 @@ def _can_write(folder: Path) -> bool:
         if not _only_ours(folder if not missing else missing[-1].parent):
             return False
         for path in reversed(missing):
-            path.mkdir(mode=OURS, exist_ok=True)
+            path.mkdir(mode=0o777 & ~OTHERS, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         return False
@@ -196,7 +195,7 @@ class _Files:
         for path, content in ((self._code, code), (self._index, index + hashlib.sha256(index).digest())):
             with temporary(self._folder, private=False) as beside:
                 beside.write_bytes(content)
-                beside.chmod(beside.stat().st_mode & OURS)
+                beside.chmod(beside.stat().st_mode & ~OTHERS)
                 os.replace(beside, path)
 
     def checksum(self, key: Any) -> bytes | None:
