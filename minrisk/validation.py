@@ -20,6 +20,7 @@ from minrisk.costs.labels import as_labels, match_labels
 from minrisk.data.categories import FROM_DTYPE
 from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
 from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse_structure import sound_rows
 
 LARGEST_SEED = 2**32 - 1  # as NumPy's legacy generator takes it, which scikit-learn makes of it
 ONE_MISTAKE = "1/n"
@@ -381,7 +382,7 @@ def check_numbers(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
         As scikit-learn's.
     """
     if issparse(X):
-        return _check_sparse(estimator, X, *y, reset=reset)
+        return _check_sparse(estimator, sound_rows(X), *y, reset=reset)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":  # to NumPy numbers, which depend on the array's unit
         what, instead = ("durations", MEASURED) if X.dtype.kind == "m" else ("dates", COUNTED)
         raise ValueError(f"X must hold numbers, got {what} in an array of {X.dtype}: {instead}.")
@@ -420,9 +421,6 @@ def _check_sparse(estimator: Any, X: Any, *y: Any, reset: bool) -> Any:
             f"X must hold finite numbers, got {matrix.data[wrong[0]]} in column {matrix.indices[wrong[0]]}, row {row}: "
             "infinity says nothing about its size; correct it, or make it NaN, which is missing."
         )
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
     rows = SparseRows(matrix)
     return (rows, checked[1]) if y else rows
 

@@ -52,6 +52,12 @@ def _malformed_tables(first: int, last: int, folder: Path) -> Iterator[Outcome]:
         yield Outcome(kind, told, found.fault)
 
 
+def _sparse_matrices(first: int, last: int, folder: Path) -> Iterator[Outcome]:
+    from tests.test_sparse_structure import attack as matrices
+
+    return matrices(first, last)
+
+
 def _kills(first: int, last: int, folder: Path) -> Iterator[Outcome]:
     from tests.kills import kill_at_random
 
@@ -75,7 +81,7 @@ def _ways(first: int, last: int, folder: Path) -> Iterator[Outcome]:
 
 KINDS: dict[str, Callable[[int, int, Path], Iterator[Outcome]]] = {
     "odd inputs": _odd_inputs, "fuzzing": _fuzzing, "forged files": _forged_files,
-    "malformed tables": _malformed_tables, "kills": _kills, "threads and processes": _ways,
+    "malformed tables": _malformed_tables, "sparse matrices": _sparse_matrices, "kills": _kills, "threads and processes": _ways,
 }  # fmt: skip
 
 

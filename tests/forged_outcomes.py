@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ ROOM = 400 << 20  # bytes that a case may ask for, beside what the process has w
 MOST_SECONDS = 5.0  # of a processor
 KILLED = 30  # seconds after which a case is given up
 BATCH = 500  # cases of a process
+PAGE_EVERY = 10  # cases of which one draws the page, which takes longer than all else together
 TRIAL = "MINRISK_ATTACK_TRIAL"  # an environment variable with which some cases do harm themselves, to see it noticed
 HARM = {1: lambda: os.kill(os.getpid(), signal.SIGSEGV), 3: lambda: time.sleep(10 * KILLED), 4: lambda: np.ones(2 * ROOM)}
 
@@ -87,6 +89,60 @@ def check_answers(model, X, folder):
     expect(np.array_equal(minrisk.load(folder / "again").predict(X), decided), "another answer after saving again")
 
 
+def asked(function, *arguments, **options):
+    """What a function says, or None where it refuses in a sentence of its own; any other error is raised again."""
+    import minrisk
+
+    try:
+        return function(*arguments, **options)
+    except (ValueError, TypeError) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1].filename
+        text = str(error)
+        clear = Path(last).is_relative_to(Path(minrisk.__file__).parent) and text.endswith(".") and len(text) < 1000
+        if not clear or "\n" in text:
+            raise
+        return None
+
+
+def check_read(model, X, folder, page):
+    """All else that the library makes of a model: explanations, tables, exports, smaller models, and the page if asked."""
+    import minrisk
+    from minrisk import inspection
+    from minrisk.export import linear_features, to_json, to_onnx, to_treelite
+
+    few, y, decided = X[:5], np.resize(model.classes_, len(X)), model.predict(X)
+    for of in ("scores", "log_odds", "cost"):
+        found = asked(inspection.shap_values, model, few, X, of=of)
+        expect(found is None or np.isfinite(found.sums).all(), f"SHAP values of {of}")
+        if found is not None and of == "scores":
+            scores = model.model_.scores(model._check_X(few))
+            largest = max(np.abs(part).max(initial=0.0) for part in (scores, found.values, found.base_values))
+            expect(np.allclose(found.sums, scores, atol=1e-6 * largest), "SHAP values do not sum to the scores")
+    asked(inspection.cost_importances, model, few, X)
+    found = asked(inspection.why, model, X[:1], X, y)
+    expect(found is None or found.decision == decided[0], "why is about another decision")
+    expect(found is None or isinstance(str(found), str), "why")
+    drawn = asked(inspection.report, model, X, y) if page else None
+    expect(drawn is None or drawn.endswith("</html>\n"), "report")
+    frame = asked(inspection.to_frame, model, X)
+    expect(frame is None or np.all(frame["rows"] <= len(X)), "to_frame")
+    asked(inspection.to_shap, model, X)
+    asked(inspection.wide_columns, model, X)
+    if isinstance(model, minrisk.LocalizedSimilaritiesClassifier):
+        expect(len(inspection.explain(model, few)) == len(few), "explain")
+    text = asked(to_json, model)
+    expect(text is None or json.loads(text, parse_constant=lambda text: expect(False, f"{text} in JSON")), "to_json")
+    for export in (to_onnx, to_treelite, linear_features):
+        asked(export, model)
+    if isinstance(model, minrisk.MinRiskClassifier):
+        expect(len(model.predict(X, max_excess=1.0)) == len(X), "predict of an excess")
+        smaller = asked(minrisk.compact, model, max_excess=1.0)
+        if smaller is not None:
+            minrisk.save(smaller, folder / "smaller")
+            said = minrisk.load(folder / "smaller").predict(X)
+            expect(np.array_equal(said, smaller.predict(X)), "another answer of the smaller model")
+
+
 def check_shown(path, folder):
     """`minrisk show` and `show --json` print, or say what is wrong in one line."""
     from click.testing import CliRunner
@@ -100,7 +156,7 @@ def check_shown(path, folder):
             json.loads(shown.stdout, parse_constant=lambda text: expect(False, f"{text} in JSON"))
 
 
-def outcome(raw, number, folder):
+def outcome(raw, number, folder, page=True):
     """"refused" or "answers"; else what is wrong."""
     import minrisk
 
@@ -116,8 +172,10 @@ def outcome(raw, number, folder):
             return f"unclear: {text[:600]}"
         return "refused"
     try:
-        check_answers(model, rows_for(rng, model, one_of(rng, (9, 9, 9, 300))), folder)
+        X = rows_for(rng, model, one_of(rng, (9, 9, 9, 300)))
+        check_answers(model, X, folder)
         check_shown(path, folder)
+        check_read(model, X, folder, page)
     except (Exception, SystemExit) as error:
         return f"wrong: {type(error).__name__}: {str(error)[:300]}"
     seconds = time.process_time() - begun
@@ -151,7 +209,7 @@ def child(folder, first, last):
             try:
                 if TRIAL in os.environ and number in HARM:
                     HARM[number]()
-                found = outcome(forged(files, number), number, Path(name))
+                found = outcome(forged(files, number), number, Path(name), number % PAGE_EVERY == 0)
             except MemoryError:
                 found = "memory"
             signal.alarm(0)

@@ -18,10 +18,9 @@ from numpy.lib import format as npy
 
 from minrisk.io import model_file
 from minrisk.io.model_file import MAGIC
-from minrisk.io.schema import FORMER_GROUPS, GROUPS, LAST_FORMER
+from minrisk.io.schema import GROUPS
 
 START = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
-FILES = Path(__file__).parent / "files"
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -30,11 +29,6 @@ def taken_apart(raw):
     with np.load(io.BytesIO(raw[START:])) as archive:
         arrays = {name: archive[name].copy() for name in archive.files}
     return json.loads(arrays.pop("header").tobytes()), arrays
-
-
-def version_of(arrays):
-    """The format that has these arrays."""
-    return LAST_FORMER if any(name in arrays for name in ("left", "mantissa")) else model_file.VERSION
 
 
 def envelope(payload, version=model_file.VERSION):
@@ -62,19 +56,17 @@ def archive(members, packing=zipfile.ZIP_DEFLATED):
 
 
 def changed(raw, change):
-    """A file whose arrays and header a function has changed, of the format that it had."""
+    """A file whose arrays and header a function has changed."""
     header, arrays = taken_apart(raw)
-    version = version_of(arrays)
     change(arrays, header)
-    return put_together(header, arrays, version)
+    return put_together(header, arrays)
 
 
-def put_together(header, arrays, version=None):
-    """A file of these, of the format that has the arrays; `header` may be bytes."""
-    version = version_of(arrays) if version is None else version
+def put_together(header, arrays):
+    """A file of these; `header` may be bytes."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     whole = {"header": np.frombuffer(text, dtype=np.uint8), **arrays}
-    return envelope(archive({name: as_bytes(np.asarray(array)) for name, array in whole.items()}), version)
+    return envelope(archive({name: as_bytes(np.asarray(array)) for name, array in whole.items()}))
 
 
 # -- seeds -------------------------------------------------------------------------------------------------------------
@@ -161,7 +153,7 @@ def seeds():
         for name, model in fits.items():
             minrisk.save(model, Path(folder) / "m")
             found[name] = (Path(folder) / "m").read_bytes()
-    return found | {path.stem: path.read_bytes() for path in sorted(FILES.glob("*.minrisk"))}
+    return found
 
 
 def write_seeds(folder, kinds=()):
@@ -190,7 +182,7 @@ JUNK = (
     "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostMOClassifier", "AdaBoostSIPClassifier", "hamming",
     "StructBoostClassifier",
 )  # fmt: skip
-ALL_GROUPS = [*GROUPS.values(), *FORMER_GROUPS.values()]
+ALL_GROUPS = [*GROUPS.values()]
 SIZES = sorted({size.partition(" + 1")[0] for parts in ALL_GROUPS for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups
 for parts in ALL_GROUPS:
@@ -332,12 +324,6 @@ def relink(rng, header, arrays):
                 part = slice(low, low + one_of(rng, (1, 2, 2, 3, 9, len(bits))))
                 bits[part] = bits[part][::-1] if rng.random() < 0.8 else 1 - bits[part]
             arrays[f"{prefix}leaf_bits"] = np.packbits(bits)
-    if f"{prefix}left" in arrays:
-        left = np.array(arrays[f"{prefix}left"])
-        if len(left):
-            for _ in range(one_of(rng, (1, 3, len(left)))):
-                left[rng.integers(len(left))] = rng.integers(0, len(left))
-            arrays[f"{prefix}left"] = left
 
 
 def places(value, path=()):
@@ -430,7 +416,7 @@ def odd_archive(rng, header, arrays):
     payload = bytearray(archive(members))
     for _ in range(int(rng.integers(1, 4)) if kind == 6 else 0):
         payload[one_of(rng, (int(rng.integers(len(payload))), -int(rng.integers(1, min(900, len(payload))))))] = rng.integers(256)
-    return envelope(bytes(payload), one_of(rng, (version_of(arrays), *model_file.READABLE)))
+    return envelope(bytes(payload), one_of(rng, (model_file.VERSION,) * 4 + (5, 7)))
 
 
 def forged(files, number):
@@ -446,9 +432,8 @@ def forged(files, number):
         for _ in range(one_of(rng, (1, 1, 1, 2, 3))):
             with suppress(ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):  # of what others left
                 one_of(rng, SAFE if gentle else MUTATIONS)(rng, header, arrays)
-    version = one_of(rng, (None,) * 9 + model_file.READABLE)
     if way >= 0.95 and header:
-        return put_together(deep(rng, header), arrays, version)
+        return put_together(deep(rng, header), arrays)
     if way >= 0.85:
         return odd_archive(rng, header, arrays)
-    return put_together(header, arrays, version)
+    return put_together(header, arrays)

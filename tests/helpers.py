@@ -10,10 +10,9 @@ from minrisk.costs.units import AvoidableCosts
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import training
 from minrisk.io.arrays import made
-from minrisk.io.former_trees import read_former_trees
 from minrisk.io.packed_trees import read_trees, stored
 from minrisk.io.planes import BLOCK, Planes
-from minrisk.io.schema import FORMER_GROUPS, GROUPS, check_range, check_shape, named_sizes
+from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.node_order import by_levels
@@ -107,23 +106,16 @@ def in_units(table):
 
 
 def check_packed(packed, n_features, **changes):
-    """Compare packed learners with the schema of model files, as loading does, and what is read again with them.
+    """Compare packed learners with the schema of model files, as loading does, and trees with what is read again.
 
-    Changes are to arrays of similarities, or of trees as files of format 5 had them.
+    Changes are to arrays of similarities.
     """
-    similar = hasattr(packed, "anchors")
-    if similar:
+    n_vectors = int(packed.vector_offsets[-1])
+    if hasattr(packed, "anchors"):
         arrays = {field.name: getattr(packed, field.name) for field in fields(packed)} | changes
-        check_arrays(arrays, {"similarities": GROUPS["similarities"]}, n_features, int(packed.vector_offsets[-1]))
+        check_arrays(arrays, {"similarities": GROUPS["similarities"]}, n_features, n_vectors)
         type(packed)(**arrays).check()
         return
-    n_vectors = int(packed.vector_offsets[-1])
-    former = former_arrays(packed) | changes
-    check_arrays(former, FORMER_GROUPS, n_features, n_vectors)
-    again = read_former_trees(former.get, n_vectors)
-    if changes:
-        return
-    assert_same(again, packed)
     ordered, _ = by_levels(packed, np.zeros((n_vectors, 1)))
     short = ordered if packed.gain.dtype == np.float64 else replace(ordered, gain=shortened(ordered.gain))
     assert_same(in_a_file(ordered, n_features), short)
@@ -177,11 +169,3 @@ def as_array(array):
     n, width = array.shape
     planes = [np.concatenate([array.plane(b, low) for low in range(0, n, BLOCK)] or [np.empty(0)]) for b in range(width)]
     return np.column_stack(planes).astype(np.uint8).reshape(n, width)
-
-
-def former_arrays(packed):
-    """The arrays of packed trees that files of format 5 had."""
-    arrays = {name: packed.of_nodes(name) for name in ("feature", "threshold", "gain")}
-    arrays |= {name: packed.counted(name) for name in ("left", "vector")}
-    others = ("offsets", "vector_offsets", "depth", "value", "slope", "origin")
-    return arrays | {name: part for name in others if (part := getattr(packed, name)) is not None}

@@ -1,6 +1,7 @@
 """Files are written as a whole: links stay, devices and FIFOs are written through, a failed write changes nothing."""
 
 import errno
+import itertools
 import os
 import signal
 import stat
@@ -164,12 +165,57 @@ def test_links_to_nowhere_are_told(tmp_path):
         check_target(tmp_path / "c")
 
 
-def test_other_names_of_a_file_have_the_new_content(tmp_path):
+def test_other_names_of_a_file_keep_the_old_one(tmp_path):
     path, other = tmp_path / "m", tmp_path / "other"
     path.write_bytes(OLD)
     other.hardlink_to(path)
     write(path)
-    assert other.read_bytes() == NEW and other.samefile(path) and names(tmp_path) == ["m", "other"]
+    assert path.read_bytes() == NEW and other.read_bytes() == OLD and names(tmp_path) == ["m", "other"]
+
+
+def test_a_kill_during_a_save_damages_neither_name_of_a_file(tmp_path):
+    """A process that ends itself at each call that writes, renames or changes a file, one call later each time."""
+    model = minrisk.REBELClassifier(n_estimators=2).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
+    path, other = tmp_path / "m", tmp_path / "other"
+    minrisk.save(model, tmp_path / "new")
+    new, done = (tmp_path / "new").read_bytes(), 0
+    for killed_at in range(100):
+        path.unlink(missing_ok=True)
+        path.write_bytes(OLD)
+        other.unlink(missing_ok=True)
+        other.hardlink_to(path)
+        child = os.fork()
+        if child == 0:
+            killed_in(path, new, killed_at)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert path.read_bytes() in (OLD, new) and other.read_bytes() == OLD
+        done += code == 0
+        if done:
+            break
+        assert code == -signal.SIGKILL
+    assert done and killed_at > 5 and path.read_bytes() == new
+
+
+def killed_in(path, content, at):
+    """In a child: write, and end by SIGKILL before the system call of this number."""
+    calls = itertools.count()
+
+    def dying(function):
+        def call(*arguments, **options):
+            if next(calls) == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*arguments, **options)
+
+        return call
+
+    for name in ("open", "write", "replace", "fsync", "ftruncate", "chown", "unlink"):
+        setattr(os, name, dying(getattr(os, name)))
+    with write_beside(path) as beside, open(beside, "r+b", buffering=0) as file:
+        for low in range(0, len(content), 1 + len(content) // 8):
+            if next(calls) == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            file.write(content[low : low + 1 + len(content) // 8])
+    os._exit(0)
 
 
 def test_a_fifo_is_written_through_and_not_opened_ahead(tmp_path):
@@ -237,7 +283,7 @@ def test_a_failed_write_changes_nothing(tmp_path, linked):
 def test_a_disk_full_midway_leaves_the_old_content_of_a_file_overwritten_in_place(tmp_path, monkeypatch):
     path, real, calls = tmp_path / "m", os.write, []
     path.write_bytes(OLD)
-    (tmp_path / "other").hardlink_to(path)
+    monkeypatch.setattr(atomic, "_may_rename", lambda path: False)
 
     def full(descriptor, content):
         calls.append(len(content))
@@ -248,7 +294,7 @@ def test_a_disk_full_midway_leaves_the_old_content_of_a_file_overwritten_in_plac
     monkeypatch.setattr(atomic.os, "write", full)
     with pytest.raises(OSError, match="No space left"):
         write(path)
-    assert path.read_bytes() == OLD and names(tmp_path) == ["m", "other"]
+    assert path.read_bytes() == OLD and names(tmp_path) == ["m"]
 
 
 def test_a_full_device_is_an_error():

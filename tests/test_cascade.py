@@ -1,6 +1,7 @@
 """Decisions before the last tree: the whole model's where nothing may be given away, whatever costs and rows beside."""
 
 import pickle
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -92,6 +93,19 @@ def test_rises_are_the_largest_differences_of_leaves():
             for k in range(3):
                 most = sum((values[a:b, k] - values[a:b, m]).max() for a, b in zip(bounds[end:-1], bounds[end + 1 :], strict=True))
                 assert stages.rises[s, m, k] == pytest.approx(most, abs=1e-12)
+
+
+def test_bounds_of_many_classes_take_no_square_of_memory():
+    """All decisions are made by all trees where there are more pairs of classes than have room."""
+    rng, K = np.random.default_rng(0), 2000
+    model = random_model(rng, K, 70)
+    X = rng.normal(size=(3, model.n_features))
+    whole = model.scores(X).argmax(axis=1)
+    tracemalloc.start()
+    decided = model.decide(X, DecisionRule.of(None, 1.0, None))
+    assert tracemalloc.get_traced_memory()[1] < 8 * K**2
+    tracemalloc.stop()
+    np.testing.assert_array_equal(decided, whole)
 
 
 def brute_certain(score, scale, costs, rise, samples, rng):

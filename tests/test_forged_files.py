@@ -25,7 +25,7 @@ from minrisk.io.header import MOST_FEATURES, depth
 from minrisk.io.labels import MOST_LETTERS
 from minrisk.io.model_file import ModelFileError
 from minrisk.io.planes import REALS, WHOLE
-from minrisk.io.schema import COURSE, FORMER_GROUPS, GROUPS, MOST_LINEAR, Numbers
+from minrisk.io.schema import COURSE, GROUPS, MOST_LINEAR, Numbers
 from minrisk.model.packed import pack
 from tests import forging
 from tests.forged_outcomes import TRIAL, attack, check_answers, check_shown, rows_for
@@ -191,28 +191,14 @@ def test_whatever_stands_in_the_header_is_refused_or_answers(parts, tmp_path):
 
 
 # -- known ones --------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["cost_rows", *(f"format_5_{name}" for name in ("rebel", "sides", "min_risk", "cost_rows", "lines"))])
-@pytest.mark.parametrize("array", ["offsets", "vector_offsets", "costs_offsets", "costs_vector_offsets", "costs_bounds"])
-@pytest.mark.parametrize("step", [2**62, -(2**62), 2**63 - 1, 2**61, 2**32, 2**31, -1])
-def test_offsets_whose_differences_wrap_are_refused(parts, name, array, step, tmp_path):
+@pytest.mark.parametrize("step", [2**62, -(2**62), 2**63 - 1, 2**61, 2**32, 2**31])
+def test_bounds_whose_differences_wrap_are_refused(parts, step, tmp_path):
     """From 0 over both ends of int64 back to what is right: every difference is 1 or more where it is computed."""
-    header, arrays = parts[name]
-    if array not in arrays or (step == -1 and array == "costs_bounds"):  # other trees of a class may be right
-        return
-    offsets = arrays[array].copy()
+    header, arrays = parts["cost_rows"]
+    bounds = arrays["costs_bounds"].copy()
     with np.errstate(over="ignore"):
-        offsets[1:-1] += np.cumsum(np.full(len(offsets) - 2, step))
-    refused(put_together(header, {**arrays, array: offsets}), tmp_path)
-
-
-def test_four_trees_more_than_there_are_nodes(parts, tmp_path):
-    """Whose offsets wrap, and whose other arrays have as many entries as are asked for."""
-    header, arrays = parts["format_5_rebel"]
-    wrapped = np.array([0, 2**62, -(2**63), -(2**62), 0, len(arrays["feature"])], dtype=np.int64)
-    more = {"offsets": wrapped, "vector_offsets": np.arange(6), "depth": np.ones(5, dtype=np.int32)}
-    more |= {name: np.resize(arrays[name], 6) for name in ("train_loss", "train_risk")}
-    more["vectors"] = np.resize(arrays["vectors"], (5, arrays["vectors"].shape[1]))
-    assert "'offsets' must" in refused(put_together(header, {**arrays, **more}), tmp_path)
+        bounds[1:-1] += np.cumsum(np.full(len(bounds) - 2, step))
+    refused(put_together(header, {**arrays, "costs_bounds": bounds}), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["rebel", "softmax", "cost_rows"])
@@ -232,20 +218,20 @@ def test_sizes_of_trees_are_those_of_their_nodes(parts, name, sizes, tmp_path):
 
 def test_few_bytes_do_not_make_large_trees(parts, tmp_path):
     """A bit of a file is a node, which takes tens of bytes: what packs too well is refused before they are taken."""
-    header, arrays = parts["format_5_rebel"]
+    header, arrays = parts["rebel"]
     n = 40_000_000
     nodes = np.array([2 * n + 1], dtype=np.int32)
     bits = np.resize(np.array([0b01010101], dtype=np.uint8), -(-int(nodes[0]) // 8))
-    whole = {name: part for name, part in arrays.items() if name not in FORMER_GROUPS["trees"] and name != "value"} | {
+    whole = {name: part for name, part in arrays.items() if name != "leaf_value"} | {
         "tree_nodes": nodes, "leaf_bits": bits, "leaf_vector_bytes": np.zeros((0, 1), dtype=np.uint8),
         **{f"{name}_bytes": np.zeros((n, width), dtype=np.uint8) for name, width in (("feature", 1), ("place", 1), ("gain", 2))},
         "table_feature": np.zeros(1, dtype=np.int32), "table_count": np.ones(1, dtype=np.int32), "table_threshold": np.zeros(1),
-        "vectors": arrays["vectors"][:1], **{name: arrays[name][:2] for name in ("train_loss", "train_risk")},
+        "vectors": arrays["vectors"][:1], **{name: arrays[name][:2] for name in ("train_loss", "train_risk")}, "edges": arrays["edges"][:1],
     }  # fmt: skip
     refused(put_together(header, whole), tmp_path)
 
 
-@pytest.mark.parametrize(("name", "times"), [("format_5_rebel", 1 << 16), ("rebel_rows", 1 << 16), ("softmax", 1 << 12)])
+@pytest.mark.parametrize(("name", "times"), [("rebel_sides", 1 << 16), ("rebel_rows", 1 << 16), ("softmax", 1 << 12)])
 def test_models_of_trees_that_are_all_alike_are_saved_and_loaded(files, name, times, tmp_path):
     """Which pack too well: they are written as they are, and their memory is paid for."""
     model = loaded(files[name], tmp_path)
@@ -459,16 +445,6 @@ def test_trees_in_place_of_similarities_are_refused(parts, tmp_path):
     assert "whose rounds must be of similarities" in refused(forged, tmp_path)
 
 
-def test_similarities_of_older_files_are_refused_in_a_sentence(files, tmp_path):
-    """They were a weak learner of another estimator."""
-
-    def older(arrays, header):
-        header["algorithm"] = "REBELClassifier"
-        header["parameters"].update(weak_learner="similarity")
-
-    assert "['weak_learner'] must be one of 'stump', 'tree', got 'similarity'" in refused(changed(files["similarities"], older), tmp_path)
-
-
 # -- writing -----------------------------------------------------------------------------------------------------------
 def test_what_could_not_be_loaded_is_not_saved(files, tmp_path):
     """And an earlier file stays as it was."""
@@ -563,7 +539,7 @@ def check_early(model, X, folder):
 
 
 HOSTILE = (0.0, -1.0, 5e-324, 1e-300, 1e-100, 0.5, 7.0, 10.0, 1e100, 1e300, np.inf, -np.inf, np.nan)
-EARLY = [*GROUPS["early decisions"], "temperature", "intercept"]
+EARLY = [*(GROUPS["early decisions"].keys() - {"cascade_rounds"}), "temperature", "intercept"]
 
 
 @pytest.mark.parametrize("fields", [(field,) for field in EARLY] + [
@@ -599,19 +575,25 @@ def test_early_decisions_of_any_numbers(parts, fields, tmp_path):
     assert seen["refused"] and seen["answers"] and not seen["unclear"], seen
 
 
-@pytest.mark.parametrize("n_stages", [0, 1])
 @pytest.mark.parametrize("n_excesses", [0, 1])
-def test_early_decisions_of_no_stages(parts, n_stages, n_excesses, tmp_path):
+def test_early_decisions_of_no_excesses(parts, n_excesses, tmp_path):
     header, arrays = parts["softmax"]
-    kept = {"cascade stages": n_stages, "excesses": n_excesses}
-    few = {
-        name: arrays[name][tuple(slice(kept[size]) for size in part.shape)]
-        for name, part in GROUPS["early decisions"].items()
-    }
+    few = {name: arrays[name][:n_excesses] for name in ("cascade_excess", "cascade_leads")}
     model = loaded(put_together(header, {**arrays, **few}), tmp_path)
     X = np.random.default_rng(0).normal(3, 2, (40, 4))
     check_early(model, X, tmp_path)
     check_early(minrisk.compact(model, max_excess=1.0), X, tmp_path)
+
+
+@pytest.mark.parametrize("rounds", [[], [1], range(1, 13), range(1, 1001)], ids=len)
+def test_early_decisions_at_other_rounds_are_refused(parts, rounds, tmp_path):
+    """A prediction finds bounds for all pairs of classes at each stage: a file does not choose how many there are."""
+    header, arrays = parts["softmax"]
+    n, many = len(arrays["cascade_rounds"]), np.array(rounds, dtype=np.int64)
+    others = GROUPS["early decisions"].keys() - {"cascade_rounds", "cascade_excess"}
+    stages = {name: arrays[name][..., np.resize(np.arange(n), len(many))] for name in others}
+    forged = put_together(header, {**arrays, **stages, "cascade_rounds": many})
+    assert "at which a fit looks at them" in refused(forged, tmp_path)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1.7e308])
@@ -715,13 +697,12 @@ def test_a_header_is_read_in_as_much_memory_as_is_counted(parts, tmp_path):
 
 
 def test_classes_without_columns_of_costs_take_no_square_of_memory(parts, tmp_path):
-    """Files of older versions do not say whether their costs were stated: those of another shape were."""
     header, arrays = parts["rebel"]
     K = 3000
     D = len(header["decisions"]["values"])
     header = {**header, "link": None, "classes": {"dtype": "<U4", "values": [str(k) for k in range(K)]}}
     header["decisions"] = {"dtype": "<U4", "values": [str(k) for k in range(D)]}
-    header = {k: v for k, v in header.items() if not k.startswith(("stated", "cost_stated"))}
+    header = {k: v for k, v in header.items() if not k.startswith("stated")} | {"cost_stated": True}
     arrays = {k: v for k, v in arrays.items() if k != "stated"} | {"cost": np.ones((K, D)) - np.eye(K, D)}
     tracemalloc.start()
     model = loaded(put_together(header, arrays), tmp_path)

@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -296,18 +297,88 @@ def test_files_that_another_user_can_have_written_are_not_run(installed, how):
     assert installed.call()[::2] == (0, "") and path.stat().st_uid == os.getuid()
 
 
-@needs_posix
-@pytest.mark.parametrize("opened", [None, ".", "below"])
-def test_a_folder_that_was_named_may_hold_files_of_others_unless_all_may_write_there(installed, opened):
-    if os.getuid() != 0:
-        pytest.skip("only a superuser gives files away")
-    given = installed.folder / "given"
-    _, folder, _ = installed.call(NUMBA_CACHE_DIR=str(given))
-    for path in (given, *given.rglob("*")):
+def hand_over(path, how):
+    if how != "somebody else's":
+        path.chmod(path.stat().st_mode | (0o020 if how == "a group's" else 0o002))
+    elif os.getuid() == 0:
         os.chown(path, 12345, 12345)
-    if opened is not None:
-        (given if opened == "." else Path(folder)).chmod(0o777)
-    assert installed.call(NUMBA_CACHE_DIR=str(given))[0] == (opened is not None)
+    else:
+        pytest.skip("only a superuser gives files away")
+
+
+@needs_posix
+@pytest.mark.parametrize("where", ["above", "given", "below", "files"])
+@pytest.mark.parametrize("how", ["somebody else's", "a group's", "everybody's"])
+def test_what_another_user_can_have_written_is_not_read(tmp_path, where, how):
+    """Up to the root: who can replace a folder above can replace all in it. Nor is anything written there."""
+    folder = tmp_path / "above" / "given" / "below"
+    assert _cache._can_write(folder)
+    files = _cache._Files(folder, "name", ("origin",))
+    files.save(KEY, DATA)
+    places = {"above": [folder.parents[1]], "given": [folder.parent], "below": [folder], "files": list(folder.iterdir())}
+    for path in places[where]:
+        hand_over(path, how)
+    with pytest.raises(ValueError, match="another user can have written a file"):
+        files.load(KEY)
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(ValueError, match="another user can have written a file"):
+        _cache._Files(tmp_path / "link", "name", ("origin",)).load(KEY)
+    assert _cache._can_write(folder) == _cache._can_write(folder / "new") == (where == "files")
+
+
+@needs_posix
+def test_a_named_folder_of_another_user_is_passed_over(installed):
+    given = installed.folder / "given"
+    n, folder, _ = installed.call(NUMBA_CACHE_DIR=str(given))
+    hand_over(given, "a group's")
+    before = {path: path.read_bytes() for path in Path(folder).iterdir()}
+    n, again, said = installed.call(NUMBA_CACHE_DIR=str(given))
+    assert n == 1 and again != folder and "another user can have written a file" in said
+    assert before == {path: path.read_bytes() for path in Path(folder).iterdir()}
+    assert installed.call(NUMBA_CACHE_DIR=str(given))[::2] == (0, "")
+
+
+@needs_posix
+def test_a_folder_in_one_that_everybody_may_write_to_and_nobody_replace_is_used(installed):
+    installed.temporary.chmod(0o1777)
+    given = installed.temporary / "given"
+    assert installed.call(NUMBA_CACHE_DIR=str(given))[0] == 1
+    assert installed.call(NUMBA_CACHE_DIR=str(given))[0] == 0
+
+
+@needs_posix
+def test_what_is_written_is_closed_to_a_group_whatever_the_umask(installed):
+    given, open_to_group = installed.folder / "given", "import os\nos.umask(0o002)\n" + CALL
+    n, folder, _ = installed.call(open_to_group, NUMBA_CACHE_DIR=str(given))
+    assert n == 1 and folder.startswith(str(given))
+    assert installed.call(open_to_group, NUMBA_CACHE_DIR=str(given)) == (0, folder, "")
+
+
+@needs_posix
+def test_another_user_runs_only_what_is_certainly_theirs():
+    """A second user id, which reads what a superuser, a third one and itself have written."""
+    if os.getuid() != 0:
+        pytest.skip("only a superuser takes another user's place")
+    with tempfile.TemporaryDirectory() as name:  # in a folder that other users can reach
+        folder = Path(name)
+        folder.chmod(0o755)
+        files = _cache._Files(folder, "name", ("origin",))
+        files.save(KEY, DATA)
+        for owner, answers in ((0, True), (12345, False), (23456, True)):
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, owner, owner)
+            child = os.fork()
+            if child == 0:
+                os.setgroups([])
+                os.setgid(23456)
+                os.setuid(23456)
+                try:
+                    os._exit(0 if files.load(KEY) == DATA else 2)
+                except ValueError as error:
+                    os._exit(1 if "another user" in str(error) else 3)
+                finally:
+                    os._exit(4)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (0 if answers else 1), owner
 
 
 def test_changed_sources_are_compiled_and_copied_ones_are_not(installed):

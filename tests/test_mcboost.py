@@ -18,7 +18,7 @@ from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
 from minrisk.losses.codewords import simplex_codewords
 from minrisk.rows.local.directed import LocalDirectedRows
-from tests.helpers import check_packed, in_units, make_costs
+from tests.helpers import in_units, make_costs
 
 LOSSES = ("gll", "gel", "mc", "ls", "lt")
 
@@ -260,14 +260,3 @@ def test_plugged_regressors(wine, tmp_path):
         MCBoostClassifier(estimator=KNeighborsRegressor()).fit(X, y)
     with pytest.raises(ValueError, match="estimator must be a scikit-learn regressor or None"):
         MCBoostClassifier(estimator=KNeighborsRegressor).fit(X, y)
-
-
-def test_a_file_with_bad_slopes_is_refused(wine):
-    model = MCBoostClassifier(n_estimators=2).fit(*wine).model_.packed
-    check_packed(model, 13)
-    for change, message in (
-        ({"slope": model.slope * np.nan}, "'slope' must hold numbers"), ({"slope": model.slope[:1]}, "must be of shape"),
-        ({"origin": model.origin - np.inf}, "'origin' must"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            check_packed(model, 13, **change)

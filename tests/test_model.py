@@ -102,25 +102,6 @@ def test_packing_is_undone_by_taking_trees_out(members):
     check_packed(packed[4:9], 4)
 
 
-@pytest.mark.parametrize("shift", [-1, 1, 2**31 - 40])
-def test_check_refuses_vectors_of_other_trees(members, shift):
-    packed = members[0].packed
-    leaves, vectors = np.flatnonzero(packed.is_leaf), packed.counted("vector")
-    owner = np.repeat(np.arange(len(packed)), np.diff(packed.offsets))
-    for node in leaves:
-        vector = vectors.copy()
-        vector[node] += shift
-        first, end = packed.vector_offsets[owner[node]], packed.vector_offsets[owner[node] + 1]
-        if first <= vector[node] < end:
-            continue
-        with pytest.raises(ValueError, match="names a vector|'vector' must hold numbers"):
-            check_packed(packed, 4, vector=vector)
-    offsets = packed.vector_offsets.copy()
-    offsets[1:] += shift
-    with pytest.raises(ValueError, match="vector"):
-        check_packed(packed, 4, vector_offsets=offsets)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, np.bool_])
 def test_dtypes_layouts_and_threads_agree(fitted, dtype):
     model, X, _ = fitted

@@ -1,14 +1,12 @@
 """Models in few bytes: rounded vectors, packed files, what loading takes, and archives that would unpack to too much."""
 
 import io
-import json
 import os
 import pickle
 import threading
 import tracemalloc
 import zipfile
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from hypothesis import strategies as st
 import minrisk
 from minrisk.ensemble.defaults import ROUNDING
 from minrisk.io import arrays as io_arrays
-from minrisk.io.model_file import MAGIC, ModelFileError
+from minrisk.io.model_file import ModelFileError
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.node_order import by_levels
@@ -27,8 +25,6 @@ from minrisk.model.rounded_vectors import EXPONENTS, RoundedVectors
 from minrisk.model.short_floats import shortened
 from tests.forging import START, archive, as_bytes, envelope
 from tests.test_model import leaf_tree, plain_scores
-
-FILES = Path(__file__).parent / "files"
 
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
@@ -235,26 +231,6 @@ def test_a_file_that_cannot_be_sought_in(fitted, written, problem, tmp_path):
     loaded = minrisk.load(tmp_path / "pipe")
     writer.join()
     np.testing.assert_array_equal(loaded.model_.scores(problem[0]), fitted.model_.scores(problem[0]))
-
-
-@pytest.mark.parametrize(("version", "name"), [
-    (4, "min_risk"), (4, "rebel"), (5, "min_risk"), (5, "rebel"), (5, "cost_rows"), (5, "lines"), (5, "sides"),
-])  # fmt: skip
-def test_files_of_former_formats_are_read(version, name, tmp_path):
-    """Files, and what their models said, by the versions that wrote them."""
-    i = np.arange(48)
-    X = np.column_stack([np.sin(i), np.cos(3.0 * i), (i * i % 17) / 4.0])
-    expected = json.loads((FILES / f"format_{version}.json").read_text())[name]
-    path = FILES / f"format_{version}_{name}.minrisk"
-    assert path.read_bytes()[len(MAGIC)] == version
-    for written_again in (False, True):  # as it is, and written again
-        model = minrisk.load(path)
-        np.testing.assert_allclose(model.model_.scores(X[:8]), expected["scores"], rtol=1e-12)
-        rtol = 2 * 2.0**-8 if written_again and name in ("min_risk", "cost_rows") else 1e-12  # of shorter gains
-        np.testing.assert_allclose(model.feature_importances_, expected["importances"], rtol=rtol)
-        assert model.predict(X).tolist() == expected["predicted"]
-        path = tmp_path / "again"
-        minrisk.save(model, path)
 
 
 # -- files made to harm ------------------------------------------------------------------------------------------------

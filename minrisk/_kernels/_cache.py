@@ -3,7 +3,7 @@
 Numba's own cache looks for one folder that can be written, and reads no other: an image whose package folder holds
 everything but cannot be written to would compile again. It also keeps one index for all signatures of a function,
 which two processes may overwrite for each other. Here machine code is read from every folder in which it may lie, and
-written to the first that can be written to:
+written to the first that can be written to, by nobody else:
 
 1. the folder that ``NUMBA_CACHE_DIR`` names,
 2. ``__pycache__`` beside the kernels,
@@ -12,7 +12,7 @@ written to the first that can be written to:
 
 A signature has two files of its own: ``.nbc`` is Numba's, ``.nbi`` says what it was compiled from and has its checksum.
 Numba unpickles and runs what it reads, so that only whole files are read which nobody else can have written: see
-`_is_trusted`. All others, and a disk that is full, mean that kernels are compiled again, with a note. A process that
+`_only_ours`. All others, and a disk that is full, mean that kernels are compiled again, with a note. A process that
 needs a kernel which another one is compiling waits for it.
 """
 
@@ -42,6 +42,7 @@ HERE = Path(__file__).parent
 LONGEST_WAIT = 120.0  # seconds for another process; then both compile
 POLL = 0.02  # seconds between two looks whether it is done
 LENGTH = hashlib.sha256().digest_size  # bytes of a checksum
+OTHERS = 0o022  # who may write: none of them to what is made here, whatever the umask, or it would not be read again
 
 
 @cache
@@ -66,7 +67,11 @@ def writable_folder() -> Path | None:
 
 def _can_write(folder: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        if not _only_ours(folder if not missing else missing[-1].parent):
+            return False
+        for path in reversed(missing):
+            path.mkdir(mode=0o777 & ~OTHERS, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         return False
@@ -169,6 +174,7 @@ class _Files:
     """
 
     def __init__(self, folder: Path, name: str, origin: tuple[Any, ...]) -> None:
+        folder = Path(os.path.realpath(folder))  # which no link leads elsewhere once it has been looked at
         self._folder, self._origin = folder, origin
         self._index, self._code = folder / f"{name}.nbi", folder / f"{name}.1.nbc"
 
@@ -189,6 +195,7 @@ class _Files:
         for path, content in ((self._code, code), (self._index, index + hashlib.sha256(index).digest())):
             with temporary(self._folder, private=False) as beside:
                 beside.write_bytes(content)
+                beside.chmod(beside.stat().st_mode & ~OTHERS)
                 os.replace(beside, path)
 
     def checksum(self, key: Any) -> bytes | None:
@@ -214,7 +221,7 @@ class _Files:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise ValueError("something else stands in the place of a file")
-            if not _is_trusted(found, self._folder):
+            if not (_is_ours(found) and not found.st_mode & OTHERS and _only_ours(self._folder)):
                 raise ValueError("another user can have written a file")
             with open(descriptor, "rb", closefd=False) as file:
                 return file.read()
@@ -222,19 +229,20 @@ class _Files:
             os.close(descriptor)
 
 
-def _is_trusted(found: os.stat_result, folder: Path) -> bool:
-    """Whether what a file says may be run.
+def _is_ours(found: os.stat_result) -> bool:
+    """Whether a file or folder is this user's, a superuser's or that of the owner of this source file."""
+    return not hasattr(os, "geteuid") or found.st_uid in (os.geteuid(), 0, os.stat(__file__).st_uid)
 
-    It must belong to this user, a superuser or the owner of this source file, and not be open to be written to by
-    everybody. In a folder that the user named by ``NUMBA_CACHE_DIR`` owners may be others, as in one that a group
-    shares, unless everybody may write to it.
-    """
-    if not hasattr(os, "geteuid"):
-        return True
-    if found.st_uid in (os.geteuid(), 0, os.stat(__file__).st_uid):
-        return not found.st_mode & stat.S_IWOTH
-    named = Path(config.CACHE_DIR).absolute() if config.CACHE_DIR else None
-    return named == folder.parent and not any(path.stat().st_mode & stat.S_IWOTH for path in (named, folder))
+
+def _only_ours(folder: Path) -> bool:
+    """Whether nobody else can put a file there: neither in a folder, nor by another folder in place of one above it."""
+    real = Path(os.path.realpath(folder))
+    for path in (real, *real.parents):
+        found = path.stat()
+        open_to_others = found.st_mode & OTHERS and not found.st_mode & stat.S_ISVTX
+        if not _is_ours(found) or (open_to_others and hasattr(os, "geteuid")):
+            return False
+    return True
 
 
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]

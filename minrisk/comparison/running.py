@@ -215,11 +215,16 @@ def _data_sets(X: Any, y: Any, cost: Any) -> list[ComparedData]:
 
 
 def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
+    from scipy.sparse import issparse
+
     from minrisk.costs.reading import as_cost, is_per_row, is_per_row_and_class, is_uniform
     from minrisk.costs.stated import stated_cost
+    from minrisk.data.sparse_structure import sound_rows
     from minrisk.metrics import best_constant_cost
 
     X = np.asarray(X) if isinstance(X, list | tuple) else X
+    if issparse(X):
+        X = sound_rows(X, f"X of the data set {name!r}")
     n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     labels = checked_labels(y, name, n)
     classes = np.unique(labels)

@@ -66,7 +66,7 @@ def plain(number: float, digits: int = 3) -> str:
         return str(round(number))
     if 1e-3 <= abs(rounded) < 1e3:
         return f"{rounded:.{digits}g}"
-    mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
+    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
     return f"{mantissa}e{int(exponent)}"
 
 

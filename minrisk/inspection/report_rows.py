@@ -17,6 +17,7 @@ from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.sample_rows import check_sample_order
 from minrisk.costs.samples import Samples, as_samples
 from minrisk.costs.stated import judging
+from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
 from minrisk.inspection.shap_targets import why_no_costs
 from minrisk.inspection.why_answers import Decider
@@ -107,6 +108,8 @@ class JudgedRows:
         self.samples: Samples = as_samples(y, self.decided, judged_by, labels, sample_weight)
         values, truth = self.samples.values, self.samples.truth
         self.weight: FloatArray = np.ones(n) if self.samples.weight is None else self.samples.weight
+        if not values.max(initial=0.0) / LARGEST_FLOAT * self.weight.sum() < 1.0:
+            raise ValueError("the costs of the rows sum to more than a number holds: give costs in another unit.")
         least = values.min(axis=1)
         self.costs: FloatArray = values[np.arange(n) if self.samples.per_row else truth, self.samples.decided]
         self.least: FloatArray = least if self.samples.per_row else least[truth]
@@ -169,9 +172,11 @@ class JudgedRows:
     def mean(self, values: FloatArray) -> MeanValue:
         """The weighted mean of a number for each row."""
         weight, n = self.weight / self.weight.max(), int(np.count_nonzero(self.weight))
-        mean = float(weight @ values / weight.sum())
-        spread = float(np.sqrt(((weight * (values - mean)) ** 2).sum() * n / max(1, n - 1)) / weight.sum())
-        return MeanValue(mean, spread if n > 1 else np.nan)
+        largest = float(np.abs(values).max(initial=0.0)) or 1.0  # so that squares of huge costs stay finite
+        share = values / largest
+        mean = float(weight @ share / weight.sum())
+        spread = float(np.sqrt(((weight * (share - mean)) ** 2).sum() * n / max(1, n - 1)) / weight.sum())
+        return MeanValue(largest * mean, largest * spread if n > 1 else np.nan)
 
     @property
     def class_weights(self) -> FloatArray:

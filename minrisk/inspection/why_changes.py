@@ -204,8 +204,9 @@ def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
 def _spread(j: int, rows: FloatArray | None, thresholds: FloatArray, scale: float) -> float:
     """Standard deviation of a column, or what is nearest to it; NaN where nothing tells."""
     held = thresholds if rows is None else rows[:, j][~np.isnan(rows[:, j])]
-    spread = scale if rows is None and scale > 0 else float(held.std()) if len(held) > 1 else np.nan
-    return spread if spread > 0 else np.nan
+    with np.errstate(over="ignore", invalid="ignore"):  # of values whose squares no number holds
+        spread = scale if rows is None and scale > 0 else float(held.std()) if len(held) > 1 else np.nan
+    return spread if 0 < spread < np.inf else np.nan
 
 
 def _examples(j: int, rows: FloatArray | None, thresholds: FloatArray, center: float, scale: float) -> FloatArray:

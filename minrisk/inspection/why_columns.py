@@ -16,6 +16,7 @@ from minrisk.data.categories import FEW_VALUES, Category
 from minrisk.data.chunks import Chunks
 from minrisk.data.frames import DATE, DAY, EPOCH, TIME, Frame, cells_of_row, is_missing
 from minrisk.data.partitioned import is_partitioned
+from minrisk.data.sparse_structure import sound_rows
 from minrisk.fitted import kind_text, names_of_columns
 from minrisk.inputs import is_row_mapping
 
@@ -124,7 +125,7 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
     if Frame.of(x) is not None or issparse(x):
         if x.shape[0] != 1:
             raise ValueError(f"x must be one row, got {x.shape[0]} rows: give one of them, such as X.iloc[[0]].")
-        return np.asarray(codes_of_rows(model, x.toarray() if issparse(x) else x))
+        return np.asarray(codes_of_rows(model, sound_rows(x, "x").toarray() if issparse(x) else x))
     named = is_row_mapping(_as_mapping(model, x))
     x = cells_given(model, x)
     if named:
@@ -200,7 +201,7 @@ def rows_here(model: Any, X: Any, name: str = "X") -> Any:
     check_here(X, name)
     X = model._tabled(X)
     if issparse(X):
-        return X.tocsr()
+        return sound_rows(X, name)
     if Frame.of(X) is not None:
         return X
     array = _array(X)

@@ -7,6 +7,7 @@ scores: trees that say nothing about the row do not count.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -109,7 +110,7 @@ def _boxes(model: Any, x: FloatArray) -> Iterator[_Box]:
             above = bool(x[j] > at)
             bounds[j] = (max(low, at), high) if above else (low, min(high, at))
             node = int(left[node]) + above
-        weight = abs(_response(packed, node, x)) * float(np.linalg.norm(vectors[vector[node]]))
+        weight = abs(_response(packed, node, x)) * math.hypot(*vectors[vector[node]])
         if weight > 0:
             sides = np.array(list(bounds.values())).reshape(-1, 2)
             yield _Box(np.array(list(bounds), dtype=np.int64), sides[:, 0], sides[:, 1], weight)

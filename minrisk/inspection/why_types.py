@@ -60,7 +60,8 @@ def kind_of_column(said: str, held: FloatArray | None, thresholds: FloatArray) -
     parted = np.all((thresholds >= 0) & (thresholds < 1))
     if said == TRUTH_VALUE and parted and (held is None or np.isin(held, (0, 1)).all()):
         return TRUTH_VALUE
-    halves = bool(np.all(np.rint(2 * thresholds) == 2 * thresholds))
+    with np.errstate(over="ignore"):  # what is then infinite is whole
+        halves = bool(np.all(np.rint(2 * thresholds) == 2 * thresholds))
     if held is None:
         return WHOLE_NUMBERS if said != NUMBER and halves and len(thresholds) else NUMBER
     whole = len(held) > 0 and bool(np.all(np.rint(held) == held))

@@ -1,9 +1,10 @@
 """Files written as a whole: a regular file is replaced by a rename, all else is written through.
 
-A regular file is either the old one or the whole new one, and keeps its mode, owner and extended attributes. A
-symbolic link stays and what it leads to is written. Devices, FIFOs and open descriptors (``/dev/stdout``,
-``/dev/fd/N``) get the bytes. A file that a rename would take something from (a second name, an owner that only it
-can keep, a mount) is overwritten in place; where that fails, its old content is put back.
+A regular file is either the old one or the whole new one, and keeps its mode, owner and extended attributes. A second
+name of it (a hard link) keeps the old file, as a snapshot or a copy by ``cp -al`` should: written in place, a kill
+would leave both names with half of each. A symbolic link stays and what it leads to is written. Devices, FIFOs and open
+descriptors (``/dev/stdout``, ``/dev/fd/N``) get the bytes. A file that cannot be renamed (a mount, an owner that cannot
+be given, a folder closed to writers) is overwritten in place; where that fails, its old content is put back.
 """
 
 from __future__ import annotations
@@ -129,12 +130,12 @@ def write_beside(path: str | Path) -> Iterator[Path]:
 
 
 def _may_rename(real: Path) -> bool:
-    """Whether a rename may put another file there: a new one, or a regular one with no other name."""
+    """Whether a rename may put another file there: a new one, or a regular one in a folder that can be written to."""
     try:
         found = os.lstat(real)
     except FileNotFoundError:
         return True
-    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and os.access(real.parent, os.W_OK | os.X_OK)
+    return stat.S_ISREG(found.st_mode) and os.access(real.parent, os.W_OK | os.X_OK)
 
 
 def _replace(beside: Path, real: Path) -> bool:

@@ -37,10 +37,6 @@ STEPS[[ord(mark) for mark in "[{]}"]] = 1, 1, -1, -1
 RUN_PARAMETERS = (  # of the machine, or of the rows of one fit: not read, not written
     "n_jobs", "verbose", "warm_start", "random_state", "cost", "class_weight", "categorical_features",
 )  # fmt: skip
-FORMER = {"n_folds": "cv"}  # names of parameters in older files
-GONE = {  # parameters in older files that trees never read
-    "REBELClassifier": ("response", "two_point", "n_candidates", "n_neighbors", "scaling", "cache_size"),
-}
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -192,13 +188,14 @@ FACTS = {
 HEADER = Fields(
     {
         "algorithm": Choice(tuple(FACTS)), "parameters": Object(), "facts": Object(),  # which depend on the first
-        "cost_given": Truth(), "classes": LABELS, "decisions": LABELS, "n_features": Number(int, 1, MOST_FEATURES),
+        "cost_given": Truth(), "cost_stated": Truth(), "classes": LABELS, "decisions": LABELS,
+        "n_features": Number(int, 1, MOST_FEATURES),
         "feature_names": Maybe(ListOf(Text())), "link": Maybe(Choice(tuple(LINKS))),
         "trees_per_round": Number(int, 1, MOST_ROUNDS), "temperature": TEMPERATURE,
         "seed": Number(int, 0, LARGEST_SEED),
     },
     {
-        "cost_stated": Truth(), "stated_classes": LABELS, "stated_decisions": LABELS,
+        "stated_classes": LABELS, "stated_decisions": LABELS,
         "feature_numbers": ListOf(Value()), "feature_labels": ListOf(Name()), "target": Text(),
         "first_feature": Number(int, 0, 1), "categories": ListOf(CATEGORY, 1),
         "dates": ListOf(DAY_COLUMN, 1),
@@ -289,11 +286,9 @@ def check(rule: Any, value: Any, name: str) -> None:
 
 
 def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The constructor's parameters, by today's names; what is a matter of the machine is left out."""
-    algorithm = header["algorithm"]
-    unread = (*RUN_PARAMETERS, *GONE.get(algorithm, ()))
-    given = {FORMER.get(name, name): value for name, value in header["parameters"].items() if name not in unread}
-    kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[algorithm]
+    """The constructor's parameters; what is a matter of the machine is left out."""
+    given = {name: value for name, value in header["parameters"].items() if name not in RUN_PARAMETERS}
+    kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[header["algorithm"]]
     rules: Mapping[str, Rule] = kind._rules
     for accepted in (dict.fromkeys(rules, Maybe(ParameterValue())), rules):
         check(Fields({}, accepted), given, "its header['parameters']")

@@ -12,7 +12,6 @@ from minrisk._printable import short
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, match_labels, named_beside
-from minrisk.costs.reading import is_uniform
 from minrisk.data.frames import of_cells
 from minrisk.data.kept import MOST_LETTERS
 from minrisk.io.arrays import Allowance
@@ -69,7 +68,8 @@ def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, 
     others = decisions[len(known) :]
     if len(known) + sum(at < 0 for at in match_labels(others, classes)) < len(decisions) or known != sorted(known):
         raise ValueError("its decisions must be classes, in their order, and then others.")
-    decisions = (*decisions[: len(known)], *named_beside(others, classes, classes))  # as in older files
+    if named_beside(others, classes, classes) != others:
+        raise ValueError("its decisions that are no classes are not called as a fit calls them.")
     estimator.decisions_ = label_array(decisions, estimator.classes_)
     estimator.cost_ = estimator._stated = None
     if "cost" in arrays:
@@ -80,8 +80,7 @@ def restore_labels(estimator: Any, header: dict[str, Any], arrays: Mapping[str, 
         estimator.cost_ = as_cost(stated, classes)
         if estimator.cost_.decisions != decisions or not np.array_equal(estimator.cost_.values, arrays["cost"]):
             raise ValueError("its costs are not those that were stated.")
-        told = header["cost_stated"] if "cost_stated" in header else not is_uniform(estimator.cost_)  # in older files
-        estimator._stated = stated if told else None
+        estimator._stated = stated if header["cost_stated"] else None
         estimator.cost = stated if header["cost_given"] else None
 
 

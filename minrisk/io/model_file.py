@@ -46,8 +46,7 @@ from minrisk.model.trees import PackedTrees
 from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"  # what a model file begins with
-VERSION = 6  # of the format, as files are written
-READABLE = (3, 4, 5, 6)  # 3 knew no smooth scores, 4 no rounded vectors and nothing packed, 5 no planes of bytes
+VERSION = 6  # of the format
 HEAD = struct.Struct("<IQ")
 DIGEST_BYTES = 32  # of a SHA-256
 LONGEST_SENTENCE = 400  # characters of a sentence in a message, at most
@@ -145,9 +144,9 @@ def load(path: str | Path) -> Any:
     True
     """
     with open(path, "rb") as file, _seekable(file) as whole:
-        size, version = _check_head(whole, path)
+        size = _check_head(whole, path)
         try:
-            return restore(Contents(io_arrays.ArchiveArrays(whole, size), size, version))
+            return restore(Contents(io_arrays.ArchiveArrays(whole, size), size))
         except MemoryError:
             raise
         except BROKEN as error:
@@ -181,8 +180,8 @@ def _seekable(file: IO[bytes]) -> Iterator[IO[bytes]]:
         yield copy
 
 
-def _check_head(file: IO[bytes], path: str | Path) -> tuple[int, int]:
-    """Length of the payload of a file whose format and checksum are right, and its format; reads it to its end."""
+def _check_head(file: IO[bytes], path: str | Path) -> int:
+    """Length of the payload of a file whose format and checksum are right; reads it to its end."""
     start = file.read(len(MAGIC) + HEAD.size + DIGEST_BYTES)
     if not start.startswith(MAGIC) or len(start) < len(MAGIC) + HEAD.size + DIGEST_BYTES:
         raise ModelFileError(f"{path} is not a minrisk model file, or is cut short: give a file made by minrisk.save.")
@@ -191,11 +190,10 @@ def _check_head(file: IO[bytes], path: str | Path) -> tuple[int, int]:
     digest, found = _digest(file, head)
     if digest != start[-DIGEST_BYTES:] or length != found:
         raise ModelFileError(f"{path} is damaged: its checksum does not match. Take a fresh copy or train again.")
-    if version not in READABLE:
+    if version != VERSION:
         advice = "upgrade" if version > VERSION else "train again"
-        known = ", ".join(map(str, READABLE[:-1])) + f" and {READABLE[-1]}"
-        raise ModelFileError(f"{path} has format {version}, this version of minrisk reads {known}: {advice}.")
-    return found, version
+        raise ModelFileError(f"{path} has format {version}, this version of minrisk reads format {VERSION}: {advice}.")
+    return found
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
@@ -204,7 +202,7 @@ def _write(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, io_a
     file.write(MAGIC + bytes(HEAD.size + DIGEST_BYTES))
     start = file.tell()
     size = _write_archive(file, header, arrays)
-    contents = Contents(io_arrays.ArchiveArrays(file, size), size, VERSION)
+    contents = Contents(io_arrays.ArchiveArrays(file, size), size)
     for name, array in arrays.items():
         made = io_arrays.made(array)
         check_range(name, contents.parts[name], made.numbers if isinstance(made, Planes) else made, contents.sizes)

@@ -17,7 +17,7 @@ from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.io.arrays import Array
 from minrisk.io.planes import BLOCK, REALS, WHOLE, Planes
-from minrisk.model.node_order import chunks, dtype_below
+from minrisk.model.node_order import chunks, dtype_below, is_by_levels
 from minrisk.model.trees import PackedTrees, narrow
 
 NODE_BYTES, TREE_BYTES = 56, 32  # that a node and a tree of any kind take in memory, at most
@@ -102,7 +102,7 @@ def read_trees(
     Raises
     ------
     ValueError
-        Naming what is wrong: nodes that make no tree, a vector or a threshold outside its table.
+        Naming what is wrong: nodes that make no tree, a vector or a threshold outside its table, another order.
     """
 
     def need(name: str) -> np.ndarray:
@@ -136,9 +136,10 @@ def read_trees(
         feature = narrow(_of_all(feature, need("leaf_feature"), is_leaf))
         threshold = _of_all(threshold, np.inf, is_leaf)
         gain = _of_all(gain, need("leaf_gain"), is_leaf)
-    return PackedTrees(
-        feature, threshold, left, value, vector, gain, offsets, vector_offsets, depth, slope, origin
-    )  # fmt: skip
+    packed = PackedTrees(feature, threshold, left, value, vector, gain, offsets, vector_offsets, depth, slope, origin)
+    if len(named) and not is_by_levels(packed):
+        raise ValueError("its leaves must name every vector, in the order in which they first name them.")
+    return packed
 
 
 def _shapes(is_leaf: np.ndarray, offsets: IntArray) -> tuple[np.ndarray, np.ndarray, IntArray, Int32Array]:

@@ -13,13 +13,12 @@ from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category, DayColumn
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
-from minrisk.io.former_trees import read_former_trees
 from minrisk.io.header import SAID_OF_DATA
 from minrisk.io.labels import restore_labels, values_in
 from minrisk.io.packed_trees import read_trees
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import FINER, AdditiveModel
-from minrisk.model.cascade import Cascade
+from minrisk.model.cascade import Cascade, stage_rounds
 from minrisk.model.codes import Decoder
 from minrisk.model.projection import Projection
 from minrisk.model.rounded_vectors import RoundedVectors
@@ -116,8 +115,6 @@ def _trees(contents: Contents, n_vectors: int, prefix: str = "") -> PackedTrees:
     def get(name: str) -> np.ndarray | None:
         return contents.get(prefix + name)
 
-    if contents.is_former:
-        return read_former_trees(get, n_vectors)
     return read_trees(get, n_vectors, contents.take)
 
 
@@ -129,12 +126,8 @@ def room_of_mantissas(n: int) -> int:
 def _rounded_vectors(contents: Contents) -> RoundedVectors:
     """Vectors in 16 bits an entry."""
     shape = contents.sizes["vectors"], contents.sizes["scores"]
-    if contents.is_former:
-        mantissa = contents["mantissa"]
-    else:
-        contents.take(room_of_mantissas(shape[0] * shape[1]))
-        mantissa = contents["mantissa_bytes"]
-    return RoundedVectors(mantissa.reshape(shape), contents["exponent"])
+    contents.take(room_of_mantissas(shape[0] * shape[1]))
+    return RoundedVectors(contents["mantissa_bytes"].reshape(shape), contents["exponent"])
 
 
 def _cascade(contents: Contents) -> Cascade | None:
@@ -142,8 +135,10 @@ def _cascade(contents: Contents) -> Cascade | None:
     if "early decisions" not in contents.groups:
         return None
     cascade = Cascade(*_parts(contents, "early decisions"))
-    if np.any(cascade.rounds[1:] <= cascade.rounds[:-1]) or np.any(cascade.excess[1:] <= cascade.excess[:-1]):
-        raise ValueError("its stages of rounds, and what they may give away, must stand in order.")
+    if not np.array_equal(cascade.rounds, stage_rounds(contents.sizes["rounds"])):
+        raise ValueError("its early decisions must be made after the rounds at which a fit looks at them.")
+    if np.any(cascade.excess[1:] <= cascade.excess[:-1]):
+        raise ValueError("what its early decisions may give away must stand in order.")
     return cascade
 
 

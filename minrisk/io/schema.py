@@ -4,7 +4,7 @@ A file is data of a stranger. `Contents` looks at all of it before anything is m
 (`minrisk.io.header`), at the dtypes and shapes of all arrays, at laws between them, and at the numbers of an array when
 it is read. What a kernel follows as an index is in the range that stands here beside its name;
 docs/more/developers/model_files.md says which kernel follows which. Only how the nodes of a tree hang together is left
-to `minrisk.io.packed_trees`, and `minrisk.io.former_trees` for files of format 5 and before.
+to `minrisk.io.packed_trees`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, ArchiveArrays
@@ -31,9 +30,9 @@ LARGEST_SHARE = 1e100  # of a gain: sums of them stay finite
 LARGEST_SCORE = 2.0**1020  # what scores, over the temperature, may come to: they and their differences stay finite
 WIDE = float(np.finfo(np.float32).max)  # the largest float32: weights of linear features are no larger
 SPANS = 1e-300, 1e300  # squared distances whose inverse is finite
+HIGHEST = math.nextafter(LARGEST_FLOAT, 0.0)  # of thresholds: a number is above, as in every split of a fit
 MOST_LINEAR = 256  # linear features: a fit makes about 40, and a prediction has memory for each in every row
 COURSE = 1e300  # of a curve: differences of two are finite
-LAST_FORMER = 5  # the last format with `FORMER_GROUPS` arrays
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
@@ -64,17 +63,7 @@ TREES = {
     "gain_bytes": Numbers(("splits", "gain width"), BYTES, 0, LARGEST_SHARE, coding=REALS),
     "table_feature": Numbers(("split features",), INT32, 0, "columns"),
     "table_count": Numbers(("split features",), INT32, 1, "thresholds + 1"),
-    "table_threshold": Numbers(("thresholds",), least=-math.inf, most=math.inf),
-}
-FORMER_TREES = {
-    "feature": Numbers(("nodes",), INT32, 0, "columns"),
-    "threshold": Numbers(("nodes",), least=-math.inf, most=math.inf),
-    "left": Numbers(("nodes",), INT32, 0, "nodes"),
-    "vector": Numbers(("nodes",), INT32, 0, "vectors"),
-    "gain": Numbers(("nodes",), BOTH, 0, LARGEST_SHARE),
-    "offsets": Numbers(("trees + 1",), INT64, 0, "nodes + 1"),
-    "vector_offsets": Numbers(("trees + 1",), INT64, 0, "vectors + 1"),
-    "depth": Numbers(("trees",), INT32, 0, MAX_DEPTH),
+    "table_threshold": Numbers(("thresholds",), least=-math.inf, most=HIGHEST),
 }
 SIMILARITIES = {
     "anchors": Numbers(("anchors", "features"), least=-FARTHEST, most=FARTHEST),
@@ -100,7 +89,7 @@ Group = Mapping[str, Numbers]
 def _regression(trees: Group) -> Group:
     """The arrays of a regression of costs, whose trees see the features only."""
     ends = {name: f"cost {part.most}" if isinstance(part.most, str) else part.most for name, part in trees.items()}
-    ends |= {name: "features" for name in ("feature", "table_feature") if name in trees}
+    ends["table_feature"] = "features"
     parts = {
         name: part._replace(shape=tuple(f"cost {size}" for size in part.shape), most=ends[name])
         for name, part in trees.items()
@@ -153,16 +142,6 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
     "edges": {"edges": Numbers(("rounds",), least=0, most=1)},
     "validated costs": {"validation_risk": Numbers(("validated",), is_curve=True)},
     "validated loss": {"validation_loss": Numbers(("checkpoints", "two"), is_curve=True)},
-}
-FORMER_GROUPS: dict[str, Group] = {  # what these groups were in formats up to `LAST_FORMER`
-    "trees": FORMER_TREES,
-    "rounded vectors": {
-        "mantissa": Numbers(("vectors", "scores"), INT16, -(1 << 15), (1 << 15) - 1),
-        "exponent": Numbers(("vectors",), INT16, *EXPONENTS),
-    },
-    "values": {"value": Numbers(("nodes",))},
-    "lines": {"slope": Numbers(("nodes",)), "origin": Numbers(("nodes",))},
-    "regression of costs": _regression(FORMER_TREES),
 }
 
 
@@ -278,13 +257,11 @@ class Contents(Mapping[str, np.ndarray]):
     archive : ArchiveArrays
     size : int
         Bytes of the file.
-    version : int
-        Of its format.
 
     Attributes
     ----------
     header : dict
-        See `minrisk.io.header.HEADER`; "parameters" are those of a model, by today's names.
+        See `minrisk.io.header.HEADER`; "parameters" are those of a model.
     groups : set of str
         Keys of `GROUPS` that the file holds.
     parts : dict
@@ -293,8 +270,6 @@ class Contents(Mapping[str, np.ndarray]):
         What the shapes of arrays name.
     room : Allowance
         Memory that the file may ask for beside its arrays.
-    is_former : bool
-        Whether it has the arrays of `FORMER_GROUPS`.
 
     Raises
     ------
@@ -302,8 +277,8 @@ class Contents(Mapping[str, np.ndarray]):
         Saying in one sentence what is missing, unknown or does not fit.
     """
 
-    def __init__(self, archive: ArchiveArrays, size: int, version: int) -> None:
-        self._archive, self.room, self.is_former = archive, Allowance(size), version <= LAST_FORMER
+    def __init__(self, archive: ArchiveArrays, size: int) -> None:
+        self._archive, self.room = archive, Allowance(size)
         if "header" not in archive or archive.kind("header")[0] != np.uint8 or len(archive.kind("header")[1]) != 1:
             raise ValueError("it has no header.")
         self.header = header = read_header(archive["header"].tobytes(), self.room)
@@ -356,7 +331,7 @@ class Contents(Mapping[str, np.ndarray]):
         names, groups = set(self._archive) - {"header"}, set[str]()
         parts: dict[str, Numbers] = {}
         others = {"trees", "linear features"} if "anchors" in names else {"similarities"}  # arrays of the same names
-        for group, arrays in (GROUPS | FORMER_GROUPS if self.is_former else GROUPS).items():
+        for group, arrays in GROUPS.items():
             if group in others or arrays.keys().isdisjoint(names):
                 continue
             if missing := arrays.keys() - names:

@@ -13,7 +13,7 @@ from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import SparseRows
-from minrisk.model.cascade import FEWEST_TREES, Cascade, DecisionRule, Stages, stage_rounds
+from minrisk.model.cascade import FEWEST_TREES, MOST_RISES, Cascade, DecisionRule, Stages, stage_rounds
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.codes import Decoder
 from minrisk.model.links import Link, probabilities
@@ -209,11 +209,13 @@ class AdditiveModel:
 
     @cached_property
     def _stages(self) -> Stages | None:
-        """Stages after which decisions may stand; None where sums are not exact, or trees are few."""
+        """Stages after which decisions may stand; None where sums are not exact, trees are few, or pairs too many."""
         whole = self._whole
         if not isinstance(whole, CodedTrees) or whole.unit is None or len(whole) < FEWEST_TREES or self.decoder:
             return None
         rounds = stage_rounds(len(self)) if self.cascade is None else self.cascade.rounds
+        if len(rounds) * len(self.intercept) ** 2 > MOST_RISES:
+            return None
         return Stages(whole, rounds, self.trees_per_round, len(self.intercept))
 
     @cached_property

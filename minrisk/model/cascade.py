@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 STAGES = (1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 13 / 16, 7 / 8, 15 / 16)  # shares of the rounds
 FEWEST_TREES = 64  # with fewer, looking at scores takes longer than the trees that it saves
 MOST_DIFFERENCES = 1 << 31  # of entries of leaves, that bounds are found from: more would take seconds
+MOST_RISES = 1 << 22  # bounds for all pairs of scores and stages: more than 600 scores have none, and no stages
 REPACKED = 8  # rows that are decided leave the others once they are so large a part of them: an eighth
 FIRST_EXACT = 0.5  # share of the trees before which bounds alone decide nothing
 NEVER = 1e4  # a lead that stands for one that is never enough, and a share of costs that is never small
