@@ -88,9 +88,9 @@ def tell_blanks(y: Labels, target: str) -> None:
     """Labels that differ by blanks only are likely a slip."""
     import numpy as np
 
-    if y.dtype.kind != "U":
-        return
     labels = np.unique(y).tolist()
+    if not isinstance(labels[0], str):
+        return
     bare = Counter(label.strip() for label in labels)
     alike = [label for label in labels if bare[label.strip()] > 1]
     if alike:

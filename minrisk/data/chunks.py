@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,7 +126,8 @@ class Chunks:
         if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
             self._require_target("files")
             paths = [path for given in source for path in parquet_files(Path(given))]
-            return lambda: _of_files(paths)
+            named = {self.target, self.weight, *self.drop}
+            return lambda: _of_files(paths, named)
         if type(source).__module__.startswith("pyarrow") and hasattr(source, "to_batches"):
             self._require_target("a pyarrow dataset")
             return lambda: _of_dataset(source)
@@ -175,7 +176,8 @@ def _values(column: Any) -> Any:
     if cells.null_count:
         return cells.to_pylist()
     if str(cells.type).startswith("dictionary"):
-        cells = cells.cast(cells.type.value_type)
+        whole = cells.unify_dictionaries().combine_chunks()
+        return whole.dictionary.to_numpy(zero_copy_only=False)[whole.indices.to_numpy()]
     return cells.to_numpy()
 
 
@@ -193,16 +195,16 @@ def parquet_files(path: Path) -> list[Path]:
     return [path]
 
 
-def _of_files(paths: Sequence[Path]) -> Iterator[Any]:
-    """Some rows at a time of Parquet files with the same columns."""
+def _of_files(paths: Sequence[Path], named: Collection[str | None]) -> Iterator[Any]:
+    """Some rows at a time of Parquet files with the same columns, without names of rows that nobody named."""
     import pyarrow
-    from pyarrow.parquet import ParquetFile
 
     names = None
     for path in paths:
         try:
-            with ParquetFile(path, pre_buffer=False) as file:
-                own = file.schema_arrow.names
+            with open_parquet(path) as file:
+                names_of_rows = set(index_columns(file.schema_arrow)).difference(named)
+                own = [name for name in file.schema_arrow.names if name not in names_of_rows]
                 names = names or own
                 if sorted(own) != sorted(names):
                     raise ValueError(f"{path} has other columns than {paths[0]}: {own} and {names}.")
@@ -213,6 +215,23 @@ def _of_files(paths: Sequence[Path]) -> Iterator[Any]:
         except (pyarrow.ArrowException, OSError) as problem:
             raise ValueError(f"{path} cannot be read as Parquet: {str(problem).splitlines()[0]}") from problem
     pyarrow.default_memory_pool().release_unused()
+
+
+def open_parquet(source: Any) -> Any:
+    """A Parquet file whose texts are read as numbers of the distinct ones: a file of kilobytes may hold gigabytes."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(source) as file:
+        columns = [file.schema.column(j) for j in range(len(file.schema))]
+        categories = {field.name for field in file.schema_arrow if str(field.type).startswith("dictionary")}
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        texts = [path for path in texts if path not in categories]  # which have an order
+    return ParquetFile(source, read_dictionary=texts, pre_buffer=False)
+
+
+def index_columns(schema: Any) -> list[str]:
+    """The columns of a Parquet file that pandas wrote the names of rows to, and does not read as columns."""
+    return [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
 
 
 def _of_dataset(dataset: Any) -> Iterator[Any]:

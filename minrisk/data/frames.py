@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from importlib.util import find_spec
 from numbers import Number
 from typing import Any, NamedTuple, Self
@@ -49,6 +50,13 @@ def is_missing(cell: Any) -> bool:
     """Whether a cell holds nothing: None, NaN, or what pandas has for these."""
     is_nan = isinstance(cell, (float, np.floating, np.datetime64, np.timedelta64)) and cell != cell  # NaT among them
     return cell is None or type(cell).__name__ in MISSING_TYPES or bool(is_nan)
+
+
+def plain(value: Any) -> Any:
+    """A value as files keep it: exact decimal numbers as others."""
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return value
+    return int(value) if value == value.to_integral_value() else float(value)
 
 
 def of_cells(cells: Iterable[Any]) -> np.ndarray:

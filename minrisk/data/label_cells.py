@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk.data.frames import NUMBERS, is_missing, of_cells
+from minrisk.data.frames import NUMBERS, is_missing, of_cells, plain
 from minrisk.data.kept import AS_TEXTS, shown
 
 LABEL_KINDS = NUMBERS + "UMc"  # kinds of dtypes of arrays of labels; M: dates. scikit-learn refuses complex numbers
@@ -82,7 +82,7 @@ def _flat(y: list[Any] | tuple[Any, ...], name: str) -> Any:
 
 def _checked(labels: np.ndarray, name: str, any_kind: bool) -> np.ndarray:
     """Labels of an array of objects; numbers as an array of numbers."""
-    cells: list[Any] = labels.tolist()
+    cells: list[Any] = list(map(plain, labels))
     first: dict[Any, int] = {}
     for row, label in enumerate(cells):
         try:

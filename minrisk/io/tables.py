@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import listed
+from minrisk.data.chunks import index_columns, open_parquet
 from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through
@@ -87,6 +89,7 @@ class Table(ABC):
     """
 
     written = False  # whether cells are text as somebody wrote it, rather than values of a type
+    row_names: Sequence[str] = ()  # columns that the file itself says to be names of rows
 
     def __init__(self, path: Path, names: list[str]) -> None:
         self.path, self.names, self.found, self.notes = path, names, list[str](), list[str]()
@@ -323,19 +326,40 @@ class _TextStream:
 class _ParquetTable(Table):
     def __init__(self, path: Path, source: Any) -> None:
         read = _guarded(path, lambda: parquet_module().ParquetFile(source))
-        room.check_parquet(path, read.metadata)
+        room.check_parquet(path, read)
+        self._schema = read.schema_arrow
+        read = _guarded(path, lambda: open_parquet(source))
         self._arrow = _guarded(path, read.read)
         _guarded(path, lambda: self._arrow.validate(full=True))  # texts may be no texts, which pandas trips over later
+        self.row_names = _guarded(path, lambda: index_columns(self._arrow.schema))
         super().__init__(path, [str(name) for name in self._arrow.column_names])
 
     def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
-        return _guarded(
-            self.path,  # whole numbers stay so beside missing cells
-            lambda: self._arrow.to_pandas(ignore_metadata=True, types_mapper=_nullable).set_axis(self.names, axis=1),
-        )
+        """As `pandas.read_parquet` has it, but for texts, which are categories, and for names of rows."""
+
+        def read() -> pd.DataFrame:
+            about = self._arrow.schema.metadata or {}
+            if b"pandas" in about:
+                about[b"pandas"] = json.dumps(json.loads(about[b"pandas"]) | {"index_columns": []})
+            frame: pd.DataFrame = self._arrow.replace_schema_metadata(about).to_pandas()
+            columns = zip(self.names, self._schema.types, frame.items(), strict=True)
+            return as_frame({
+                name: cells.astype(object) if "binary" in str(kind) and cells.dtype == "category" else cells
+                for name, kind, (_, cells) in columns
+            })
+
+        return _guarded(self.path, read)
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
-        return self._frame(None, ())[list(names)]
+        """Columns with whole numbers that stay so beside missing cells."""
+        place = {name: j for j, name in enumerate(self.names)}
+        at = [place[name] for name in names]
+        arrow = self._arrow.select(at)
+        kept = _guarded(self.path, lambda: arrow.to_pandas(ignore_metadata=True, types_mapper=_nullable))
+        return as_frame({
+            name: cells if str(self._schema.field(j).type).startswith("dictionary") or cells.dtype != "category"
+            else cells.astype(object) for (name, cells), j in zip(kept.items(), at, strict=True)
+        })
 
 
 class ParquetFrames:
@@ -355,6 +379,7 @@ class ParquetFrames:
         self._path = path
         with _guarded(path, lambda: parquet_module().ParquetFile(path)) as file:
             self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
+            self.row_names = _guarded(path, lambda: index_columns(file.schema_arrow))
             self.types = list(map(str, file.schema_arrow.types))
             groups = range(file.metadata.num_row_groups)
             self.group_rows = [int(file.metadata.row_group(group).num_rows) for group in groups]
@@ -365,7 +390,7 @@ class ParquetFrames:
         """These columns of so many rows at a time, at most; of some row groups only, if they are stated."""
         import pyarrow as pa
 
-        with _guarded(self._path, lambda: parquet_module().ParquetFile(self._path, pre_buffer=False)) as file:
+        with _guarded(self._path, lambda: open_parquet(self._path)) as file:
             groups = None if row_groups is None else list(row_groups)
             batches = file.iter_batches(height, groups, list(names), use_threads=False)
             while (batch := _guarded(self._path, lambda: next(batches, None))) is not None:
@@ -515,7 +540,9 @@ def _guarded(path: Path, read: Callable[[], Result]) -> Result:
         raise TableError(f"{name} is damaged or cut short, or was not packed by gzip: take a fresh copy.") from None
     except PermissionError:
         raise TableError(f"{name} cannot be read: you have no permission to.") from None
-    except (ValueError, OSError) as error:  # pandas' and pyarrow's own kinds are among them
+    except MemoryError:
+        raise
+    except Exception as error:  # of pandas and pyarrow, which raise any kind where what a file says of itself is wrong
         reason = " ".join(str(error).split()) or type(error).__name__
         raise TableError(f"{name} is not a table that can be read ({short(reason, 160)}): correct the file.") from None
 
