@@ -473,8 +473,25 @@ def test_decisions_are_exact_but_on_a_terminal(evil, monkeypatch):
     piped = inside(*args)[1].decode()
     table = pd.read_csv(io.StringIO(piped), dtype=str)
     assert set(table["decision"]) <= set(EVIL) and EVIL[0] in set(table["word\x1b[5m"])
-    shown = inside(*args, out=Terminal())[1].decode()
-    assert SEEN.search(shown) is None and r"\x1b[2J\x1b[31m" in shown
+    for to_standard_output in ([], ["--out", "-"]):
+        shown = inside(*args, *to_standard_output, out=Terminal())[1].decode()
+        assert SEEN.search(shown) is None and r"\x1b[2J\x1b[31m" in shown
+    terminal, device = os.openpty()
+    try:
+        assert inside("predict", "m", "t.csv", "--out", os.ttyname(device))[0] == 0
+        shown = os.read(terminal, 1 << 12).decode().replace("\r\n", "\n")
+        assert shown.startswith("decision\n") and SEEN.search(shown) is None
+    finally:
+        os.close(terminal)
+        os.close(device)
+
+
+@pytest.mark.parametrize("content", ["raise ImportError('numpy.dtype size changed')", "", "1 / 0"], ids=["none", "stub", "faulty"])
+def test_a_broken_pandas_is_named(folder, tmp_path, content):
+    (tmp_path / "pandas").mkdir()
+    (tmp_path / "pandas" / "__init__.py").write_text(content)
+    done = process("predict", folder / "m", folder / "t.csv", env={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    assert done.returncode == 2 and b"minrisk: pandas, which tables are read with, does not work here" in done.stderr
 
 
 FORMULAS = ['=HYPERLINK("http://x.y")', "+cmd|' /C calc'!A0", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\uff1d1+1", "a;=1+1"]

@@ -24,6 +24,7 @@ import numpy as np
 from minrisk._printable import short
 from minrisk.costs.labels import listed
 from minrisk.data.chunks import index_columns, open_parquet
+from minrisk.data.frames import of_cells
 from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through
@@ -45,6 +46,7 @@ WRITTEN = (".csv", ".csv.gz", *PARQUET)
 MISSING_CELLS = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
+NESTED_KINDS = ("list", "large_list", "fixed_size_list", "struct", "map")  # what Arrow's names of such types begin with
 CHUNK_CELLS = 1 << 19  # cells that are read together: with what pandas takes beside them some 20 MB
 Result = TypeVar("Result")
 
@@ -336,17 +338,22 @@ class _ParquetTable(Table):
 
     def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
         """As `pandas.read_parquet` has it, but for texts, which are categories, and for names of rows."""
+        import pyarrow as pa
 
         def read() -> pd.DataFrame:
             about = self._arrow.schema.metadata or {}
             if b"pandas" in about:
                 about[b"pandas"] = json.dumps(json.loads(about[b"pandas"]) | {"index_columns": []})
-            frame: pd.DataFrame = self._arrow.replace_schema_metadata(about).to_pandas()
-            columns = zip(self.names, self._schema.types, frame.items(), strict=True)
-            return as_frame({
-                name: cells.astype(object) if "binary" in str(kind) and cells.dtype == "category" else cells
-                for name, kind, (_, cells) in columns
-            })
+            arrow = self._arrow.replace_schema_metadata(about)
+            kinds = list(map(str, self._schema.types))
+            nested = {j: arrow.column(j) for j, kind in enumerate(kinds) if kind.startswith(NESTED_KINDS)}
+            for j in nested:
+                arrow = arrow.set_column(j, self.names[j], pa.nulls(len(arrow)))
+            columns = dict(zip(self.names, (cells for _, cells in arrow.to_pandas().items()), strict=True))
+            for name, kind in zip(self.names, kinds, strict=True):
+                if "binary" in kind and columns[name].dtype == "category":
+                    columns[name] = columns[name].astype(object)
+            return as_frame(columns | {self.names[j]: _of_one(cells) for j, cells in nested.items()})
 
         return _guarded(self.path, read)
 
@@ -469,6 +476,15 @@ def _nullable(kind: Any) -> Any:
     if not signed and not str(kind).startswith("uint"):
         return None
     return pd.api.types.pandas_dtype(str(kind).replace("int", "Int") if signed else str(kind).replace("uint", "UInt"))
+
+
+def _of_one(cells: Any) -> pd.Series[Any]:
+    """Lists and structures, which nobody uses: one for all of them, which could be large."""
+    import pandas as pd
+
+    there = cells.is_valid().to_pylist()
+    one = cells.slice(there.index(True), 1).to_pandas().iloc[0] if any(there) else None
+    return pd.Series(of_cells(one if is_there else None for is_there in there))
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------

@@ -435,7 +435,10 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
         )
     if as_written:
         return _written_labels(column, where)
-    labels: Labels = check_labels(column, where)
+    cells: Any = column
+    if column.dtype == "category":  # a text is then one for all of its rows
+        cells = np.asarray(column.cat.categories)[column.cat.codes]
+    labels: Labels = check_labels(cells, where)
     if labels.dtype.kind == "f":
         _refuse_fractions(~np.isfinite(labels) | (labels != np.rint(labels)), labels, where)
     return labels
