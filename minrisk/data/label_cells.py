@@ -59,7 +59,7 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
     if labels.dtype.kind not in LABEL_KINDS + "O" and len(labels):
         cell = labels[0] if labels.dtype.kind in "mV" else labels[:1].tolist()[0]
         raise ValueError(_unusable(name, cell, 0))
-    return y if isinstance(y, list | tuple) else labels
+    return y if isinstance(y, list | tuple) and labels.dtype == object else labels
 
 
 def is_label(value: Any) -> bool:
