@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -18,13 +18,12 @@ from minrisk._callbacks import CallbackSupport, callbacks_of, has_callbacks
 from minrisk._interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers, one_blas_thread
-from minrisk.costs import CostMatrix, as_cost, is_per_row
+from minrisk.costs import as_cost, is_per_row
 from minrisk.costs.class_weights import stated_factors
 from minrisk.costs.labels import as_labels, listed
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.sample_rows import check_row_count, check_sample_order
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
-from minrisk.costs.tables import is_frame
 from minrisk.costs.units import AvoidableCosts, check_weight_count, check_weights, relative_weights
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
@@ -38,6 +37,7 @@ from minrisk.validation import check_parameters, label_array
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Tasks, Watch
+    from minrisk.costs import CostMatrix
     from minrisk.elsewhere import Elsewhere
     from minrisk.model.additive import AdditiveModel
     from minrisk.model.cascade import DecisionRule
@@ -78,20 +78,6 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
     evals_result_: dict[str, dict[str, list[float]]]  # of fits with an `eval_set`
     _seed: int
     _has_phases: ClassVar[bool] = False  # whether its training has several, each with rounds; see `Tasks`
-
-    def __getstate__(self) -> dict[str, Any]:
-        """With the costs of a DataFrame as a `CostMatrix`, as loaded models have them; skops keeps no tables."""
-        state = super().__getstate__()
-        if is_frame(state.get("cost")):
-            with suppress(ValueError, TypeError):  # what a fit refuses stays as it is
-                return {**state, "cost": CostMatrix(state["cost"])}
-        return state  # type: ignore[no-any-return]
-
-    def __copy__(self) -> Self:
-        """With the same parameters."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
 
     # -- training ------------------------------------------------------------------------------------------------
     def fit(

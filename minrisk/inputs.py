@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import isgeneratorfunction, signature
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -18,8 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minrisk._callers import warn_caller
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk.costs import CostMatrix
 from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.tables import is_frame
 from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
@@ -46,9 +49,6 @@ from minrisk.validation import (
     check_numbers,
     check_table,
 )
-
-if TYPE_CHECKING:
-    from minrisk.costs import CostMatrix
 
 KEPT_VALUES = 1 << 22  # of chunks that are kept in memory, 32 MB: so few are read once
 WEIGHT_EACH = "sample_weight must hold a number for each row, got {n_weights} for the {n_rows} rows of chunk {number}."
@@ -163,6 +163,20 @@ class Inputs:
         "descent", "penalty", "norm", "variant", "keep_stages", "separators", "code", "decoding", "binning", "max_bins",
         "early_stopping", "validation_fraction",
     )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the costs of a DataFrame as a `CostMatrix`, as loaded models have them; skops keeps no tables."""
+        state: Any = super().__getstate__()
+        if is_frame(state.get("cost")):
+            with suppress(ValueError, TypeError):  # what a fit refuses stays as it is
+                return {**state, "cost": CostMatrix(state["cost"])}
+        return dict(state)
+
+    def __copy__(self) -> Self:
+        """With the same parameters."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
 
     def _parameters(self) -> dict[str, Any]:
         """Those of the constructor, and others that the constructor of a subclass handed on to this one's."""

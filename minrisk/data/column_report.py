@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from minrisk._printable import printable, short
 from minrisk._typing import Labels
 from minrisk.data.categories import FEW_VALUES, Categories, Category
-from minrisk.data.frames import CATEGORICAL, DAY_ROLES, EXACT, NUMBER, Column, Frame, are_rounded
+from minrisk.data.frames import CATEGORICAL, DAY_ROLES, EXACT_BELOW, NUMBER, Column, Frame, are_rounded
 
 SAID_FROM_ROWS = 100  # of fewer, values that all differ, or tell the class, may be chance
 PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
@@ -180,12 +180,17 @@ def rounded_columns(table: Any, X: Any) -> list[Any]:
         stored = table.tocoo() if table.dtype.kind in "iu" else None
         return [] if stored is None else np.unique(stored.col[are_rounded(stored.data)]).tolist()
     frame = Frame.of(table)
-    kinds = [getattr(table, "dtype", None)] if frame is None else list(frame.table.dtypes) if frame.is_plain else [None]
-    if all(getattr(kind, "kind", "") == "f" for kind in kinds) or X.dtype.itemsize < 8:
+    if frame is None:
+        floats = getattr(getattr(table, "dtype", None), "kind", "") == "f"
+    elif frame.is_plain:
+        floats = all(dtype.kind == "f" for dtype in frame.table.dtypes)
+    else:
+        floats = all(column.cells.dtype.is_float() for column in frame.columns)
+    if floats or X.dtype.itemsize < 8:
         return []
     with np.errstate(invalid="ignore"):
         low, high = (np.asarray(one.reduce(X, axis=0), dtype=np.float64) for one in (np.fmin, np.fmax))
-        large = np.flatnonzero(np.fmax(high, -low) >= EXACT).tolist()
+        large = np.flatnonzero(np.fmax(high, -low) >= EXACT_BELOW).tolist()
     if not large:
         return []
     if frame is not None:

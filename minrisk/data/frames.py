@@ -30,7 +30,7 @@ DAY_ROLES = (DATE, DURATION, TIME)  # which become numbers
 PLURALS = dict(zip(ROLES, ("numbers", "text or categories", "dates", "durations", "times of day"), strict=True))
 DAY = 86_400_000_000  # microseconds
 MICROSECOND = timedelta(microseconds=1)
-EXACT = 2**53  # whole numbers below are one float64 each
+EXACT_BELOW = 2**53  # whole numbers below are one float64 each; above, several are one
 EPOCH = datetime(1970, 1, 1)
 ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder, or name it in categorical_features"
 COUNTED = "make numbers of it, for example days since the first"

@@ -16,7 +16,7 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import match_truth, written_truths
-from minrisk.data.frames import of_cells
+from minrisk.data.frames import EXACT_BELOW, of_cells
 from minrisk.data.label_cells import check_labels
 from minrisk.data.marks import COMMA_NUMBER
 from minrisk.io.atomic import STREAM
@@ -35,7 +35,6 @@ __all__ = [
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
 INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
 FLOATED = re.compile(r"(-?[1-9]\d{0,308}|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
-EXACT_BELOW = 2**53  # whole floats below are one whole number each; above, several whole numbers are one float
 ISO_DATE = re.compile(
     r"\s*\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?)?\s*"
 )  # 2024-03-01, 2024-03-01 12:30, 2024-03-01T12:30:45.123+01:00
