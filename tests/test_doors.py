@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
 import minrisk
 from tests.command_line import invoke, refused, run
@@ -104,8 +105,9 @@ def test_names_of_rows_are_no_features_through_any_door(tmp_path):
         done = invoke("fit", tmp_path / files[0], *files[1:], "--target", "y", *FEW, "--out", tmp_path / "m")
         assert done.exit_code == 0 and "the column 'id'" in done.stderr
         assert (tmp_path / "m").read_bytes() == (tmp_path / "own").read_bytes()
-    chunks = minrisk.Chunks(tmp_path / "t.parquet", target="y")
-    assert minrisk.REBELClassifier(n_estimators=3).fit(chunks).feature_names_in_.tolist() == ["x"]
+    for source in (tmp_path / "t.parquet", dataset.dataset(tmp_path / "t.parquet")):
+        chunks = minrisk.Chunks(source, target="y")
+        assert minrisk.REBELClassifier(n_estimators=3).fit(chunks).feature_names_in_.tolist() == ["x"]
     assert run("predict", tmp_path / "m", tmp_path / "t.parquet", "--keep", "id").splitlines()[1] == "7,0"
 
 
@@ -122,3 +124,11 @@ def test_what_a_file_says_of_itself_may_be_wrong(tmp_path):
         pq.write_table(table.replace_schema_metadata({"pandas": about}), tmp_path / "t.parquet")
         done = invoke("fit", tmp_path / "t.parquet", "--target", "y", *FEW, "--out", tmp_path / "m")
         assert "should not have happened" not in done.stderr and done.stderr.count("\n") <= 1, about
+
+
+def test_lists_beside_a_text_table_are_refused(tmp_path):
+    pd.DataFrame({"x": K, "c": [[1]] * N, "y": K}).to_parquet(tmp_path / "0.parquet")
+    pd.DataFrame({"x": K, "c": K, "y": K}).to_csv(tmp_path / "1.csv", index=False)
+    told = refused("fit", tmp_path / "0.parquet", tmp_path / "1.csv", "--target", "y", *FEW, "--out", tmp_path / "m")
+    assert "column 'c' holds lists, structures or bytes in" in told
+    assert "column 'c'" in refused("fit", tmp_path / "0.parquet", "--target", "y", "--numeric", "c", *FEW, "--out", tmp_path / "m")

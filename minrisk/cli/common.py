@@ -299,7 +299,7 @@ def features_for(
             where = f"column {column.name!r} of {shown(path)}"
             rows = f"{n_rows} row{'s' * (n_rows > 1)}"
             note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing in {rows}")
-    others = frame[[name for name in frame.columns if name not in categories]]
+    others = as_frame({name: cells for name, cells in frame.items() if name not in categories})
     columns = dict((take_features(others, path) if written and others.shape[1] else others).items()) | categories
     found = as_frame({name: columns[name] for name in frame.columns})
     return found.to_numpy() if names is None and not model._categories.columns else found

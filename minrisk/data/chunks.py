@@ -120,17 +120,16 @@ class Chunks:
 
     def _reader(self) -> Callable[[], Iterable[Any]]:
         """What gives the chunks, as the source has them."""
-        source = self.source
+        source, named = self.source, {self.target, self.weight, *self.drop}
         if isinstance(source, str | os.PathLike):
             source = [source]
         if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
             self._require_target("files")
             paths = [path for given in source for path in parquet_files(Path(given))]
-            named = {self.target, self.weight, *self.drop}
             return lambda: _of_files(paths, named)
         if type(source).__module__.startswith("pyarrow") and hasattr(source, "to_batches"):
             self._require_target("a pyarrow dataset")
-            return lambda: _of_dataset(source)
+            return lambda: _of_dataset(source, named)
         if callable(source):
             return lambda: _of_callable(source)
         advice = "see its docstring"
@@ -203,8 +202,7 @@ def _of_files(paths: Sequence[Path], named: Collection[str | None]) -> Iterator[
     for path in paths:
         try:
             with open_parquet(path) as file:
-                names_of_rows = set(index_columns(file.schema_arrow)).difference(named)
-                own = [name for name in file.schema_arrow.names if name not in names_of_rows]
+                own = _columns(file.schema_arrow, named)
                 names = names or own
                 if sorted(own) != sorted(names):
                     raise ValueError(f"{path} has other columns than {paths[0]}: {own} and {names}.")
@@ -215,6 +213,12 @@ def _of_files(paths: Sequence[Path], named: Collection[str | None]) -> Iterator[
         except (pyarrow.ArrowException, OSError) as problem:
             raise ValueError(f"{path} cannot be read as Parquet: {str(problem).splitlines()[0]}") from problem
     pyarrow.default_memory_pool().release_unused()
+
+
+def _columns(schema: Any, named: Collection[str | None]) -> list[str]:
+    """Those that are no names of rows, or that somebody named."""
+    names_of_rows = set(index_columns(schema)).difference(named)
+    return [name for name in schema.names if name not in names_of_rows]
 
 
 def open_parquet(source: Any) -> Any:
@@ -234,11 +238,14 @@ def index_columns(schema: Any) -> list[str]:
     return [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
 
 
-def _of_dataset(dataset: Any) -> Iterator[Any]:
+def _of_dataset(dataset: Any, named: Collection[str | None]) -> Iterator[Any]:
+    """The same of a dataset."""
     import pyarrow
 
-    height = max(1, BATCH_VALUES // max(1, len(dataset.schema.names)))
-    for batch in dataset.to_batches(batch_size=height, batch_readahead=1, fragment_readahead=1, use_threads=False):
+    names = _columns(dataset.schema, named)
+    height = max(1, BATCH_VALUES // max(1, len(names)))
+    how = {"batch_size": height, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+    for batch in dataset.to_batches(columns=names, **how):
         if len(batch):
             yield pyarrow.Table.from_batches([batch])
 

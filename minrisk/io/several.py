@@ -13,7 +13,7 @@ from minrisk.data.frames import CATEGORICAL, DATE, NUMBER, PLURALS, Frame
 from minrisk.io.columns import concatenated
 from minrisk.io.dialect import Dialect
 from minrisk.io.tables import ParquetFrames, Table, open_table
-from minrisk.io.values import NESTED, TableError, as_frame, shown, texts_in
+from minrisk.io.values import NESTED, TableError, as_frame, is_nested, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +71,8 @@ class SeveralTables(Table):
 
 def _kind(part: pd.Series[Any], written: bool) -> str:
     """What a column holds: by its cells where they are text as somebody wrote it, else by its type."""
+    if written and is_nested(part):
+        return NESTED
     if written:
         return TEXT if texts_in(part).any() else PLURALS[DATE if part.dtype.kind in "mM" else NUMBER]
     frame = Frame.of(part.to_frame())

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY", "NAMELESS", "TableError", "as_dates", "as_frame", "as_known", "as_numbers", "columns_of_words", "distinct",
-    "is_other_kind", "matched", "nearly_numbers", "row_numbers", "shown", "take_features", "take_groups", "take_labels",
-    "take_weights", "written",
+    "is_nested", "is_other_kind", "matched", "nearly_numbers", "row_numbers", "shown", "take_features", "take_groups",
+    "take_labels", "take_weights", "written",
 ]  # fmt: skip
 
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
@@ -236,7 +236,7 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
 
 def is_other_kind(column: pd.Series[Any], known: Sequence[Any]) -> bool:
     """Whether a column holds texts where a model knows numbers, or the other way round."""
-    if _is_nested(column):
+    if is_nested(column):
         return False
     found = {isinstance(value, str) for value in distinct(column)[1]}
     return len(found) == 1 and {isinstance(value, str) for value in known} == {not found.pop()}
@@ -287,7 +287,7 @@ def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
 
     where = f"column {str(column.name)!r} of {shown(path)} must hold the weight of each row"
     kinds = pd.api.types
-    if _is_nested(column) or kinds.is_datetime64_any_dtype(column) or kinds.is_timedelta64_dtype(column):
+    if is_nested(column) or kinds.is_datetime64_any_dtype(column) or kinds.is_timedelta64_dtype(column):
         raise TableError(f"{where}, but holds no numbers: name another by --weight.")
     texts = np.flatnonzero(texts_in(column))
     if len(texts):
@@ -327,7 +327,7 @@ def take_groups(column: pd.Series[Any], path: str | Path) -> np.ndarray:
     [0, 1, 0]
     """
     where = f"column {str(column.name)!r} of {shown(path)} must hold the group of each row"
-    if _is_nested(column):
+    if is_nested(column):
         raise TableError(f"{where}, but holds {NESTED}: name another by --groups.")
     codes, values = distinct(column)
     codes = np.asarray(codes, dtype=np.int64)
@@ -376,7 +376,7 @@ def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """
     import pandas as pd
 
-    if column.dtype.kind in "biufcmM" or _is_nested(column):
+    if column.dtype.kind in "biufcmM" or is_nested(column):
         return None
     codes, values = distinct(column)
     found = list[str | None]()
@@ -420,7 +420,7 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     array(['01', '1', '007'], dtype=object)
     """
     where = f"column {str(column.name)!r} of {shown(path)}"
-    if _is_nested(column):
+    if is_nested(column):
         raise TableError(f"{where} must hold class labels, but holds {NESTED}: name another target.")
     gone = np.array(column.isna())
     if column.dtype.kind not in "biufmM":
@@ -489,7 +489,7 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> Any:
     return values
 
 
-def _is_nested(column: pd.Series[Any]) -> bool:
+def is_nested(column: pd.Series[Any]) -> bool:
     """Whether cells are no single values, as those of a Parquet file may be."""
     first = column.first_valid_index() if column.dtype == object else None
     return first is not None and isinstance(column[first], (list, tuple, dict, np.ndarray, bytes))
@@ -511,7 +511,7 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
 
     kinds = pd.api.types
     if any(of(column) for of in (kinds.is_numeric_dtype, kinds.is_bool_dtype, kinds.is_datetime64_any_dtype,
-                                 kinds.is_timedelta64_dtype)):  # fmt: skip
+                                 kinds.is_timedelta64_dtype, is_nested)):  # fmt: skip
         return np.zeros(len(column), dtype=bool)
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = distinct(column)
