@@ -74,6 +74,7 @@ class Chunks:
     Categories and sparse matrices must be given in one piece, because what a category says depends on all rows.
 
     Parquet files need pyarrow. They are read in the order given, and those of a folder by name.
+    Names of rows, which pandas writes to them, are no features.
 
     Examples
     --------
