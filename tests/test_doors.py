@@ -133,6 +133,7 @@ def test_what_a_file_says_of_itself_may_be_wrong(tmp_path):
         pq.write_table(table.replace_schema_metadata({"pandas": about}), tmp_path / "t.parquet")
         done = invoke("fit", tmp_path / "t.parquet", "--target", "y", *FEW, "--out", tmp_path / "m")
         assert "should not have happened" not in done.stderr and done.stderr.count("\n") <= 1, about
+        assert minrisk.REBELClassifier(n_estimators=2).fit(minrisk.Chunks(tmp_path / "t.parquet", target="y")).n_features_in_ == 1
 
 
 def test_lists_beside_a_text_table_are_refused(tmp_path):

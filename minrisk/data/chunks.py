@@ -236,7 +236,10 @@ def open_parquet(source: Any) -> Any:
 
 def index_columns(schema: Any) -> list[str]:
     """The columns of a Parquet file that pandas wrote the names of rows to, and does not read as columns."""
-    return [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
+    try:
+        return [name for name in schema.pandas_metadata["index_columns"] if isinstance(name, str)]
+    except (ValueError, LookupError, TypeError):  # the file says nothing of them
+        return []
 
 
 def _of_dataset(dataset: Any, named: Collection[str | None]) -> Iterator[Any]:

@@ -333,7 +333,7 @@ class _ParquetTable(Table):
         read = _guarded(path, lambda: open_parquet(source))
         self._arrow = _guarded(path, read.read)
         _guarded(path, lambda: self._arrow.validate(full=True))  # texts may be no texts, which pandas trips over later
-        self.row_names = _guarded(path, lambda: index_columns(self._arrow.schema))
+        self.row_names = index_columns(self._schema)
         super().__init__(path, [str(name) for name in self._arrow.column_names])
 
     def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
@@ -386,7 +386,7 @@ class ParquetFrames:
         self._path = path
         with _guarded(path, lambda: parquet_module().ParquetFile(path)) as file:
             self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
-            self.row_names = _guarded(path, lambda: index_columns(file.schema_arrow))
+            self.row_names = index_columns(file.schema_arrow)
             self.types = list(map(str, file.schema_arrow.types))
             groups = range(file.metadata.num_row_groups)
             self.group_rows = [int(file.metadata.row_group(group).num_rows) for group in groups]
